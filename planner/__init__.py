@@ -1,0 +1,1 @@
+"""Household robots that are told things in words: memory, planning, skills, evaluation."""

@@ -1,0 +1,59 @@
+"""The bodies: sizes, speeds, cameras and abilities of each kind of agent (config/agents.yaml)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planner.world.files import FileModel, read_model
+from planner.world.geometry import Vec3
+from planner.world.primitive import PrimitiveName
+from planner.world.shapes import Part
+from planner.world.share import config_dir
+from planner.world.vocabulary import AgentKind
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class CameraMount(FileModel):
+    """A pinhole camera: where it sits in `base_link`, its rest tilt (down positive), its lens."""
+
+    position_m: Vec3
+    tilt_rad: float
+    width_px: Annotated[int, Field(ge=16, le=4096)] = 384
+    height_px: Annotated[int, Field(ge=16, le=4096)] = 384
+    horizontal_fov_rad: Annotated[float, Field(gt=0.2, lt=2.8)]
+    near_m: Positive = 0.05
+    far_m: Positive = 20.0
+
+
+class Body(FileModel):
+    """One kind of agent. `hand_m` is the resting hand in `base_link`; reach is horizontal."""
+
+    kind: AgentKind
+    radius_m: Positive
+    height_m: Positive
+    speed_m_s: Positive
+    turn_speed_rad_s: Positive
+    look_speed_rad_s: Positive
+    reach_m: Positive
+    reach_height_m: tuple[float, float]
+    hand_m: Vec3
+    hand_reach_s: Positive
+    primitives: tuple[PrimitiveName, ...]
+    cameras: dict[Literal["hand", "body"], CameraMount]
+    parts: tuple[Part, ...]
+
+
+class _AgentFile(FileModel):
+    version: Literal[1]
+    bodies: tuple[Body, ...]
+
+
+@lru_cache(maxsize=1)
+def default_bodies() -> dict[AgentKind, Body]:
+    """The shipped bodies by kind."""
+    bodies = read_model(config_dir() / "agents.yaml", _AgentFile).bodies
+    return {body.kind: body for body in bodies}

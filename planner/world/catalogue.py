@@ -1,0 +1,198 @@
+"""The classes of furniture, objects and rooms, read from config/catalogue/.
+
+Sizes are metres, recipes are fractions of the size (see `shapes.Part`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from planner.world.errors import PlannerError
+from planner.world.files import FileModel, read_model
+from planner.world.shapes import Fraction3, Part, Rgb, Size3
+from planner.world.share import config_dir
+from planner.world.vocabulary import Affordance, Relation, State
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+Weight = Annotated[float, Field(gt=0)]
+
+
+class SurfaceRecipe(FileModel):
+    """A place to put things on: `center` is the middle of its top, in fractions.
+
+    `clearance` is the free height above it as a fraction of the furniture's
+    height; absent means nothing of the furniture is above it.
+    """
+
+    name: Name
+    center: Fraction3
+    size: tuple[Annotated[float, Field(gt=0, le=1)], Annotated[float, Field(gt=0, le=1)]]
+    clearance: Annotated[float, Field(gt=0)] | None = None
+
+
+class InteriorRecipe(FileModel):
+    """A hollow that things can be within, in fractions.
+
+    `joint` closes it (absent: always open). `moves` says that the hollow
+    travels with that joint, as a drawer does.
+    """
+
+    name: Name
+    center: Fraction3
+    size: Size3
+    joint: Name | None = None
+    moves: bool = False
+
+
+class JointRecipe(FileModel):
+    """A drawer (`slide`) or a door or lid (`hinge`), closed at 0.
+
+    `axis` is the direction of travel or the hinge's axis, `origin` a point on
+    the hinge in fractions; `travel` when open is a fraction of the
+    furniture's depth for a slide and radians for a hinge. `handle` is where a
+    hand takes it when closed, in fractions.
+    """
+
+    name: Name
+    kind: Literal["slide", "hinge"]
+    axis: Fraction3
+    origin: Fraction3 = (0.0, 0.0, 0.0)
+    travel: float
+    handle: Fraction3
+
+
+class FurnitureClass(FileModel):
+    """A class of furniture: how large, where it stands, what it carries and how it looks."""
+
+    name: Name
+    aliases: tuple[str, ...] = ()
+    size_min_m: Size3
+    size_max_m: Size3
+    affordances: tuple[Affordance, ...] = ()
+    faucet: Fraction3 | None = None
+    parts: tuple[Part, ...] = Field(min_length=1)
+    surfaces: tuple[SurfaceRecipe, ...] = ()
+    interiors: tuple[InteriorRecipe, ...] = ()
+    joints: tuple[JointRecipe, ...] = ()
+
+    @model_validator(mode="after")
+    def _joints_exist(self) -> FurnitureClass:
+        known = {joint.name for joint in self.joints}
+        for owner in (*self.parts, *self.interiors):
+            if owner.joint is not None and owner.joint not in known:
+                raise ValueError(f"{self.name} names an unknown joint {owner.joint!r}")
+        if any(low > high for low, high in zip(self.size_min_m, self.size_max_m, strict=True)):
+            raise ValueError(f"{self.name}: size_min_m exceeds size_max_m")
+        return self
+
+
+class LikelyPlace(FileModel):
+    """Where an object of a class is found; `weight` is relative within the class."""
+
+    furniture: Name
+    relation: Literal[Relation.ON, Relation.WITHIN] = Relation.ON
+    rooms: tuple[Name, ...] = ()
+    weight: Weight = 1.0
+
+
+class ObjectClass(FileModel):
+    """A class of movable things; every one fits a hand's grasp."""
+
+    name: Name
+    aliases: tuple[str, ...] = ()
+    groups: tuple[Name, ...] = ()
+    size_m: Size3
+    size_spread: Annotated[float, Field(ge=0, le=0.3)] = 0.08
+    affordances: tuple[Affordance, ...] = ()
+    states: dict[State, bool] = Field(default_factory=dict)
+    parts: tuple[Part, ...] = Field(min_length=1)
+    places: tuple[LikelyPlace, ...] = Field(min_length=1)
+
+
+class RoomClass(FileModel):
+    """A class of rooms with its floor's colour."""
+
+    name: Name
+    aliases: tuple[str, ...] = ()
+    floor_rgb: Rgb
+
+
+class _FurnitureFile(FileModel):
+    version: Literal[1]
+    classes: tuple[FurnitureClass, ...]
+
+
+class _ObjectFile(FileModel):
+    version: Literal[1]
+    classes: tuple[ObjectClass, ...]
+
+
+class _RoomFile(FileModel):
+    version: Literal[1]
+    classes: tuple[RoomClass, ...]
+
+
+class Catalogue:
+    """All known classes, found by name or alias."""
+
+    def __init__(
+        self,
+        furniture: tuple[FurnitureClass, ...],
+        objects: tuple[ObjectClass, ...],
+        rooms: tuple[RoomClass, ...],
+    ) -> None:
+        self.furniture = {item.name: item for item in furniture}
+        self.objects = {item.name: item for item in objects}
+        self.rooms = {item.name: item for item in rooms}
+        self._aliases: dict[str, dict[str, str]] = {
+            "furniture": _alias_index("furniture", furniture),
+            "object": _alias_index("object", objects),
+            "room": _alias_index("room", rooms),
+        }
+
+    def furniture_name(self, word: str) -> str | None:
+        """The class that a name or alias stands for, or None."""
+        return self._aliases["furniture"].get(word.lower())
+
+    def object_name(self, word: str) -> str | None:
+        """The class that a name or alias stands for, or None."""
+        return self._aliases["object"].get(word.lower())
+
+    def room_name(self, word: str) -> str | None:
+        """The class that a name or alias stands for, or None."""
+        return self._aliases["room"].get(word.lower())
+
+
+def _alias_index(
+    kind: str, classes: tuple[FurnitureClass, ...] | tuple[ObjectClass, ...] | tuple[RoomClass, ...]
+) -> dict[str, str]:
+    index: dict[str, str] = {}
+    for item in classes:
+        for word in (item.name, *item.aliases):
+            if index.setdefault(word.lower(), item.name) != item.name:
+                taken = index[word.lower()]
+                raise PlannerError(f"{kind} word {word!r} names both {taken} and {item.name}")
+    return index
+
+
+def load_catalogue(folder: Path) -> Catalogue:
+    """Reads furniture.yaml, objects.yaml and rooms.yaml of `folder`.
+
+    Raises:
+        PlannerError: naming the file and field that is wrong.
+    """
+    return Catalogue(
+        read_model(folder / "furniture.yaml", _FurnitureFile).classes,
+        read_model(folder / "objects.yaml", _ObjectFile).classes,
+        read_model(folder / "rooms.yaml", _RoomFile).classes,
+    )
+
+
+@lru_cache(maxsize=1)
+def default_catalogue() -> Catalogue:
+    """The shipped catalogue, read once."""
+    return load_catalogue(config_dir() / "catalogue")

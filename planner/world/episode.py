@@ -1,0 +1,90 @@
+"""The episode file (version 1): a house, who is in it, what lies where, what is asked.
+
+The world needs the first three. The evaluation is carried as plain JSON here
+and given its meaning by `planner.evaluation`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, model_validator
+
+from planner.world.files import FileModel, read_model
+from planner.world.house import EntityName, ObjectPlacement
+from planner.world.vocabulary import AgentKind, State
+
+EPISODE_VERSION = 1
+MOST_AGENTS = 6
+
+
+class AgentPlacement(FileModel):
+    """An agent and where it starts: [x, y, yaw], or absent for a free place by the seed."""
+
+    uid: Annotated[str, Field(pattern=r"^agent_[0-9]$")]
+    kind: AgentKind
+    start: tuple[float, float, float] | None = None
+
+
+class FurnitureChange(FileModel):
+    """How a piece of furniture differs from the house file at the start."""
+
+    open: bool | None = None
+    states: dict[State, bool] = Field(default_factory=dict)
+
+
+class Requirement(FileModel):
+    """PARTNR's initial-state record (spec/partnr.md 2.5), kept for the reader."""
+
+    number: Annotated[int, Field(ge=1)] = 1
+    object_classes: tuple[str, ...]
+    furniture_names: tuple[str, ...]
+    allowed_regions: tuple[str, ...] = ()
+    states: dict[State, bool] = Field(default_factory=dict)
+
+
+class Source(FileModel):
+    """Where an imported episode comes from."""
+
+    dataset: str
+    file: str
+    scene_id: str
+    episode_id: str
+
+
+class Episode(FileModel):
+    """One task in one house. `objects` replaces the things of the house file."""
+
+    version: Literal[1]
+    episode_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    house: str
+    split: Literal["train", "val", "test", "none"] = "none"
+    task_types: tuple[
+        Literal["constraint_free", "spatial", "temporal", "heterogeneous"], ...
+    ] = ()
+    instruction: str
+    seed: int = 0
+    agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MOST_AGENTS)
+    objects: tuple[ObjectPlacement, ...] = ()
+    furniture: dict[EntityName, FurnitureChange] = Field(default_factory=dict)
+    initial_state: tuple[Requirement, ...] = ()
+    evaluation: dict[str, JsonValue] | None = None
+    source: Source | None = None
+
+    @model_validator(mode="after")
+    def _names(self) -> Episode:
+        for names in ([a.uid for a in self.agents], [o.name for o in self.objects]):
+            twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+            if twice is not None:
+                raise ValueError(f"the name {twice!r} is used twice")
+        return self
+
+
+def read_episode(path: Path) -> Episode:
+    """Reads an episode file; `world_checks` judges it against its house.
+
+    Raises:
+        FileError: naming the file, the field and the reason.
+    """
+    return read_model(path, Episode)

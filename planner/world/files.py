@@ -1,0 +1,56 @@
+"""Reading versioned files: JSON or YAML in, a validated model or one clear error out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from planner.world.errors import FileError, from_validation
+
+
+class FileModel(BaseModel):
+    """A frozen record of a file; unknown fields, NaN and infinities are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def read_model(path: Path, model: type[ModelT]) -> ModelT:
+    """Reads `path` as `model`.
+
+    Raises:
+        FileError: naming the file, the field and the reason.
+    """
+    return parse_model(read_document(path), model, path)
+
+
+def parse_model(document: object, model: type[ModelT], source: Path | str) -> ModelT:
+    """Validates an already parsed document; `source` names it in the error."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise from_validation(source, error) from None
+
+
+def read_document(path: Path) -> object:
+    """Parses a .json or .yaml file into plain Python values.
+
+    Raises:
+        FileError: where it is missing, unreadable, not UTF-8 or not well formed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    try:
+        if path.suffix == ".json":
+            return json.loads(text)
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (ValueError, yaml.YAMLError) as error:
+        raise FileError(path, "", f"is not well formed: {error}") from None

@@ -1,0 +1,160 @@
+"""Poses and boxes in the right-handed, z-up frames of REP-103; metres and radians."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vec3 = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+FloatArray = NDArray[np.float64]
+
+IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
+
+
+def wrap_angle_rad(angle_rad: float) -> float:
+    """The same direction in (-pi, pi]."""
+    wrapped = math.remainder(angle_rad, math.tau)
+    return math.pi if wrapped == -math.pi else wrapped
+
+
+def quaternion_from_yaw(yaw_rad: float) -> Quaternion:
+    """A rotation about +z as (x, y, z, w)."""
+    return (0.0, 0.0, math.sin(yaw_rad / 2), math.cos(yaw_rad / 2))
+
+
+def quaternion_from_matrix(matrix: FloatArray) -> Quaternion:
+    """The unit quaternion (x, y, z, w), w >= 0, of a 3x3 rotation matrix."""
+    m = matrix
+    trace = m[0, 0] + m[1, 1] + m[2, 2]
+    if trace > 0:
+        s = 2 * math.sqrt(trace + 1)
+        q = ((m[2, 1] - m[1, 2]) / s, (m[0, 2] - m[2, 0]) / s, (m[1, 0] - m[0, 1]) / s, s / 4)
+    else:
+        i = int(np.argmax([m[0, 0], m[1, 1], m[2, 2]]))
+        j, k = (i + 1) % 3, (i + 2) % 3
+        s = 2 * math.sqrt(max(1 + m[i, i] - m[j, j] - m[k, k], 1e-12))
+        parts = [0.0, 0.0, 0.0]
+        parts[i] = s / 4
+        parts[j] = (m[j, i] + m[i, j]) / s
+        parts[k] = (m[k, i] + m[i, k]) / s
+        q = (parts[0], parts[1], parts[2], (m[k, j] - m[j, k]) / s)
+    sign = -1.0 if q[3] < 0 else 1.0
+    return (sign * float(q[0]), sign * float(q[1]), sign * float(q[2]), sign * float(q[3]))
+
+
+def matrix_from_quaternion(q: Quaternion) -> FloatArray:
+    """The 3x3 rotation matrix of a unit quaternion (x, y, z, w)."""
+    x, y, z, w = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A rigid transform: position in metres, orientation as a unit quaternion (x, y, z, w)."""
+
+    position_m: Vec3
+    orientation: Quaternion = IDENTITY
+
+    @staticmethod
+    def planar(x_m: float, y_m: float, yaw_rad: float = 0.0, z_m: float = 0.0) -> Pose:
+        """An upright pose."""
+        return Pose((x_m, y_m, z_m), quaternion_from_yaw(yaw_rad))
+
+    @staticmethod
+    def from_matrix(position_m: FloatArray, rotation: FloatArray) -> Pose:
+        """A pose from a (3,) position and a (3, 3) rotation."""
+        x, y, z = (float(v) for v in position_m)
+        return Pose((x, y, z), quaternion_from_matrix(rotation))
+
+    @property
+    def yaw_rad(self) -> float:
+        """The heading: rotation about +z in (-pi, pi]."""
+        x, y, z, w = self.orientation
+        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+    def rotation(self) -> FloatArray:
+        """The (3, 3) rotation matrix from this frame to its parent."""
+        return matrix_from_quaternion(self.orientation)
+
+    def apply(self, point_m: Vec3) -> Vec3:
+        """A point of this frame, expressed in the parent frame."""
+        moved = self.rotation() @ np.asarray(point_m) + np.asarray(self.position_m)
+        return (float(moved[0]), float(moved[1]), float(moved[2]))
+
+    def compose(self, child: Pose) -> Pose:
+        """The pose of `child` (given in this frame) in the parent frame."""
+        rotation = self.rotation() @ child.rotation()
+        return Pose(self.apply(child.position_m), quaternion_from_matrix(rotation))
+
+    def inverse(self) -> Pose:
+        """The parent frame's pose in this frame."""
+        transposed = self.rotation().T
+        position = -transposed @ np.asarray(self.position_m)
+        return Pose.from_matrix(position, transposed)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An axis-aligned box in the map frame, given by its two extreme corners in metres."""
+
+    minimum_m: Vec3
+    maximum_m: Vec3
+
+    @staticmethod
+    def around(center_m: Vec3, size_m: Vec3, yaw_rad: float = 0.0) -> Box:
+        """The tight axis-aligned box around an upright box turned by `yaw_rad`."""
+        c, s = abs(math.cos(yaw_rad)), abs(math.sin(yaw_rad))
+        hx = (size_m[0] * c + size_m[1] * s) / 2
+        hy = (size_m[0] * s + size_m[1] * c) / 2
+        hz = size_m[2] / 2
+        x, y, z = center_m
+        return Box((x - hx, y - hy, z - hz), (x + hx, y + hy, z + hz))
+
+    @property
+    def center_m(self) -> Vec3:
+        (a, b, c), (d, e, f) = self.minimum_m, self.maximum_m
+        return ((a + d) / 2, (b + e) / 2, (c + f) / 2)
+
+    @property
+    def size_m(self) -> Vec3:
+        (a, b, c), (d, e, f) = self.minimum_m, self.maximum_m
+        return (d - a, e - b, f - c)
+
+    def contains(self, point_m: Vec3, margin_m: float = 0.0) -> bool:
+        """Whether the point lies in the box grown by `margin_m`."""
+        return all(
+            low - margin_m <= value <= high + margin_m
+            for low, value, high in zip(self.minimum_m, point_m, self.maximum_m, strict=True)
+        )
+
+    def overlaps(self, other: Box, margin_m: float = 0.0) -> bool:
+        """Whether the interiors meet when each gap smaller than `margin_m` counts as meeting."""
+        return all(
+            self.minimum_m[i] < other.maximum_m[i] + margin_m
+            and other.minimum_m[i] < self.maximum_m[i] + margin_m
+            for i in range(3)
+        )
+
+    def distance_m(self, point_m: Vec3) -> float:
+        """Euclidean distance from a point to the box; 0 inside."""
+        gaps = (
+            max(low - value, 0.0, value - high)
+            for low, value, high in zip(self.minimum_m, point_m, self.maximum_m, strict=True)
+        )
+        return math.sqrt(sum(gap * gap for gap in gaps))
+
+    def horizontal_gap_m(self, other: Box) -> float:
+        """Distance between the two footprints; 0 where they overlap."""
+        dx = max(0.0, self.minimum_m[0] - other.maximum_m[0], other.minimum_m[0] - self.maximum_m[0])
+        dy = max(0.0, self.minimum_m[1] - other.maximum_m[1], other.minimum_m[1] - self.maximum_m[1])
+        return math.hypot(dx, dy)

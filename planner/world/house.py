@@ -1,0 +1,246 @@
+"""The house file: rooms, doors, furniture and the small things in it (version 1).
+
+Frame `map`: z up, floor at z = 0, metres, radians. A furniture's own frame has
+its origin at the middle of its footprint on the ground and x towards its front.
+Geometry that spans several entries is checked by `house_checks`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from shapely.geometry import Polygon
+
+from planner.world.files import FileModel
+from planner.world.geometry import Box, Pose, Vec3
+from planner.world.shapes import Part, Size3
+from planner.world.vocabulary import Affordance, Relation, State
+
+HOUSE_VERSION = 1
+
+EntityName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*_[0-9]+$")]
+PartName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+Point2 = tuple[float, float]
+
+
+class Room(FileModel):
+    """A room: a simple polygon (counter-clockwise or not), its wall height in metres."""
+
+    name: EntityName
+    class_name: str
+    polygon_m: tuple[Point2, ...] = Field(min_length=3)
+    height_m: Annotated[float, Field(gt=1.8, le=6)] = 2.6
+
+    @model_validator(mode="after")
+    def _polygon_is_simple(self) -> Room:
+        shape = Polygon(self.polygon_m)
+        if not shape.is_valid or shape.area < 0.5:
+            raise ValueError(f"{self.name}: polygon_m is not a simple polygon of 0.5 m2 or more")
+        return self
+
+    @cached_property
+    def shape(self) -> Polygon:
+        """The floor as a shapely polygon."""
+        return Polygon(self.polygon_m)
+
+
+class Door(FileModel):
+    """An opening between two rooms, or to the outside where `rooms` has one name.
+
+    `center_m` is the middle of the opening on the wall's centre line; `yaw_rad`
+    is the wall's direction; passages are always open in version 1.
+    """
+
+    name: EntityName
+    rooms: tuple[str, ...] = Field(min_length=1, max_length=2)
+    center_m: Point2
+    yaw_rad: float
+    width_m: Annotated[float, Field(ge=0.6, le=4)]
+    height_m: Annotated[float, Field(ge=1.8, le=4)] = 2.1
+
+
+class Surface(FileModel):
+    """A horizontal place to put things on: middle of its top, extent, free height above."""
+
+    name: PartName
+    center: Vec3
+    size: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]]
+    clearance: Annotated[float, Field(gt=0)] = 1.5
+
+
+class Interior(FileModel):
+    """A hollow: a box in the furniture's frame; `joint` closes it, `moves` with a drawer."""
+
+    name: PartName
+    center: Vec3
+    size: Size3
+    joint: PartName | None = None
+    moves: bool = False
+
+
+class Joint(FileModel):
+    """A drawer or a door or lid. `travel` is metres (slide) or radians (hinge) when open."""
+
+    name: PartName
+    kind: Literal["slide", "hinge"]
+    axis: Vec3
+    origin: Vec3 = (0.0, 0.0, 0.0)
+    travel: float
+    handle: Vec3
+
+
+class Furniture(FileModel):
+    """A piece of furniture at its place; all of its geometry is in its own frame, metres."""
+
+    name: EntityName
+    class_name: str
+    room: str
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    size_m: Size3
+    affordances: tuple[Affordance, ...] = ()
+    faucet: Vec3 | None = None
+    states: dict[State, bool] = Field(default_factory=dict)
+    parts: tuple[Part, ...]
+    surfaces: tuple[Surface, ...] = ()
+    interiors: tuple[Interior, ...] = ()
+    joints: tuple[Joint, ...] = ()
+
+    @model_validator(mode="after")
+    def _joints_exist(self) -> Furniture:
+        known = {joint.name for joint in self.joints}
+        for owner in (*self.parts, *self.interiors):
+            if owner.joint is not None and owner.joint not in known:
+                raise ValueError(f"{self.name} names an unknown joint {owner.joint!r}")
+        return self
+
+    @cached_property
+    def pose(self) -> Pose:
+        """The furniture's frame in the map."""
+        return Pose.planar(self.x_m, self.y_m, self.yaw_rad)
+
+    @cached_property
+    def box(self) -> Box:
+        """The axis-aligned box around it when everything is closed."""
+        center = (self.x_m, self.y_m, self.size_m[2] / 2)
+        return Box.around(center, self.size_m, self.yaw_rad)
+
+    def joint(self, name: str) -> Joint:
+        """One of its joints by name."""
+        return next(joint for joint in self.joints if joint.name == name)
+
+
+class ObjectPlacement(FileModel):
+    """A small thing: `pose` is [x, y, z, yaw] of the middle of its underside.
+
+    `part` names the surface or interior of the parent; a floor's only part is `floor`.
+    """
+
+    name: EntityName
+    class_name: str
+    size_m: Size3
+    pose: tuple[float, float, float, float]
+    parent: str
+    relation: Literal[Relation.ON, Relation.WITHIN]
+    part: PartName = "floor"
+    states: dict[State, bool] = Field(default_factory=dict)
+
+    @cached_property
+    def box(self) -> Box:
+        """The axis-aligned box around it in the map."""
+        x, y, z, yaw = self.pose
+        return Box.around((x, y, z + self.size_m[2] / 2), self.size_m, yaw)
+
+
+class House(FileModel):
+    """A whole house with the things that lie in it when no episode says otherwise."""
+
+    version: Literal[1]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    split: Literal["train", "heldout", "none"] = "none"
+    seed: int | None = None
+    rooms: tuple[Room, ...] = Field(min_length=1)
+    doors: tuple[Door, ...] = ()
+    furniture: tuple[Furniture, ...] = ()
+    objects: tuple[ObjectPlacement, ...] = ()
+
+    @model_validator(mode="after")
+    def _names(self) -> House:
+        _unique(item.name for item in (*self.rooms, *self.doors, *self.furniture, *self.objects))
+        rooms = {room.name for room in self.rooms}
+        for door in self.doors:
+            for room in door.rooms:
+                if room not in rooms:
+                    raise ValueError(f"{door.name} names an unknown room {room!r}")
+        for piece in self.furniture:
+            if piece.room not in rooms:
+                raise ValueError(f"{piece.name} names an unknown room {piece.room!r}")
+        return self
+
+    @cached_property
+    def rooms_by_name(self) -> dict[str, Room]:
+        return {room.name: room for room in self.rooms}
+
+    @cached_property
+    def furniture_by_name(self) -> dict[str, Furniture]:
+        return {piece.name: piece for piece in self.furniture}
+
+    def room_at(self, x_m: float, y_m: float) -> str | None:
+        """The room whose polygon holds the point (edges included), or None outside."""
+        for room in self.rooms:
+            if _inside(room.polygon_m, x_m, y_m):
+                return room.name
+        return None
+
+    @cached_property
+    def bounds_m(self) -> tuple[float, float, float, float]:
+        """(x_min, y_min, x_max, y_max) around all rooms."""
+        xs = [x for room in self.rooms for x, _ in room.polygon_m]
+        ys = [y for room in self.rooms for _, y in room.polygon_m]
+        return (min(xs), min(ys), max(xs), max(ys))
+
+
+def _unique(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"the name {name!r} is used twice")
+        seen.add(name)
+
+
+def _inside(polygon: tuple[Point2, ...], x: float, y: float) -> bool:
+    # Even-odd rule: called many times a second, where building a shapely point costs too much.
+    inside = False
+    x1, y1 = polygon[-1]
+    for x2, y2 in polygon:
+        if (y1 > y) != (y2 > y) and x < (x2 - x1) * (y - y1) / (y2 - y1) + x1:
+            inside = not inside
+        x1, y1 = x2, y2
+    return inside
+
+
+def house_json(house: House) -> str:
+    """The file's text: one line an entry, so that differences are readable."""
+    document = house.model_dump(mode="json", exclude_defaults=True)
+    document["version"] = HOUSE_VERSION
+    lines = []
+    for key, value in document.items():
+        if isinstance(value, list):
+            rows = ",\n    ".join(json.dumps(item, separators=(",", ":")) for item in value)
+            lines.append(f'  "{key}": [\n    {rows}\n  ]')
+        else:
+            lines.append(f'  "{key}": {json.dumps(value)}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def write_house(house: House, path: Path) -> None:
+    """Writes the house file as a whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(house_json(house), encoding="utf-8")
+    temporary.replace(path)

@@ -1,0 +1,74 @@
+"""What an agent senses at one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.geometry import Pose
+
+RgbImage = NDArray[np.uint8]
+DepthImage = NDArray[np.float32]
+InstanceImage = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsics:
+    """An ideal pinhole camera, pixels; the optical frame looks along +z, x right, y down."""
+
+    width_px: int
+    height_px: int
+    fx_px: float
+    fy_px: float
+    cx_px: float
+    cy_px: float
+
+
+@dataclass(frozen=True, slots=True)
+class CameraFrame:
+    """One exposure.
+
+    Attributes:
+        rgb: (h, w, 3) uint8.
+        depth_m: (h, w) float32, metres along the optical axis; 0 where nothing was measured.
+        instances: (h, w) int32 ground-truth instance ids, 0 for structure and
+            nothing; None outside simulators.
+        intrinsics: the lens.
+        pose: the optical frame in `map` as the agent believes it.
+    """
+
+    rgb: RgbImage
+    depth_m: DepthImage
+    instances: InstanceImage | None
+    intrinsics: Intrinsics
+    pose: Pose
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Everything one agent senses at `stamp_s` (seconds of the backend's clock).
+
+    Attributes:
+        agent: namespace of the agent, `agent_0` and so on.
+        base: `base_link` in `map` as localised; `odometry` in the agent's odom frame.
+        hand: the hand's frame in `base_link`.
+        joints: position of each joint of the body, radians or metres.
+        gripper_opening: 0 closed to 1 open.
+        holding: whether something is in the hand.
+        cameras: one frame a camera asked for; a dropped frame is absent.
+    """
+
+    stamp_s: float
+    agent: str
+    base: Pose
+    odometry: Pose
+    linear_m_s: float
+    angular_rad_s: float
+    hand: Pose
+    joints: Mapping[str, float]
+    gripper_opening: float
+    holding: bool
+    cameras: Mapping[str, CameraFrame]

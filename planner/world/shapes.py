@@ -1,0 +1,84 @@
+"""Solid primitives that furniture, objects and bodies are drawn and collided with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from planner.world.files import FileModel
+from planner.world.geometry import Vec3
+
+Fraction3 = tuple[float, float, float]
+Size3 = tuple[
+    Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]
+]
+Rgb = tuple[
+    Annotated[float, Field(ge=0, le=1)],
+    Annotated[float, Field(ge=0, le=1)],
+    Annotated[float, Field(ge=0, le=1)],
+]
+
+
+class Shape(StrEnum):
+    """Cylinders and capsules stand along their `axis`; the others have none."""
+
+    BOX = "box"
+    CYLINDER = "cylinder"
+    CAPSULE = "capsule"
+    SPHERE = "sphere"
+    ELLIPSOID = "ellipsoid"
+
+
+class Axis(StrEnum):
+    X = "x"
+    Y = "y"
+    Z = "z"
+
+
+class Part(FileModel):
+    """One primitive in its owner's frame.
+
+    The owner's frame has its origin at the middle of the footprint, on the
+    ground, x forward (a furniture's front), y left, z up. In a class of the
+    catalogue `center` and `size` are fractions of the owner's size (x and y
+    from -0.5 to 0.5, z from 0 to 1); in a house they are metres.
+
+    `size` is the full extent of the tight box around the primitive. `joint`
+    names the joint that the part moves with.
+    """
+
+    shape: Shape = Shape.BOX
+    center: Fraction3
+    size: Size3
+    rgb: Rgb
+    axis: Axis = Axis.Z
+    joint: str | None = None
+
+    @field_validator("rgb", mode="before")
+    @classmethod
+    def _read_hex(cls, value: object) -> object:
+        if isinstance(value, str):
+            digits = value.removeprefix("#")
+            if len(digits) != 6 or any(c not in "0123456789abcdefABCDEF" for c in digits):
+                raise ValueError(f"colour {value!r} is not of the form #rrggbb")
+            return tuple(round(int(digits[i : i + 2], 16) / 255, 4) for i in (0, 2, 4))
+        return value
+
+
+def scale(point: Fraction3, size_m: Vec3) -> Vec3:
+    """Fractions of a size, in metres rounded to a tenth of a millimetre."""
+    x, y, z = (round(f * s, 4) for f, s in zip(point, size_m, strict=True))
+    return (x, y, z)
+
+
+def scale_parts(parts: Sequence[Part], size_m: Vec3) -> tuple[Part, ...]:
+    """A recipe's parts in metres for an owner of this size."""
+    return tuple(
+        part.model_copy(
+            update={"center": scale(part.center, size_m), "size": scale(part.size, size_m)}
+        )
+        for part in parts
+    )

@@ -1,0 +1,58 @@
+"""Ground truth at one instant, as the evaluator and privileged updaters read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.world.geometry import Box, Pose, Vec3
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+
+
+@dataclass(frozen=True, slots=True)
+class EntityState:
+    """One entity.
+
+    Attributes:
+        instance_id: the value in instance images; 0 for rooms.
+        pose: of the entity's frame in `map`: middle of the underside, z up.
+        size_m: full extent along the entity's own axes.
+        parent: what it is on, within or held by; a furniture's room; None for a room.
+        relation: None for rooms, furniture and agents.
+        room: None outside every room.
+        states: only those that the entity's affordances give it.
+        openness: 0 closed to 1 open; None where nothing opens.
+        holding: what an agent holds.
+    """
+
+    name: str
+    kind: EntityKind
+    class_name: str
+    instance_id: int
+    pose: Pose
+    size_m: Vec3
+    parent: str | None
+    relation: Relation | None
+    room: str | None
+    affordances: tuple[Affordance, ...] = ()
+    states: Mapping[State, bool] | None = None
+    openness: float | None = None
+    holding: str | None = None
+
+    @property
+    def box(self) -> Box:
+        """The axis-aligned box around the entity in `map`."""
+        x, y, z = self.pose.position_m
+        return Box.around((x, y, z + self.size_m[2] / 2), self.size_m, self.pose.yaw_rad)
+
+
+@dataclass(frozen=True, slots=True)
+class WorldState:
+    """The whole world at `stamp_s`; `revision` grows with every change of anything but time."""
+
+    stamp_s: float
+    step: int
+    revision: int
+    house: str
+    episode_id: str
+    entities: Mapping[str, EntityState]

@@ -1,0 +1,87 @@
+"""The seam between the bridge node and a world: embedded simulator, Habitat or Spot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NewType, Protocol
+
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.observation import Observation
+from planner.world.primitive import Capabilities, Primitive, PrimitiveStatus
+from planner.world.state import WorldState
+
+Handle = NewType("Handle", int)
+
+
+class Backend(Protocol):
+    """One world with its agents.
+
+    Calls come from one thread. A simulator's time moves only in `step`; a real
+    robot's `step` only lets pending work be done. Nothing blocks longer than
+    `step`'s argument. `sim_bridge.conformance` checks what is said here.
+    """
+
+    @property
+    def simulated(self) -> bool:
+        """Whether time is ours: `/clock` and ground truth are published only then."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents of the loaded episode, `agent_0` first; empty before `reset`."""
+
+    def reset(self, house: House, episode: Episode, seed: int) -> None:
+        """Loads an episode; the same arguments give the same world, bit for bit.
+
+        Running primitives end as `CANCELED`; time starts again at 0. On an
+        error the world that was loaded before stays as it was.
+
+        Raises:
+            PlannerError: where house and episode do not fit each other.
+        """
+
+    def capabilities(self, agent: str) -> Capabilities:
+        """What the agent can do here.
+
+        Raises:
+            PlannerError: for an unknown agent.
+        """
+
+    def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
+        """What the agent senses now; changes nothing.
+
+        Raises:
+            PlannerError: for an unknown agent or camera, or without a renderer.
+        """
+
+    def start(self, agent: str, primitive: Primitive) -> Handle:
+        """Begins a primitive; never raises, a refusal is the polled result.
+
+        An agent runs one primitive at a time: a second one ends as `BUSY` and
+        leaves the first alone.
+        """
+
+    def poll(self, handle: Handle) -> PrimitiveStatus:
+        """How a primitive stands; results of ended ones are kept until `reset`.
+
+        Raises:
+            PlannerError: for a handle that this world never gave out.
+        """
+
+    def cancel(self, handle: Handle) -> None:
+        """Ends a primitive as `CANCELED` and stops its agent; ended ones are left alone."""
+
+    def stop(self, agent: str) -> None:
+        """Stops the agent at once; its primitive ends as `STOPPED`."""
+
+    def step(self, dt_s: float) -> None:
+        """Lets `dt_s` seconds pass (finite, above 0)."""
+
+    def world_state(self) -> WorldState | None:
+        """Ground truth, or None where nobody knows it."""
+
+    def now_s(self) -> float:
+        """Seconds on this world's clock."""
+
+    def close(self) -> None:
+        """Stops every agent and frees what is held; safe to call twice."""

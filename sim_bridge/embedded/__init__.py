@@ -1,0 +1,1 @@
+"""The embedded simulator: a house in MuJoCo's kinematic mode."""
