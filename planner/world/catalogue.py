@@ -82,9 +82,10 @@ class FurnitureClass(FileModel):
     @model_validator(mode="after")
     def _joints_exist(self) -> FurnitureClass:
         known = {joint.name for joint in self.joints}
-        for owner in (*self.parts, *self.interiors):
-            if owner.joint is not None and owner.joint not in known:
-                raise ValueError(f"{self.name} names an unknown joint {owner.joint!r}")
+        used = [part.joint for part in self.parts] + [hollow.joint for hollow in self.interiors]
+        for joint in used:
+            if joint is not None and joint not in known:
+                raise ValueError(f"{self.name} names an unknown joint {joint!r}")
         if any(low > high for low, high in zip(self.size_min_m, self.size_max_m, strict=True)):
             raise ValueError(f"{self.name}: size_min_m exceeds size_max_m")
         return self

@@ -60,9 +60,7 @@ class Episode(FileModel):
     episode_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     house: str
     split: Literal["train", "val", "test", "none"] = "none"
-    task_types: tuple[
-        Literal["constraint_free", "spatial", "temporal", "heterogeneous"], ...
-    ] = ()
+    task_types: tuple[Literal["constraint_free", "spatial", "temporal", "heterogeneous"], ...] = ()
     instruction: str
     seed: int = 0
     agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MOST_AGENTS)

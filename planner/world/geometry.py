@@ -155,6 +155,10 @@ class Box:
 
     def horizontal_gap_m(self, other: Box) -> float:
         """Distance between the two footprints; 0 where they overlap."""
-        dx = max(0.0, self.minimum_m[0] - other.maximum_m[0], other.minimum_m[0] - self.maximum_m[0])
-        dy = max(0.0, self.minimum_m[1] - other.maximum_m[1], other.minimum_m[1] - self.maximum_m[1])
+        dx = max(
+            0.0, self.minimum_m[0] - other.maximum_m[0], other.minimum_m[0] - self.maximum_m[0]
+        )
+        dy = max(
+            0.0, self.minimum_m[1] - other.maximum_m[1], other.minimum_m[1] - self.maximum_m[1]
+        )
         return math.hypot(dx, dy)

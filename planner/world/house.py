@@ -115,9 +115,10 @@ class Furniture(FileModel):
     @model_validator(mode="after")
     def _joints_exist(self) -> Furniture:
         known = {joint.name for joint in self.joints}
-        for owner in (*self.parts, *self.interiors):
-            if owner.joint is not None and owner.joint not in known:
-                raise ValueError(f"{self.name} names an unknown joint {owner.joint!r}")
+        used = [part.joint for part in self.parts] + [hollow.joint for hollow in self.interiors]
+        for joint in used:
+            if joint is not None and joint not in known:
+                raise ValueError(f"{self.name} names an unknown joint {joint!r}")
         return self
 
     @cached_property
@@ -172,7 +173,9 @@ class House(FileModel):
 
     @model_validator(mode="after")
     def _names(self) -> House:
-        _unique(item.name for item in (*self.rooms, *self.doors, *self.furniture, *self.objects))
+        _unique(room.name for room in self.rooms)
+        _unique(door.name for door in self.doors)
+        _unique([*(piece.name for piece in self.furniture), *(item.name for item in self.objects)])
         rooms = {room.name for room in self.rooms}
         for door in self.doors:
             for room in door.rooms:

@@ -1,0 +1,269 @@
+"""Where an agent's centre may be: a grid over the house's floor, and paths on it.
+
+Cells are squares of `cell_m`; row is y, column is x, cell (0, 0) is at the
+lower left corner of the house's bounds. A cell is free when a disc of the
+agent's radius around its middle touches neither wall nor furniture.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt, label
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+
+from planner.world.geometry import FloatArray
+from planner.world.house import Door, Furniture, House
+
+CELL_M = 0.1
+WALL_THICKNESS_M = 0.1
+# Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
+_OVERSAMPLING = 4
+_NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+BoolGrid = NDArray[np.bool_]
+IntGrid = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceField:
+    """Walking distance from every cell to one goal cell.
+
+    `distance_m` is (cells,) metres, inf where there is no way; `towards[i]` is
+    the next cell from cell i to the goal, negative at the goal and where there
+    is no way.
+    """
+
+    goal: int
+    distance_m: FloatArray
+    towards: list[int]
+
+    def path(self, start: int) -> list[int]:
+        """The cells from `start` to the goal, both included; empty where there is no way."""
+        if not math.isfinite(self.distance_m[start]):
+            return []
+        towards = self.towards
+        cells = [start]
+        here = towards[start]
+        while here >= 0:
+            cells.append(here)
+            here = towards[here]
+        return cells
+
+
+class FloorGrid:
+    """The free floor of one house for one radius of agent, with cached distance fields."""
+
+    def __init__(self, free: BoolGrid, origin_m: tuple[float, float], cell_m: float) -> None:
+        """Takes (rows, columns) free cells and the map position of the lower left corner."""
+        self.free = free
+        self.origin_m = origin_m
+        self.cell_m = cell_m
+        self.rows: int = free.shape[0]
+        self.columns: int = free.shape[1]
+        self._fields: dict[int, DistanceField] = {}
+
+    @staticmethod
+    def of(house: House, radius_m: float, cell_m: float = CELL_M) -> FloorGrid:
+        """The grid of a house's rooms without its walls and furniture, shrunk by the radius."""
+        x0, y0, x1, y1 = house.bounds_m
+        columns = math.ceil((x1 - x0) / cell_m)
+        rows = math.ceil((y1 - y0) / cell_m)
+        fine_m = cell_m / _OVERSAMPLING
+        open_floor = _rasterise(house, (x0, y0), (rows, columns), fine_m)
+        clearance = distance_transform_edt(np.pad(open_floor, 1))[1:-1, 1:-1] * fine_m
+        middle = _OVERSAMPLING // 2
+        at_middle = clearance[middle::_OVERSAMPLING, middle::_OVERSAMPLING]
+        return FloorGrid(at_middle >= radius_m, (x0, y0), cell_m)
+
+    def cell(self, x_m: float, y_m: float) -> int | None:
+        """The index of the cell that holds the point, or None outside the grid."""
+        column = math.floor((x_m - self.origin_m[0]) / self.cell_m)
+        row = math.floor((y_m - self.origin_m[1]) / self.cell_m)
+        if 0 <= row < self.rows and 0 <= column < self.columns:
+            return row * self.columns + column
+        return None
+
+    def point(self, cell: int) -> tuple[float, float]:
+        """The middle of a cell in the map frame, metres."""
+        row, column = divmod(cell, self.columns)
+        return (
+            self.origin_m[0] + (column + 0.5) * self.cell_m,
+            self.origin_m[1] + (row + 0.5) * self.cell_m,
+        )
+
+    def is_free(self, x_m: float, y_m: float) -> bool:
+        """Whether an agent's centre may be at the point."""
+        cell = self.cell(x_m, y_m)
+        return cell is not None and bool(self.free.flat[cell])
+
+    @cached_property
+    def components(self) -> IntGrid:
+        """(rows, columns) labels of connected free floor from 1; 0 where not free."""
+        labels, _ = label(self.free, structure=np.ones((3, 3)))
+        return np.asarray(labels, dtype=np.int32)
+
+    def component(self, x_m: float, y_m: float) -> int:
+        """The label of the connected floor at the point, 0 where it is not free."""
+        cell = self.cell(x_m, y_m)
+        return 0 if cell is None else int(self.components.flat[cell])
+
+    @cached_property
+    def _free_cells(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.free)
+
+    @cached_property
+    def free_points_m(self) -> FloatArray:
+        """(n, 2) middles of all free cells in the map frame."""
+        rows, columns = np.divmod(self._free_cells, self.columns)
+        return np.stack(
+            [
+                self.origin_m[0] + (columns + 0.5) * self.cell_m,
+                self.origin_m[1] + (rows + 0.5) * self.cell_m,
+            ],
+            axis=1,
+        )
+
+    def nearest_free(self, x_m: float, y_m: float, within_m: float = math.inf) -> int | None:
+        """The free cell whose middle is nearest to the point, or None within that distance."""
+        if not len(self._free_cells):
+            return None
+        gaps = np.hypot(self.free_points_m[:, 0] - x_m, self.free_points_m[:, 1] - y_m)
+        best = int(np.argmin(gaps))
+        return int(self._free_cells[best]) if gaps[best] <= within_m else None
+
+    def free_within(self, x_m: float, y_m: float, radius_m: float) -> NDArray[np.int64]:
+        """All free cells whose middle is within a horizontal distance of the point."""
+        points = self.free_points_m
+        near = np.hypot(points[:, 0] - x_m, points[:, 1] - y_m) <= radius_m
+        cells: NDArray[np.int64] = self._free_cells[near]
+        return cells
+
+    @cached_property
+    def _graph(self) -> csr_matrix:
+        return _graph_of(self.free, self.cell_m)
+
+    def field(self, goal: int) -> DistanceField:
+        """The distance field of a goal cell, computed once."""
+        field = self._fields.get(goal)
+        if field is None:
+            field = self._fields[goal] = _field(self._graph, goal)
+        return field
+
+    def field_avoiding(
+        self, goal: int, discs: tuple[tuple[float, float, float], ...]
+    ) -> DistanceField:
+        """A field, not cached, that keeps out of discs (x, y, radius in metres) but the goal's."""
+        free = self.free.copy()
+        for x, y, radius in discs:
+            free.flat[self.free_within(x, y, radius)] = False
+        return _field(_graph_of(free, self.cell_m), goal)
+
+    def distance_m(self, start: int, goal: int) -> float:
+        """Walking distance between two cells, inf where there is no way."""
+        return float(self.field(goal).distance_m[start])
+
+    def sees(self, a: int, b: int) -> bool:
+        """Whether the straight line between two cells stays on free floor."""
+        (ra, ca), (rb, cb) = divmod(a, self.columns), divmod(b, self.columns)
+        steps = 2 * max(abs(rb - ra), abs(cb - ca)) + 1
+        rows = np.rint(np.linspace(ra, rb, steps)).astype(np.intp)
+        columns = np.rint(np.linspace(ca, cb, steps)).astype(np.intp)
+        return bool(self.free[rows, columns].all())
+
+    def straighten(self, cells: list[int]) -> list[int]:
+        """The corners that are needed to walk a path of cells in straight lines."""
+        if len(cells) < 3:
+            return cells
+        corners = [cells[0]]
+        at = 0
+        while at < len(cells) - 1:
+            step = len(cells) - 1 - at
+            # Halving finds a far visible cell in a few tests; it need not be the farthest.
+            while step > 1 and not self.sees(cells[at], cells[at + step]):
+                step = max(1, step * 2 // 3)
+            at += step
+            corners.append(cells[at])
+        return corners
+
+
+def _rasterise(
+    house: House, origin_m: tuple[float, float], shape: tuple[int, int], fine_m: float
+) -> NDArray[np.uint8]:
+    """(rows, columns) at the fine pitch: 1 where neither wall nor furniture is."""
+    rows, columns = shape
+    canvas = np.zeros((rows * _OVERSAMPLING, columns * _OVERSAMPLING), np.uint8)
+
+    def pixels(points: list[tuple[float, float]]) -> NDArray[np.int32]:
+        scaled = [
+            ((x - origin_m[0]) / fine_m - 0.5, (y - origin_m[1]) / fine_m - 0.5) for x, y in points
+        ]
+        return np.asarray(np.rint(np.array(scaled)), dtype=np.int32)
+
+    for room in house.rooms:
+        cv2.fillPoly(canvas, [pixels(list(room.polygon_m))], 1)
+    thickness = max(1, round(WALL_THICKNESS_M / fine_m))
+    for room in house.rooms:
+        cv2.polylines(canvas, [pixels(list(room.polygon_m))], True, 0, thickness)
+    for door in house.doors:
+        if len(door.rooms) == 2:
+            cv2.fillPoly(canvas, [pixels(door_corners(door))], 1)
+    for piece in house.furniture:
+        cv2.fillPoly(canvas, [pixels(footprint(piece))], 0)
+    return canvas
+
+
+def door_corners(door: Door, depth_m: float = WALL_THICKNESS_M * 2) -> list[tuple[float, float]]:
+    """The floor rectangle of an opening, `depth_m` across the wall, in the map frame."""
+    c, s = math.cos(door.yaw_rad), math.sin(door.yaw_rad)
+    return _corners(door.center_m, door.width_m / 2, depth_m / 2, c, s)
+
+
+def footprint(piece: Furniture) -> list[tuple[float, float]]:
+    """The four floor corners of a piece of furniture in the map frame."""
+    c, s = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)
+    return _corners((piece.x_m, piece.y_m), piece.size_m[0] / 2, piece.size_m[1] / 2, c, s)
+
+
+def _corners(
+    center_m: tuple[float, float], half_x: float, half_y: float, c: float, s: float
+) -> list[tuple[float, float]]:
+    signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    return [
+        (
+            center_m[0] + sx * half_x * c - sy * half_y * s,
+            center_m[1] + sx * half_x * s + sy * half_y * c,
+        )
+        for sx, sy in signs
+    ]
+
+
+def _graph_of(free: BoolGrid, cell_m: float) -> csr_matrix:
+    """Eight-connected free cells; a diagonal needs both cells that it passes between."""
+    rows, columns = free.shape
+    index = np.arange(rows * columns).reshape(rows, columns)
+    sources, targets, weights = [], [], []
+    for dr, dc in _NEIGHBOURS:
+        here = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
+        there = (slice(dr, rows), slice(max(0, dc), columns - max(0, -dc)))
+        open_edge = free[here] & free[there]
+        if dr and dc:
+            side = (here[0], there[1])
+            other = (there[0], here[1])
+            open_edge &= free[side] & free[other]
+        sources.append(index[here][open_edge])
+        targets.append(index[there][open_edge])
+        weights.append(np.full(int(open_edge.sum()), cell_m * math.hypot(dr, dc)))
+    data = (np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets)))
+    return csr_matrix(data, shape=(rows * columns, rows * columns))
+
+
+def _field(graph: csr_matrix, goal: int) -> DistanceField:
+    distance, towards = dijkstra(graph, directed=False, indices=goal, return_predecessors=True)
+    return DistanceField(goal, distance, towards.tolist())
