@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Make this checkout runnable: virtual environment, ROS 2 and all libraries at the pinned
+# versions, our interface packages, and the package itself. Safe to repeat; each step is
+# skipped while the content of its inputs stays the same.
+#
+#   PYTHON=python3.12 scripts/setup.sh      # choose the interpreter
+#   PLANNER_APT=no scripts/setup.sh         # never call apt, only say what is missing
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+venv=$root/.venv
+workspace=$root/.ws
+
+# A sourced ROS of a distribution must not leak into an environment that brings its own.
+unset PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH \
+  LD_LIBRARY_PATH VIRTUAL_ENV ROS_DISTRO _ROS_WHEELS_BOOTSTRAP_COMPLETE
+
+say() { printf 'set-up: %s\n' "$*"; }
+fail() { printf 'set-up: error: %s\n' "$*" >&2; exit 1; }
+hash_of() { # PATH...: one hash over names and contents
+  find "$@" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
+}
+fresh() { # STAMP HASH: is this step done for these inputs?
+  [ -f "$venv/.stamp-$1" ] && [ "$(cat "$venv/.stamp-$1")" = "$2" ]
+}
+stamp() { printf '%s\n' "$2" > "$venv/.stamp-$1"; }
+
+# ---- which Python ------------------------------------------------------------------------
+# Complete = can make virtual environments and has the headers that the interfaces compile
+# against. Distributions pack both separately.
+probe='
+import sys, sysconfig, pathlib
+assert (3, 11) <= sys.version_info[:2] <= (3, 13)
+missing = []
+try:
+    import ensurepip, venv
+except ImportError:
+    missing.append("venv")
+if not (pathlib.Path(sysconfig.get_path("include")) / "Python.h").is_file():
+    missing.append("dev")
+print(f"{sys.version_info.major}.{sys.version_info.minor}", *missing)
+'
+choose_python() {
+  local candidate answer
+  python='' lacking=''
+  for candidate in ${PYTHON:-python3.13 python3.12 python3.11 python3}; do
+    answer=$("$candidate" -c "$probe" 2>/dev/null) || continue
+    read -r version lack <<< "$answer"
+    if [ -z "$lack" ]; then python=$candidate; lacking=''; return; fi
+    if [ -z "$python" ]; then python=$candidate; lacking=$lack; fi
+  done
+  [ -n "$python" ] || fail "no Python 3.11, 3.12 or 3.13 found (tried ${PYTHON:-python3.13 python3.12 python3.11 python3}); install one, or name it: make PYTHON=/path/to/python3.12"
+  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+}
+
+# ---- system packages ---------------------------------------------------------------------
+has_library() { PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q "^[[:space:]]*$1 "; }
+has_mesa() { has_library libOSMesa.so.8 || compgen -G '/usr/lib/*/dri/*swrast*' > /dev/null || compgen -G '/usr/lib/*/libgallium*' > /dev/null; }
+
+install_packages() { # PACKAGE...
+  local apt=(apt-get install -y --no-install-recommends "$@")
+  if [ "${PLANNER_APT:-yes}" = no ] || ! command -v apt-get > /dev/null; then return 1; fi
+  if [ "$(id -u)" -eq 0 ]; then set -- env; elif command -v sudo > /dev/null && { [ -t 0 ] || sudo -n true 2> /dev/null; }; then set -- sudo; else return 1; fi
+  say "installing system packages: ${apt[*]:4}"
+  "$@" env DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+    "$@" env DEBIAN_FRONTEND=noninteractive "${apt[@]}" -qq > /dev/null
+}
+
+system_packages() {
+  local required=() drawing=() part
+  command -v cmake > /dev/null || required+=(cmake)
+  command -v make > /dev/null || required+=(make)
+  command -v g++ > /dev/null || required+=(g++)
+  for part in $lacking; do required+=("python$version-$part"); done
+  if ! has_library libOSMesa.so.8; then
+    has_library libEGL.so.1 || drawing+=(libegl1)
+    has_library libOpenGL.so.0 || drawing+=(libopengl0)
+    has_mesa || drawing+=(libgl1-mesa-dri)
+  fi
+  [ ${#required[@]} -gt 0 ] || [ ${#drawing[@]} -gt 0 ] || return 0
+  if install_packages "${required[@]}" "${drawing[@]}"; then return 0; fi
+  if [ ${#required[@]} -gt 0 ]; then
+    fail "these system packages are missing; run this, then repeat: sudo apt-get install -y ${required[*]} ${drawing[*]}"
+  fi
+  say "warning: no OpenGL: the simulator will draw by rays, slowly. Better: sudo apt-get install -y ${drawing[*]}"
+}
+
+# ---- steps -------------------------------------------------------------------------------
+make_environment() {
+  say "virtual environment with Python $version"
+  rm -rf "$venv" "$workspace"
+  "$python" -m venv "$venv"
+}
+
+install_libraries() {
+  say "libraries and ROS 2 (constraints.txt)"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt pip setuptools
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt \
+    --no-build-isolation -e '.[ros,dev]'
+}
+
+build_interfaces() {
+  say "ROS interfaces (msgs/)"
+  local paths=(msgs) manifest
+  # Into the environment itself, where Python and the loader look already; what an earlier
+  # build put there goes first, so that a removed message does not live on.
+  for manifest in "$workspace"/build/*/install_manifest.txt; do
+    [ -f "$manifest" ] && { xargs -d '\n' rm -f < "$manifest"; }
+  done
+  rm -rf "$workspace"
+  "$venv/bin/python" -c 'import tf2_msgs' 2> /dev/null || paths+=(shims/tf2_msgs)
+  mkdir -p "$workspace"
+  env PATH="$venv/bin:$PATH" VIRTUAL_ENV="$venv" AMENT_PREFIX_PATH="$venv" CMAKE_PREFIX_PATH="$venv" \
+    "$venv/bin/colcon" --log-base "$workspace/log" build \
+    --base-paths "${paths[@]}" --build-base "$workspace/build" \
+    --merge-install --install-base "$venv" --event-handlers console_direct- console_cohesion- \
+    --cmake-args -DPython3_EXECUTABLE="$venv/bin/python" -DBUILD_TESTING=OFF -Wno-dev \
+    > "$workspace/build.log" 2>&1 || { tail -n 40 "$workspace/build.log" >&2; fail "building the interfaces failed; full log: .ws/build.log"; }
+  "$venv/bin/python" -c 'import planner_msgs.msg, tf2_msgs.msg'
+}
+
+main() {
+  local environment libraries interfaces started=$SECONDS
+  libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
+  interfaces=$(hash_of msgs shims constraints.txt scripts/setup.sh)
+  environment="$root ${PYTHON:-}"
+  if fresh environment "$environment" && fresh libraries "$libraries" && fresh interfaces "$interfaces" \
+    && [ -x "$venv/bin/python" ]; then
+    return 0
+  fi
+  choose_python
+  system_packages
+  if ! fresh environment "$environment" || ! "$venv/bin/python" -c '' 2> /dev/null; then
+    choose_python
+    make_environment
+    stamp environment "$environment"
+  fi
+  if ! fresh libraries "$libraries"; then install_libraries; stamp libraries "$libraries"; fi
+  if ! fresh interfaces "$interfaces"; then build_interfaces; stamp interfaces "$interfaces"; fi
+  say "ready after $((SECONDS - started)) s: .venv/bin/planner"
+}
+
+# Two set-ups of one checkout at the same time would tread on each other.
+exec 9> "$root/.setup.lock"
+flock 9
+main
