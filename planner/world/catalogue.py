@@ -5,6 +5,7 @@ Sizes are metres, recipes are fractions of the size (see `shapes.Part`).
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -157,15 +158,20 @@ class Catalogue:
 
     def furniture_name(self, word: str) -> str | None:
         """The class that a name or alias stands for, or None."""
-        return self._aliases["furniture"].get(word.lower())
+        return self._aliases["furniture"].get(_key(word))
 
     def object_name(self, word: str) -> str | None:
         """The class that a name or alias stands for, or None."""
-        return self._aliases["object"].get(word.lower())
+        return self._aliases["object"].get(_key(word))
 
     def room_name(self, word: str) -> str | None:
         """The class that a name or alias stands for, or None."""
-        return self._aliases["room"].get(word.lower())
+        return self._aliases["room"].get(_key(word))
+
+
+def _key(word: str) -> str:
+    # People write "toy fire truck" and "c clamp", class names toy_fire_truck and c-clamp.
+    return " ".join(re.split(r"[\s_-]+", word.strip().lower()))
 
 
 def _alias_index(
@@ -174,8 +180,8 @@ def _alias_index(
     index: dict[str, str] = {}
     for item in classes:
         for word in (item.name, *item.aliases):
-            if index.setdefault(word.lower(), item.name) != item.name:
-                taken = index[word.lower()]
+            if index.setdefault(_key(word), item.name) != item.name:
+                taken = index[_key(word)]
                 raise PlannerError(f"{kind} word {word!r} names both {taken} and {item.name}")
     return index
 
