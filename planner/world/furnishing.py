@@ -1,0 +1,119 @@
+"""From a class of the catalogue to one thing: recipes are fractions, houses are metres."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from planner.world.catalogue import FurnitureClass, JointRecipe, ObjectClass, SurfaceRecipe
+from planner.world.geometry import Vec3
+from planner.world.house import Furniture, Interior, Joint, Surface
+from planner.world.shapes import scale, scale_parts
+from planner.world.vocabulary import AFFORDANCE_OF_STATE, DEFAULT_STATES, State
+
+
+class Uniform(Protocol):
+    """The one method needed of `random.Random` and of `numpy.random.Generator` alike."""
+
+    def uniform(self, low: float, high: float, /) -> float:
+        """A number between `low` and `high`."""
+
+
+def build_furniture(
+    cls: FurnitureClass,
+    name: str,
+    room: str,
+    x_m: float,
+    y_m: float,
+    yaw_rad: float,
+    size_m: Vec3,
+) -> Furniture:
+    """One piece of furniture of a class, closed and in its default states.
+
+    Args:
+        cls: the class whose recipe is scaled.
+        name: the entity's name, as in `table_3`.
+        room: the name of the room it stands in.
+        x_m: middle of its footprint in the map.
+        y_m: middle of its footprint in the map.
+        yaw_rad: where its front (+x) points in the map.
+        size_m: depth, width and height; need not lie between the class's limits.
+
+    Returns:
+        The furniture with parts, surfaces, interiors and joints in metres.
+    """
+    return Furniture(
+        name=name,
+        class_name=cls.name,
+        room=room,
+        x_m=x_m,
+        y_m=y_m,
+        yaw_rad=yaw_rad,
+        size_m=size_m,
+        affordances=cls.affordances,
+        faucet=None if cls.faucet is None else scale(cls.faucet, size_m),
+        states=_default_states(cls),
+        parts=scale_parts(cls.parts, size_m),
+        surfaces=tuple(_surface(recipe, size_m) for recipe in cls.surfaces),
+        interiors=tuple(
+            Interior(
+                name=recipe.name,
+                center=scale(recipe.center, size_m),
+                size=scale(recipe.size, size_m),
+                joint=recipe.joint,
+                moves=recipe.moves,
+            )
+            for recipe in cls.interiors
+        ),
+        joints=tuple(_joint(recipe, size_m) for recipe in cls.joints),
+    )
+
+
+def object_size(cls: ObjectClass, rng: Uniform) -> Vec3:
+    """A size in metres for one object: the class's, larger or smaller by at most its spread.
+
+    All three extents take the same factor, so that round things stay round.
+    """
+    factor = float(rng.uniform(1 - cls.size_spread, 1 + cls.size_spread))
+    return scale((factor, factor, factor), cls.size_m)
+
+
+def furniture_size(cls: FurnitureClass, rng: Uniform) -> Vec3:
+    """A size in metres between the class's limits, each extent drawn by itself."""
+    x, y, z = (
+        round(float(rng.uniform(low, high)), 3)
+        for low, high in zip(cls.size_min_m, cls.size_max_m, strict=True)
+    )
+    return (x, y, z)
+
+
+def _default_states(cls: FurnitureClass) -> dict[State, bool]:
+    return {
+        state: DEFAULT_STATES[state]
+        for state, affordance in AFFORDANCE_OF_STATE.items()
+        if affordance in cls.affordances
+    }
+
+
+def _surface(recipe: SurfaceRecipe, size_m: Vec3) -> Surface:
+    depth, width = recipe.size
+    surface = Surface(
+        name=recipe.name,
+        center=scale(recipe.center, size_m),
+        size=(round(depth * size_m[0], 4), round(width * size_m[1], 4)),
+    )
+    if recipe.clearance is None:
+        return surface
+    return surface.model_copy(update={"clearance": round(recipe.clearance * size_m[2], 4)})
+
+
+def _joint(recipe: JointRecipe, size_m: Vec3) -> Joint:
+    # A drawer runs along x, so its travel grows with the depth; a hinge turns by the same angle.
+    travel = recipe.travel * size_m[0] if recipe.kind == "slide" else recipe.travel
+    return Joint(
+        name=recipe.name,
+        kind=recipe.kind,
+        axis=recipe.axis,
+        origin=scale(recipe.origin, size_m),
+        travel=round(travel, 4),
+        handle=scale(recipe.handle, size_m),
+    )
