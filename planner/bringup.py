@@ -1,0 +1,179 @@
+"""The one list of nodes, and the arguments that shape it.
+
+`launch/bringup.launch.py` turns the list into launch actions and `planner up` into child
+processes. Nothing here needs ROS. A new node is one entry in `node_list`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from planner.world.errors import PlannerError
+
+ParameterValue = bool | int | float | str
+
+# A node that exits with this status has a setting or a surrounding that no restart can mend
+# (a wrong file, a second bridge in the domain): sysexits.h's EX_CONFIG. It is not restarted.
+EXIT_CONFIGURATION = 78
+
+MOST_AGENTS = 6
+
+
+class ArgumentError(PlannerError):
+    """An argument of the bring-up that cannot be used."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        super().__init__(f"argument {name}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument, as `ros2 launch` and `planner up` show and check it.
+
+    Attributes:
+        name: as typed by the user.
+        default: text of the default value.
+        description: one line for the help.
+        choices: the values allowed; empty = any.
+    """
+
+    name: str
+    default: str
+    description: str
+    choices: tuple[str, ...] = ()
+
+
+ARGUMENTS: tuple[Argument, ...] = (
+    Argument("backend", "embedded", "the world behind the bridge", ("embedded", "habitat", "spot")),
+    Argument("planner", "none", "who drives the robots", ("none", "tour")),
+    Argument("memory", "none", "who keeps the robots' memory", ("none",)),
+    Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
+    Argument("episode", "", "name or file of the episode; empty = only the house"),
+    Argument("seed", "0", "seed of everything random, 0 or greater"),
+    Argument("agents", "0", f"number of agents, 1 to {MOST_AGENTS}; 0 = as the episode says"),
+    Argument("record", "", "folder that the run is recorded in; empty = no recording"),
+    Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Checked arguments of a bring-up; each field is explained in `ARGUMENTS`."""
+
+    backend: str = "embedded"
+    planner: str = "none"
+    memory: str = "none"
+    house: str = ""
+    episode: str = ""
+    seed: int = 0
+    agents: int = 0
+    record: str = ""
+    paced: bool = True
+
+    @staticmethod
+    def from_text(given: Mapping[str, str]) -> Arguments:
+        """Check arguments as a user types them; those that are absent get their defaults.
+
+        Raises:
+            ArgumentError: for the first unknown name or unusable value.
+        """
+        known = {argument.name: argument for argument in ARGUMENTS}
+        for name in given:
+            if name not in known:
+                raise ArgumentError(name, f"unknown; there are {', '.join(known)}")
+        text = {name: given.get(name, argument.default) for name, argument in known.items()}
+        for name, value in text.items():
+            choices = known[name].choices
+            if choices and value not in choices:
+                raise ArgumentError(name, f"{value!r} is not one of {', '.join(choices)}")
+        if text["record"] and text["planner"] == "none":
+            raise ArgumentError("record", "nothing records without a planner")
+        return Arguments(
+            backend=text["backend"],
+            planner=text["planner"],
+            memory=text["memory"],
+            house=text["house"],
+            episode=text["episode"],
+            seed=_whole("seed", text["seed"], most=2**63 - 1),
+            agents=_whole("agents", text["agents"], most=MOST_AGENTS),
+            record=text["record"],
+            paced=text["paced"] == "true",
+        )
+
+
+def _whole(name: str, value: str, *, most: int) -> int:
+    # Digits only: int() would also take "1_0", " 1" and Arabic-Indic digits.
+    if not (value.isascii() and value.isdigit()):
+        raise ArgumentError(name, f"{value!r} is not a whole number of 0 or greater")
+    number = int(value)
+    if number > most:
+        raise ArgumentError(name, f"{value} is greater than {most}")
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One node to start.
+
+    Attributes:
+        name: of the node, and of its lines in the log.
+        executable: file of `nodes/`, as in `ros2 run planner EXECUTABLE`.
+        namespace: ROS namespace, `/` for none.
+        parameters: ROS parameters.
+        remappings: (from, to) pairs of ROS names.
+        respawn: started again when it dies. Without it, status 0 is a good end and any other
+            one ends the run.
+        ends_run: the whole run ends when this node ends well.
+    """
+
+    name: str
+    executable: str
+    namespace: str = "/"
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+    remappings: tuple[tuple[str, str], ...] = ()
+    respawn: bool = True
+    ends_run: bool = False
+
+
+def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
+    """Return the nodes that these arguments ask for, in the order in which they start."""
+    return (_bridge(args), *_PLANNERS[args.planner](args))
+
+
+def _bridge(args: Arguments) -> NodeSpec:
+    return NodeSpec(
+        name="bridge",
+        executable="bridge",
+        parameters={
+            "backend": args.backend,
+            "house": args.house,
+            "episode": args.episode,
+            "seed": args.seed,
+            "agents": args.agents,
+            "paced": args.paced,
+        },
+    )
+
+
+def _no_planner(_args: Arguments) -> tuple[NodeSpec, ...]:
+    return ()
+
+
+def _tour(args: Arguments) -> tuple[NodeSpec, ...]:
+    return (
+        NodeSpec(
+            name="tour",
+            executable="tour",
+            parameters={"record": args.record},
+            respawn=False,
+            ends_run=True,
+        ),
+    )
+
+
+_PLANNERS: Mapping[str, Callable[[Arguments], tuple[NodeSpec, ...]]] = {
+    "none": _no_planner,
+    "tour": _tour,
+}

@@ -1,0 +1,77 @@
+"""The command `planner`.
+
+Each subcommand is a module with two functions:
+
+    add_arguments(parser: argparse.ArgumentParser) -> None
+    run(args: argparse.Namespace) -> int        # the exit status
+
+registered in `COMMANDS` by one line: its name, the module and the line that `planner --help`
+shows. A module is imported only when its command is called, so that `planner --help` is quick
+and a command without ROS needs no ROS.
+
+Exit statuses: what `run` returns; 2 for a wrong argument or a `PlannerError`, which is told in
+one line; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.world.errors import PlannerError
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Where a subcommand is implemented, and what it is for."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Mapping[str, Command] = {
+    "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
+    "up": Command("planner.up", "start the nodes and keep them running"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; `argv` defaults to the process's arguments."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(words)
+    except PlannerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Python would complain once more when it
+        # flushes at exit, so give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(words: list[str]) -> int:
+    called = words[0] if words and words[0] in COMMANDS else None
+    parser = argparse.ArgumentParser(
+        prog="planner", description="Household robots that are told things in words."
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        subparser = commands.add_parser(name, help=command.summary, description=command.summary)
+        if name == called:
+            module = importlib.import_module(command.module)
+            module.add_arguments(subparser)
+            subparser.set_defaults(run=module.run)
+    args = parser.parse_args(words)
+    status: int = args.run(args)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,414 @@
+"""Run a set of child processes as one: one log, restarts, one clean stop.
+
+Promises: a process is signalled only if it was started here; all of them are gone when `run`
+returns; and when this process itself is killed, the kernel kills its children.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from types import FrameType
+from typing import IO
+
+from planner.bringup import EXIT_CONFIGURATION
+
+EXIT_GAVE_UP = 1
+
+_LONGEST_LINE_BYTES = 64 * 1024
+_LAST_READS = 16
+_PR_SET_PDEATHSIG = 1
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# How a stop grows more urgent, one step for each grace period that passes.
+_ESCALATION = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One process to keep running.
+
+    Attributes:
+        name: of its lines in the log.
+        words: program and arguments; no shell reads them.
+        environment: the whole environment of the process.
+        respawn: started again when it dies, whatever its status. Without it, status 0 is a
+            good end and any other one ends the run.
+        ends_run: the whole run ends when this process ends with status 0.
+    """
+
+    name: str
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    respawn: bool = True
+    ends_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPolicy:
+    """When a process that dies is started again.
+
+    Attributes:
+        first_delay_s: pause before the first restart; doubles with each further one.
+        longest_delay_s: upper bound of the pause.
+        limit: restarts in a row before giving up.
+        healthy_after_s: a process that ran this long starts the counting anew.
+    """
+
+    first_delay_s: float = 0.5
+    longest_delay_s: float = 8.0
+    limit: int = 5
+    healthy_after_s: float = 30.0
+
+    def delay_s(self, restarts: int) -> float:
+        """Return the pause before restart number `restarts + 1`."""
+        return float(min(self.longest_delay_s, self.first_delay_s * 2.0**restarts))
+
+
+class _Phase(Enum):
+    WAITING = auto()
+    RUNNING = auto()
+    ENDED = auto()
+
+
+@dataclass(slots=True)
+class _Child:
+    command: Command
+    phase: _Phase = _Phase.WAITING
+    start_at_s: float = 0.0
+    started_s: float = 0.0
+    restarts: int = 0
+    process: subprocess.Popen[bytes] | None = None  # None as soon as it was waited for
+    output: IO[bytes] | None = None
+    pending: bytes = b""
+
+
+@dataclass(slots=True)
+class _Stop:
+    """A stop under way: the status to return, and how far it has escalated."""
+
+    status: int
+    step: int = 0
+    next_s: float = 0.0
+
+
+class Supervisor:
+    """Starts commands, keeps them running, and stops them together.
+
+    Runs in the main thread of the process, because it handles signals.
+
+    Args:
+        commands: what to run; names are unique.
+        write: takes one line of the log: the name of its source and the text.
+        policy: when to start a dead process again.
+        stop_grace_s: how long SIGINT, then SIGTERM, may take before the next, harder signal.
+    """
+
+    def __init__(
+        self,
+        commands: Sequence[Command],
+        write: Callable[[str, str], None],
+        *,
+        policy: RestartPolicy | None = None,
+        stop_grace_s: float = 5.0,
+    ) -> None:
+        self._children = [_Child(command) for command in commands]
+        self._write = write
+        self._policy = policy or RestartPolicy()
+        self._stop_grace_s = stop_grace_s
+        self._selector = selectors.DefaultSelector()
+        self._stop: _Stop | None = None
+        self._asked: list[signal.Signals] = []
+        self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+    def run(self) -> int:
+        """Run until a signal, the good end of everything, or a process that cannot be kept up.
+
+        Returns:
+            0 after SIGINT, SIGTERM, SIGHUP or a good end; `EXIT_CONFIGURATION` where a process
+            exited with it; `EXIT_GAVE_UP` where one died too often.
+        """
+        waker, wakened = socket.socketpair()
+        waker.setblocking(False)
+        wakened.setblocking(False)
+        self._selector.register(wakened, selectors.EVENT_READ)
+        old_fd = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        old_handlers = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
+        if old_handlers[signal.SIGHUP] is signal.SIG_IGN:  # under nohup
+            del old_handlers[signal.SIGHUP]
+        for number in old_handlers:
+            signal.signal(number, self._note_signal)
+        # With a handler, even an empty one, the end of a child wakes the selector up.
+        old_handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, _ignore)
+        try:
+            return self._loop(wakened)
+        finally:
+            self._kill_all()
+            signal.set_wakeup_fd(old_fd)
+            for number, handler in old_handlers.items():
+                signal.signal(number, handler)
+            self._selector.close()
+            waker.close()
+            wakened.close()
+
+    def _loop(self, wakened: socket.socket) -> int:
+        while True:
+            self._heed_signals()
+            self._start_due()
+            self._reap()
+            self._escalate()
+            if all(child.phase is _Phase.ENDED for child in self._children):
+                return self._stop.status if self._stop else 0
+            for key, _ in self._selector.select(self._wait_s()):
+                if key.fileobj is wakened:
+                    _drain(wakened)
+                else:
+                    self._read(key.data)
+
+    # ---- starting --------------------------------------------------------------------------
+
+    def _start_due(self) -> None:
+        now_s = time.monotonic()
+        for child in self._children:
+            if child.phase is not _Phase.WAITING:
+                continue
+            if self._stop:
+                child.phase = _Phase.ENDED
+            elif child.start_at_s <= now_s:
+                self._start(child, now_s)
+
+    def _start(self, child: _Child, now_s: float) -> None:
+        try:
+            process = subprocess.Popen(
+                child.command.words,
+                env=dict(child.command.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                # A group of its own: Ctrl-C in the terminal reaches us alone, and a stop
+                # reaches whatever the process started in turn.
+                start_new_session=True,
+                preexec_fn=self._die_with_parent(os.getpid()),
+            )
+        except OSError as error:
+            self._tell(f"{child.command.name} cannot be started: {error}")
+            child.phase = _Phase.ENDED
+            self._begin_stop(EXIT_CONFIGURATION)
+            return
+        child.process = process
+        child.phase = _Phase.RUNNING
+        child.started_s = now_s
+        child.output = process.stdout
+        if child.output is not None:
+            os.set_blocking(child.output.fileno(), False)
+            self._selector.register(child.output, selectors.EVENT_READ, child)
+        self._tell(f"{child.command.name} started, process {process.pid}")
+
+    def _die_with_parent(self, parent: int) -> Callable[[], None]:
+        libc = self._libc
+
+        def before_exec() -> None:
+            if libc is None:
+                return
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:  # it died before the call
+                os._exit(1)
+
+        return before_exec
+
+    # ---- the log ---------------------------------------------------------------------------
+
+    def _tell(self, text: str) -> None:
+        self._log("planner", text)
+
+    def _log(self, name: str, text: str) -> None:
+        try:
+            self._write(name, text)
+        except OSError:  # nobody reads the log any more; the end is clean all the same
+            self._write = _discard
+            self._begin_stop(EXIT_GAVE_UP)
+
+    def _read(self, child: _Child) -> bool:
+        """Copy a piece of what the child has printed; return whether there was any."""
+        if child.output is None:
+            return False
+        try:
+            chunk = os.read(child.output.fileno(), _LONGEST_LINE_BYTES)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self._close_output(child)
+            return False
+        *lines, child.pending = (child.pending + chunk).split(b"\n")
+        if len(child.pending) > _LONGEST_LINE_BYTES:
+            lines.append(child.pending)
+            child.pending = b""
+        for line in lines:
+            self._log(child.command.name, _text(line))
+        return True
+
+    def _close_output(self, child: _Child) -> None:
+        if child.output is not None:
+            self._selector.unregister(child.output)
+            child.output.close()
+            child.output = None
+        if child.pending:
+            self._log(child.command.name, _text(child.pending))
+            child.pending = b""
+
+    # ---- ends ------------------------------------------------------------------------------
+
+    def _reap(self) -> None:
+        for child in self._children:
+            process = child.process
+            if child.phase is not _Phase.RUNNING or process is None or not _has_ended(process.pid):
+                continue
+            # Not yet waited for, so its number, which is also that of its group, is still
+            # ours: what it left behind can be killed without hitting a stranger.
+            _signal_group(process.pid, signal.SIGKILL)
+            status = process.wait()
+            child.process = None
+            child.phase = _Phase.ENDED
+            # What it still had to say; bounded, as a daemon it made may hold the pipe and talk on.
+            for _ in range(_LAST_READS):
+                if not self._read(child):
+                    break
+            self._close_output(child)
+            self._ended(child, status)
+
+    def _ended(self, child: _Child, status: int) -> None:
+        name, how = child.command.name, _in_words(status)
+        if self._stop:
+            self._tell(f"{name} stopped, {how}")
+        elif status == 0 and not child.command.respawn:
+            self._tell(f"{name} is done")
+            if child.command.ends_run:
+                self._begin_stop(0)
+        elif status == EXIT_CONFIGURATION:
+            self._tell(f"{name} cannot run as it is set up ({how}); stopping everything")
+            self._begin_stop(EXIT_CONFIGURATION)
+        elif not child.command.respawn:
+            self._tell(f"{name} died, {how}; stopping everything")
+            self._begin_stop(EXIT_GAVE_UP)
+        else:
+            self._restart_later(child, how)
+
+    def _restart_later(self, child: _Child, how: str) -> None:
+        now_s = time.monotonic()
+        if now_s - child.started_s >= self._policy.healthy_after_s:
+            child.restarts = 0
+        name = child.command.name
+        if child.restarts >= self._policy.limit:
+            self._tell(
+                f"{name} died, {how}; giving up after {child.restarts} restarts, "
+                "stopping everything"
+            )
+            self._begin_stop(EXIT_GAVE_UP)
+            return
+        delay_s = self._policy.delay_s(child.restarts)
+        child.restarts += 1
+        child.phase = _Phase.WAITING
+        child.start_at_s = now_s + delay_s
+        self._tell(
+            f"{name} died, {how}; restart {child.restarts} of {self._policy.limit} in {delay_s:g} s"
+        )
+
+    # ---- stopping --------------------------------------------------------------------------
+
+    def _note_signal(self, number: int, _frame: FrameType | None) -> None:
+        # May interrupt anything, even the writing of a line: the loop does the rest.
+        self._asked.append(signal.Signals(number))
+
+    def _heed_signals(self) -> None:
+        while self._asked:
+            number = self._asked.pop(0)
+            if self._stop is None:
+                self._tell(f"{number.name}: stopping")
+                self._begin_stop(0)
+            else:  # asked again: do not wait out the grace period
+                self._stop.next_s = 0.0
+
+    def _begin_stop(self, status: int) -> None:
+        if self._stop is None:
+            self._stop = _Stop(status)
+
+    def _escalate(self) -> None:
+        stop = self._stop
+        now_s = time.monotonic()
+        running = [child for child in self._children if child.phase is _Phase.RUNNING]
+        if stop is None or not running or now_s < stop.next_s or stop.step >= len(_ESCALATION):
+            return
+        number = _ESCALATION[stop.step]
+        for child in running:
+            if stop.step > 0:
+                self._tell(f"{child.command.name} is still there: {number.name}")
+            if child.process is not None:
+                _signal_group(child.process.pid, number)
+        stop.step += 1
+        stop.next_s = now_s + self._stop_grace_s
+
+    def _kill_all(self) -> None:
+        """Leave nothing behind, whatever went wrong."""
+        for child in self._children:
+            if child.process is not None:
+                _signal_group(child.process.pid, signal.SIGKILL)
+                child.process.wait()
+                child.process = None
+            if child.output is not None:
+                child.output.close()
+
+    def _wait_s(self) -> float | None:
+        """Return the time until something is due; None = only an event can be next."""
+        due = [c.start_at_s for c in self._children if c.phase is _Phase.WAITING]
+        if self._stop and self._stop.step < len(_ESCALATION):
+            due.append(self._stop.next_s)
+        return max(0.0, min(due) - time.monotonic()) if due else None
+
+
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: being called is what matters."""
+
+
+def _discard(_name: str, _text: str) -> None:
+    """Take a line of the log that nobody reads."""
+
+
+def _text(line: bytes) -> str:
+    return line.decode(errors="replace").rstrip("\r")
+
+
+def _drain(receiver: socket.socket) -> None:
+    try:
+        while receiver.recv(4096):
+            pass
+    except BlockingIOError:
+        return
+
+
+def _has_ended(pid: int) -> bool:
+    """Tell whether our child `pid` has ended, without collecting its status."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return  # everyone in it has ended already
+
+
+def _in_words(status: int) -> str:
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"killed by signal {-status}"

@@ -1,0 +1,120 @@
+"""`planner up`: start the list of nodes as child processes, for machines without launch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import yaml
+
+import planner
+from planner.bringup import ARGUMENTS, Argument, ArgumentError, Arguments, NodeSpec, node_list
+from planner.environment import ros_environment
+from planner.supervisor import Command, Supervisor
+from planner.world.errors import PlannerError
+
+_COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the bring-up's arguments, in the forms `--name value` and `name:=value`."""
+    for argument in ARGUMENTS:
+        parser.add_argument(
+            f"--{argument.name}", metavar="VALUE", default=None, help=_help(argument)
+        )
+    parser.add_argument(
+        "assignments", nargs="*", metavar="NAME:=VALUE", help="the same, as ros2 launch takes them"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start the nodes and keep them running until Ctrl-C."""
+    given = {
+        argument.name: value
+        for argument in ARGUMENTS
+        if (value := getattr(args, argument.name)) is not None
+    }
+    for assignment in args.assignments:
+        name, separator, value = assignment.partition(":=")
+        if not separator:
+            raise PlannerError(f"{assignment!r}: arguments are written NAME:=VALUE or --NAME VALUE")
+        if name in given:
+            raise ArgumentError(name, "given twice")
+        given[name] = value
+    return run_nodes(node_list(Arguments.from_text(given)))
+
+
+def run_nodes(specs: Sequence[NodeSpec], out: TextIO = sys.stdout) -> int:
+    """Run nodes as child processes of this one, their output on `out`.
+
+    Returns:
+        The supervisor's status; see `Supervisor.run`.
+
+    Raises:
+        PlannerError: where an executable is not found.
+    """
+    environment = ros_environment(os.environ)
+    with tempfile.TemporaryDirectory(prefix="planner-") as folder:
+        commands = [_command(spec, environment, Path(folder)) for spec in specs]
+        return Supervisor(commands, log_writer([spec.name for spec in specs], out)).run()
+
+
+def find_executable(name: str) -> Path:
+    """Return the file of a node: of this source tree, a ROS workspace or the environment.
+
+    Raises:
+        PlannerError: where no such file exists.
+    """
+    prefixes = [p for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    folders = [
+        Path(planner.__file__).resolve().parents[1] / "nodes",
+        *(Path(prefix) / "lib" / "planner" for prefix in prefixes),
+        Path(sys.prefix) / "bin",
+    ]
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    places = ", ".join(str(folder) for folder in folders)
+    raise PlannerError(f"no executable for node {name!r} in {places}")
+
+
+def log_writer(names: Sequence[str], out: TextIO) -> Callable[[str, str], None]:
+    """Return a function that writes one line under the padded name of its source.
+
+    Names are coloured on a terminal, unless NO_COLOR is set.
+    """
+    every = ["planner", *names]
+    width = max(len(name) for name in every)
+    coloured = out.isatty() and not os.environ.get("NO_COLOR")
+
+    def write(name: str, text: str) -> None:
+        prefix = f"[{name:<{width}}]"
+        if coloured:
+            prefix = f"\x1b[{_COLOURS[every.index(name) % len(_COLOURS)]}m{prefix}\x1b[0m"
+        out.write(f"{prefix} {text}\n")
+        out.flush()
+
+    return write
+
+
+def _command(spec: NodeSpec, environment: Mapping[str, str], folder: Path) -> Command:
+    # Parameters go through a file: on the command line an empty text, or one that looks like
+    # a number, would arrive with another type.
+    parameters = folder / f"{spec.name}.yaml"
+    parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(spec.parameters)}}))
+    words = [sys.executable, str(find_executable(spec.executable)), "--ros-args"]
+    words += ["-r", f"__node:={spec.name}", "-r", f"__ns:={spec.namespace}"]
+    for source, target in spec.remappings:
+        words += ["-r", f"{source}:={target}"]
+    words += ["--params-file", str(parameters)]
+    return Command(spec.name, words, environment, spec.respawn, spec.ends_run)
+
+
+def _help(argument: Argument) -> str:
+    choices = f"; one of {', '.join(argument.choices)}" if argument.choices else ""
+    return f"{argument.description}{choices} (default: {argument.default or 'empty'})"
