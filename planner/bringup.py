@@ -13,10 +13,6 @@ from planner.world.errors import PlannerError
 
 ParameterValue = bool | int | float | str
 
-# A node that exits with this status has a setting or a surrounding that no restart can mend
-# (a wrong file, a second bridge in the domain): sysexits.h's EX_CONFIG. It is not restarted.
-EXIT_CONFIGURATION = 78
-
 MOST_AGENTS = 6
 
 

@@ -20,9 +20,7 @@ from enum import Enum, auto
 from types import FrameType
 from typing import IO
 
-from planner.bringup import EXIT_CONFIGURATION
-
-EXIT_GAVE_UP = 1
+from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 
 _LONGEST_LINE_BYTES = 64 * 1024
 _LAST_READS = 16
@@ -134,7 +132,7 @@ class Supervisor:
 
         Returns:
             0 after SIGINT, SIGTERM, SIGHUP or a good end; `EXIT_CONFIGURATION` where a process
-            exited with it; `EXIT_GAVE_UP` where one died too often.
+            exited with it; `EXIT_FAILED` where one died too often.
         """
         waker, wakened = socket.socketpair()
         waker.setblocking(False)
@@ -166,7 +164,7 @@ class Supervisor:
             self._reap()
             self._escalate()
             if all(child.phase is _Phase.ENDED for child in self._children):
-                return self._stop.status if self._stop else 0
+                return self._stop.status if self._stop else EXIT_OK
             for key, _ in self._selector.select(self._wait_s()):
                 if key.fileobj is wakened:
                     _drain(wakened)
@@ -234,7 +232,7 @@ class Supervisor:
             self._write(name, text)
         except OSError:  # nobody reads the log any more; the end is clean all the same
             self._write = _discard
-            self._begin_stop(EXIT_GAVE_UP)
+            self._begin_stop(EXIT_FAILED)
 
     def _read(self, child: _Child) -> bool:
         """Copy a piece of what the child has printed; return whether there was any."""
@@ -291,13 +289,13 @@ class Supervisor:
         elif status == 0 and not child.command.respawn:
             self._tell(f"{name} is done")
             if child.command.ends_run:
-                self._begin_stop(0)
+                self._begin_stop(EXIT_OK)
         elif status == EXIT_CONFIGURATION:
             self._tell(f"{name} cannot run as it is set up ({how}); stopping everything")
             self._begin_stop(EXIT_CONFIGURATION)
         elif not child.command.respawn:
             self._tell(f"{name} died, {how}; stopping everything")
-            self._begin_stop(EXIT_GAVE_UP)
+            self._begin_stop(EXIT_FAILED)
         else:
             self._restart_later(child, how)
 
@@ -311,7 +309,7 @@ class Supervisor:
                 f"{name} died, {how}; giving up after {child.restarts} restarts, "
                 "stopping everything"
             )
-            self._begin_stop(EXIT_GAVE_UP)
+            self._begin_stop(EXIT_FAILED)
             return
         delay_s = self._policy.delay_s(child.restarts)
         child.restarts += 1
@@ -332,7 +330,7 @@ class Supervisor:
             number = self._asked.pop(0)
             if self._stop is None:
                 self._tell(f"{number.name}: stopping")
-                self._begin_stop(0)
+                self._begin_stop(EXIT_OK)
             else:  # asked again: do not wait out the grace period
                 self._stop.next_s = 0.0
 

@@ -1,0 +1,272 @@
+"""`planner doctor`: what is installed, what is missing, how to get it.
+
+Whatever could crash or hang, such as a driver of a graphics card, is tried in a process of its
+own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib.util import find_spec
+
+from planner import renderer_probe
+from planner.environment import ros_environment
+from planner.world.errors import PlannerError
+
+_TRIAL_TIMEOUT_S = 120.0
+_EXTRAS = ("local", "vlm", "train", "embed", "spot", "habitat", "viewer", "ray")
+
+
+class Status(StrEnum):
+    """How a part stands."""
+
+    PRESENT = "present"
+    MISSING = "missing"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One row of the table.
+
+    Attributes:
+        part: what was looked for.
+        status: `MISSING` where the core needs it, `ABSENT` where it does without.
+        detail: version and place, or what went wrong.
+        cure: how to get it; "" where it is present.
+    """
+
+    part: str
+    status: Status
+    detail: str
+    cure: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare `--json`."""
+    parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what was found; 0 where all that the core needs is present, else 1."""
+    findings = examine()
+    if args.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        print(table(findings))
+    return int(any(finding.status is Status.MISSING for finding in findings))
+
+
+def examine() -> tuple[Finding, ...]:
+    """Look at everything, several parts at once."""
+    checks: tuple[Callable[[], Iterable[Finding]], ...] = (
+        _python,
+        _ros,
+        _interfaces,
+        _renderers,
+        _build_tools,
+        _launch,
+        _extras,
+    )
+    with ThreadPoolExecutor(len(checks)) as pool:
+        answers = list(pool.map(lambda check: tuple(check()), checks))
+    return tuple(finding for answer in answers for finding in answer)
+
+
+def table(findings: Iterable[Finding]) -> str:
+    """Lay findings out for a terminal; the cures stand below what they cure."""
+    rows = list(findings)
+    part = max(len(row.part) for row in rows)
+    status = max(len(row.status) for row in rows)
+    lines = []
+    for row in rows:
+        lines.append(f"{row.part:<{part}}  {row.status:<{status}}  {row.detail}".rstrip())
+        if row.cure:
+            lines.append(f"{'':<{part}}  {'':<{status}}  get it: {row.cure}")
+    missing = [row.part for row in rows if row.status is Status.MISSING]
+    lines.append("")
+    lines.append(
+        f"missing: {', '.join(missing)}" if missing else "everything the core needs is here"
+    )
+    return "\n".join(lines)
+
+
+# ---- trials in a process of their own --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of a piece of Python in a process of its own: its last line, good or bad."""
+
+    worked: bool
+    line: str
+
+
+def trial(code: str, **environment: str) -> Trial:
+    """Run Python code in a child process; whatever happens to it is only an answer."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**ros_environment(os.environ), **environment},
+            capture_output=True,
+            text=True,
+            timeout=_TRIAL_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Trial(False, f"no answer within {_TRIAL_TIMEOUT_S:g} s")
+    if done.returncode == 0:
+        return Trial(True, _last_line(done.stdout))
+    if done.returncode < 0:
+        return Trial(False, f"crashed with signal {-done.returncode}")
+    return Trial(False, _last_line(done.stderr))
+
+
+def _last_line(output: str) -> str:
+    lines = output.strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
+# ---- the parts -------------------------------------------------------------------------------
+
+
+def _python() -> Iterable[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    yield Finding(
+        "Python",
+        Status.PRESENT if fits else Status.MISSING,
+        f"{version} in {sys.prefix}",
+        "" if fits else "install Python 3.11, 3.12 or 3.13, then: make setup PYTHON=python3.12",
+    )
+
+
+def _ros() -> Iterable[Finding]:
+    answer = trial(
+        "import pathlib, rclpy\n"
+        "from rclpy.utilities import get_rmw_implementation_identifier as rmw\n"
+        "rclpy.init()\n"
+        "print(rmw(), 'in', pathlib.Path(rclpy.__file__).parent)\n"
+        "rclpy.shutdown()"
+    )
+    yield _needed("ROS 2 (rclpy)", answer, "make setup, or source your own ROS 2's setup.bash")
+
+
+def _interfaces() -> Iterable[Finding]:
+    for package, cure in (
+        ("planner_msgs", "make setup, or build msgs/ in your workspace (docs/workspace.md)"),
+        ("tf2_msgs", "make setup, or install ros-<distribution>-tf2-msgs"),
+    ):
+        answer = trial(
+            f"import {package}.msg, pathlib; print(pathlib.Path({package}.__file__).parent)"
+        )
+        yield _needed(package, answer, cure)
+
+
+def _renderers() -> Iterable[Finding]:
+    """The simulator draws with the first of these that works."""
+    answers = []
+    for name, title, cure in (
+        ("egl", "renderer EGL", "apt install libegl1 libopengl0 libgl1-mesa-dri"),
+        ("osmesa", "renderer OSMesa", "apt install libosmesa6; only of use where EGL fails"),
+        ("rays", "renderer rays", "make setup"),
+    ):
+        answer = trial(renderer_probe.source(name), MUJOCO_GL="" if name == "rays" else name)
+        answers.append(answer)
+        status = Status.PRESENT if answer.worked else Status.ABSENT
+        if name == "rays" and not any(each.worked for each in answers):
+            status = Status.MISSING
+        detail = answer.line if answer.worked else f"does not draw: {answer.line}"
+        yield Finding(title, status, detail, "" if answer.worked else cure)
+
+
+def _build_tools() -> Iterable[Finding]:
+    for tool, cure in (
+        ("colcon", "make setup"),
+        ("cmake", "apt install cmake"),
+        ("g++", "apt install g++"),
+    ):
+        place = shutil.which(tool, path=f"{sys.prefix}/bin{os.pathsep}{os.environ.get('PATH', '')}")
+        if place:
+            yield Finding(f"{tool} (to build msgs/)", Status.PRESENT, place)
+        else:
+            yield Finding(f"{tool} (to build msgs/)", Status.ABSENT, "not on PATH", cure)
+
+
+def _launch() -> Iterable[Finding]:
+    answer = trial(
+        "import launch, launch_ros, pathlib; print(pathlib.Path(launch.__file__).parent)"
+    )
+    yield Finding(
+        "launch (for ros2 launch)",
+        Status.PRESENT if answer.worked else Status.ABSENT,
+        answer.line if answer.worked else "planner up does the same without it",
+        "" if answer.worked else "comes with a distribution's own ROS 2",
+    )
+
+
+def _extras() -> Iterable[Finding]:
+    wanted = extra_requirements()
+    for extra in _EXTRAS:
+        title = f"extra {extra}"
+        if extra == "habitat":  # on no package index, see pyproject.toml
+            present = find_spec("habitat_sim") is not None
+            cure = "conda install habitat-sim -c conda-forge -c aihabitat, or build it from source"
+            yield Finding(
+                title,
+                Status.PRESENT if present else Status.ABSENT,
+                "habitat_sim" if present else "lacks habitat_sim",
+                "" if present else cure,
+            )
+            continue
+        versions = {name: _version(name) for name in wanted.get(extra, ())}
+        lacking = sorted(name for name, version in versions.items() if version is None)
+        if lacking:
+            cure = f"{sys.prefix}/bin/pip install -c constraints.txt -e '.[{extra}]'"
+            yield Finding(title, Status.ABSENT, f"lacks {', '.join(lacking)}", cure)
+        else:
+            detail = ", ".join(f"{name} {version}" for name, version in versions.items())
+            yield Finding(title, Status.PRESENT, detail)
+
+
+def extra_requirements() -> dict[str, tuple[str, ...]]:
+    """Return the distributions that each extra needs, as the installed package declares them.
+
+    Raises:
+        PlannerError: where the package runs without being installed.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    try:
+        declared = importlib.metadata.requires("planner") or []
+    except importlib.metadata.PackageNotFoundError as error:
+        raise PlannerError("the package planner is not installed: make setup") from error
+    for line in declared:
+        requirement, _, marker = line.partition(";")
+        extra = re.search(r"extra\s*==\s*[\"']([\w-]+)[\"']", marker)
+        name = re.match(r"[\w.-]+", requirement)
+        if extra and name:
+            found[extra[1]] = (*found.get(extra[1], ()), name[0])
+    return found
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _needed(part: str, answer: Trial, cure: str) -> Finding:
+    status = Status.PRESENT if answer.worked else Status.MISSING
+    return Finding(part, status, answer.line, "" if answer.worked else cure)

@@ -1,0 +1,73 @@
+"""The life of a node's process: start, spin, one clean end, and a status that says which."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rclpy.exceptions import ROSInterruptException
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
+from planner.world.errors import PlannerError
+
+
+def run_node(
+    make_node: Callable[[], Node],
+    argv: Sequence[str] | None = None,
+    *,
+    make_executor: Callable[[], Executor] = SingleThreadedExecutor,
+) -> int:
+    """Run one node until it is asked to stop, and return the process's exit status.
+
+    DDS traffic stays on this machine unless the environment says otherwise. The node's
+    `destroy_node` is always called; a node that holds something closes it there.
+
+    Args:
+        make_node: called once ROS is up; a `PlannerError` from it means that the node cannot
+            run as it is set up.
+        argv: the process's arguments, program name first; default `sys.argv`.
+        make_executor: the single-threaded executor is the fastest by far; a node that needs
+            another one says so here.
+
+    Returns:
+        0 after SIGINT, SIGTERM or a shutdown of ROS; `EXIT_CONFIGURATION` (78) where ROS or the
+        node cannot run as set up; 1 after a `PlannerError` while running. Both errors are told
+        in one line. Any other exception is a defect and passes through.
+    """
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    try:
+        rclpy.init(args=list(sys.argv if argv is None else argv))
+    except Exception as error:
+        # rclpy raises a different class for each kind of wrong argument or environment.
+        return _tell(f"ROS cannot start: {error}", EXIT_CONFIGURATION)
+    node: Node | None = None
+    try:
+        try:
+            node = make_node()
+        except PlannerError as error:
+            return _tell(str(error), EXIT_CONFIGURATION)
+        executor = make_executor()
+        executor.add_node(node)
+        try:
+            executor.spin()
+        finally:
+            # Enough was asked: the clean-up is not interrupted by a second Ctrl-C.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            executor.shutdown(timeout_sec=1.0)
+    except PlannerError as error:
+        return _tell(str(error), EXIT_FAILED)
+    except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
+        return EXIT_OK
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return EXIT_OK
+
+
+def _tell(message: str, status: int) -> int:
+    print(f"error: {message}", file=sys.stderr, flush=True)
+    return status

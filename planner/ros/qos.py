@@ -1,0 +1,56 @@
+"""Quality of service by purpose, so that both ends of a topic agree on what it is for.
+
+Publishers offer what the strictest usual subscriber asks for, and subscribers ask for no more
+than they need: every pair of these profiles matches, and so do rviz, bags and other people's
+nodes.
+"""
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+
+def _profile(
+    depth: int,
+    reliability: ReliabilityPolicy = ReliabilityPolicy.RELIABLE,
+    durability: DurabilityPolicy = DurabilityPolicy.VOLATILE,
+) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=reliability,
+        durability=durability,
+    )
+
+
+# Offered with images and their camera_info. Reliable, because viewers often insist on it; a
+# short history, because an old picture is worth nothing and a slow reader must not hold up the
+# writer.
+IMAGE = _profile(5)
+
+# Asked for by whoever looks through a camera: matches reliable and best-effort publishers, and
+# a frame that is late is skipped.
+IMAGE_INPUT = _profile(2, ReliabilityPolicy.BEST_EFFORT)
+
+# Odometry, joint states, gripper state: a stream in which each message replaces the last.
+STATE = _profile(10)
+
+# As STATE, for a reader that needs only the newest.
+STATE_INPUT = _profile(1, ReliabilityPolicy.BEST_EFFORT)
+
+# The newest message stands until the next one, for those who join late too: snapshots, safety
+# state, battery, results.
+LATCHED = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+# Streams in which every message counts: memory updates, traces, ground truth.
+EVENTS = _profile(100)
+
+# tf2's own convention for /tf and /tf_static.
+TF = _profile(100)
+TF_STATIC = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+# rclpy's own convention for /clock: only the newest time matters.
+CLOCK = _profile(1, ReliabilityPolicy.BEST_EFFORT)
+
+# Velocities, heartbeats: an old command must never be carried out late.
+COMMAND = _profile(1)
+
+DIAGNOSTICS = _profile(10)
