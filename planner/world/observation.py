@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,7 @@ class Observation:
         gripper_opening: 0 closed to 1 open.
         holding: whether something is in the hand.
         cameras: one frame a camera asked for; a dropped frame is absent.
+        optical: the optical frame of each camera in `base_link`, asked for or not.
     """
 
     stamp_s: float
@@ -72,3 +73,4 @@ class Observation:
     gripper_opening: float
     holding: bool
     cameras: Mapping[str, CameraFrame]
+    optical: Mapping[str, Pose] = field(default_factory=dict)
