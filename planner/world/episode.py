@@ -54,7 +54,11 @@ class Source(FileModel):
 
 
 class Episode(FileModel):
-    """One task in one house. `objects` replaces the things of the house file."""
+    """One task in one house.
+
+    `objects` replaces the things of the house file; their poses are those with
+    all furniture closed, and a drawer that `furniture` opens takes its things along.
+    """
 
     version: Literal[1]
     episode_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]

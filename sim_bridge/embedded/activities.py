@@ -1,0 +1,214 @@
+"""Primitives as routines: each runs one step of simulated time at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.world.geometry import Vec3, wrap_angle_rad
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.vocabulary import State
+from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.manipulation import (
+    RefusalError,
+    check_joint,
+    check_pick,
+    check_place,
+    check_state_change,
+)
+from sim_bridge.embedded.scene import Scene
+from sim_bridge.embedded.walking import Motion, Routine, place_to_stand, turn_to, walk
+from sim_bridge.embedded.world import KinematicWorld
+
+FACING_RAD = 0.02
+_DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a routine works with: targets already in the map frame, its own random stream."""
+
+    world: KinematicWorld
+    scene: Callable[[], Scene]
+    agent: Agent
+    primitive: Primitive
+    target_m: Vec3
+    reference_m: Vec3 | None
+    heading_rad: float
+    rng: np.random.Generator
+
+
+def routine(act: Act) -> Routine:
+    """The primitive's routine; a refused precondition is its result."""
+    try:
+        result = yield from _ROUTINES[act.primitive.name](act)
+    except RefusalError as refusal:
+        return refusal.result
+    return result
+
+
+def _success(text: str, **evidence: str) -> PrimitiveResult:
+    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence)
+
+
+def _navigate(act: Act) -> Routine:
+    world, agent = act.world, act.agent
+    stand = place_to_stand(world, act.scene(), agent, act.target_m, act.primitive.standoff_m)
+    if stand.cell is None:
+        return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
+    _rest(act)
+    failed = yield from walk(world, agent, stand.cell)
+    if failed is not None:
+        return failed
+    heading = act.heading_rad
+    if math.isnan(heading):
+        heading = _bearing(agent, act.target_m)
+    yield from turn_to(world, agent, heading)
+    return _success("arrived", distance_m=f"{agent.distance_m(act.target_m):.2f}")
+
+
+def _bearing(agent: Agent, point_m: Vec3) -> float:
+    dx, dy = point_m[0] - agent.x_m, point_m[1] - agent.y_m
+    return agent.yaw_rad if math.hypot(dx, dy) < 0.05 else math.atan2(dy, dx)
+
+
+def _rest(act: Act) -> None:
+    agent = act.agent
+    if agent.pan_rad or agent.tilt_rad != agent.rest_tilt_rad:
+        agent.pan_rad, agent.tilt_rad = 0.0, agent.rest_tilt_rad
+        act.world.carry(agent)
+
+
+def _look(act: Act) -> Routine:
+    views = act.primitive.views_rad or (_view_of(act.agent, act.target_m),)
+    dwell = act.world.options.durations.look_dwell
+    for index, (pan, tilt) in enumerate(views):
+        yield from _point_camera(act, pan, tilt, index / len(views))
+        yield from _spend(dwell, "looking", index / len(views), 1 / len(views))
+    return _success("looked", views=str(len(views)))
+
+
+def _view_of(agent: Agent, point_m: Vec3) -> tuple[float, float]:
+    """Pan and tilt (down positive) that bring a point to the middle of the image."""
+    # The camera swings around the body, so the pan is the bearing from the body's middle.
+    pan = wrap_angle_rad(_bearing(agent, point_m) - agent.yaw_rad)
+    mount = agent.body.cameras["hand"].position_m
+    ahead = max(agent.distance_m(point_m) - math.hypot(mount[0], mount[1]), 0.05)
+    return pan, math.atan2(mount[2] - point_m[2], ahead)
+
+
+def _point_camera(act: Act, pan_rad: float, tilt_rad: float, progress: float) -> Motion:
+    agent = act.agent
+    speed = agent.body.look_speed_rad_s
+    while True:
+        pan_off = wrap_angle_rad(pan_rad - agent.pan_rad)
+        tilt_off = tilt_rad - agent.tilt_rad
+        if abs(pan_off) < 1e-6 and abs(tilt_off) < 1e-6:
+            return
+        dt = yield "looking", progress
+        most = speed * dt
+        agent.pan_rad = wrap_angle_rad(agent.pan_rad + max(-most, min(most, pan_off)))
+        agent.tilt_rad += max(-most, min(most, tilt_off))
+        act.world.carry(agent)
+
+
+def _spend(seconds: float, phase: str, start: float = 0.0, share: float = 1.0) -> Motion:
+    spent = 0.0
+    # A step that ends a rounding error early still ends the act.
+    while spent < seconds - 1e-9:
+        spent += yield phase, start + share * spent / seconds
+
+
+def _face(act: Act, point_m: Vec3) -> Motion:
+    """Turns to what the hand will work on and brings the camera back to the front."""
+    agent = act.agent
+    heading = _bearing(agent, point_m)
+    if abs(wrap_angle_rad(heading - agent.yaw_rad)) > FACING_RAD:
+        yield from turn_to(act.world, agent, heading)
+    yield from _point_camera(act, *_view_of(agent, point_m), progress=0.0)
+
+
+def _pick(act: Act) -> Routine:
+    world, agent = act.world, act.agent
+    check_pick(world, act.scene(), agent, act.target_m)
+    yield from _face(act, act.target_m)
+    yield from _spend(world.options.durations.pick, "reaching")
+    # The world may have changed while the hand was on its way.
+    thing = check_pick(world, act.scene(), agent, act.target_m)
+    if _fails(act, world.options.noise.failed_grasps):
+        return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the grasp slipped", {})
+    world.take(agent, thing)
+    return _success("picked", thing=thing.name)
+
+
+def _fails(act: Act, probability: float) -> bool:
+    return probability > 0 and float(act.rng.random()) < probability
+
+
+def _place(act: Act) -> Routine:
+    world, agent = act.world, act.agent
+    arguments = (act.primitive, act.target_m, act.reference_m)
+    spot = check_place(world, act.scene(), agent, *arguments)
+    yield from _face(act, spot.pose[:3])
+    yield from _spend(world.options.durations.place, "placing")
+    spot = check_place(world, act.scene(), agent, *arguments)
+    if _fails(act, world.options.noise.failed_places):
+        return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the thing was not released", {})
+    support = spot.support
+    thing = world.put(agent, support.parent, support.part, support.relation, spot.pose)
+    return _success("placed", thing=thing.name, on=f"{support.parent}/{support.part}")
+
+
+def _joint(act: Act) -> Routine:
+    world, agent, name = act.world, act.agent, act.primitive.name
+    goal = 1.0 if name is PrimitiveName.OPEN else 0.0
+    durations = world.options.durations
+    seconds = durations.open if name is PrimitiveName.OPEN else durations.close
+    piece, joint = check_joint(world, act.scene(), agent, name, act.target_m)
+    where = {"furniture": piece.name, "joint": joint.name}
+    if piece.opening[joint.name] == goal:
+        return _success(f"already {'open' if goal else 'closed'}", **where)
+    yield from _face(act, piece.handle(joint))
+    start, spent = piece.opening[joint.name], 0.0
+    while spent < seconds - 1e-9:
+        spent += yield "moving", spent / seconds
+        share = min(1.0, spent / seconds)
+        world.set_opening(piece, joint.name, start + (goal - start) * share)
+    world.set_opening(piece, joint.name, goal)
+    return _success("opened" if goal else "closed", **where)
+
+
+def _change_state(act: Act) -> Routine:
+    world, agent, name = act.world, act.agent, act.primitive.name
+    check_state_change(world, act.scene(), agent, name, act.target_m)
+    durations = world.options.durations
+    seconds = {
+        PrimitiveName.CLEAN: durations.clean,
+        PrimitiveName.FILL: durations.fill,
+        PrimitiveName.POUR: durations.pour,
+    }.get(name, durations.power)
+    yield from _face(act, act.target_m)
+    yield from _spend(seconds, name.value)
+    entity, state, value = check_state_change(world, act.scene(), agent, name, act.target_m)
+    world.set_state(entity, state, value)
+    if name is PrimitiveName.POUR and agent.holding is not None:
+        world.set_state(agent.holding, State.FILLED, False)
+    return _success(f"{entity} is {'' if value else 'not '}{state}", entity=entity)
+
+
+_ROUTINES: dict[PrimitiveName, Callable[[Act], Routine]] = {
+    PrimitiveName.NAVIGATE: _navigate,
+    PrimitiveName.LOOK: _look,
+    PrimitiveName.PICK: _pick,
+    PrimitiveName.PLACE: _place,
+    PrimitiveName.OPEN: _joint,
+    PrimitiveName.CLOSE: _joint,
+    PrimitiveName.CLEAN: _change_state,
+    PrimitiveName.FILL: _change_state,
+    PrimitiveName.POUR: _change_state,
+    PrimitiveName.POWER_ON: _change_state,
+    PrimitiveName.POWER_OFF: _change_state,
+}

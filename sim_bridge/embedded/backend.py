@@ -1,0 +1,354 @@
+"""The embedded simulator behind the bridge's `Backend` protocol."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import House
+from planner.world.observation import Observation
+from planner.world.primitive import (
+    Capabilities,
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+    PrimitiveStatus,
+)
+from planner.world.state import WorldState
+from sim_bridge.backend import Handle
+from sim_bridge.embedded.activities import Act, routine
+from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.options import EmbeddedOptions, default_options
+from sim_bridge.embedded.renderer import Renderer, make_renderer
+from sim_bridge.embedded.scene import Scene, house_spec
+from sim_bridge.embedded.sensing import observation
+from sim_bridge.embedded.walking import Courtesy, Routine, make_way
+from sim_bridge.embedded.world import HouseGround, KinematicWorld
+
+_HOUSES_KEPT = 4
+
+
+@dataclass(slots=True)
+class _Running:
+    """A primitive under way, or its end."""
+
+    agent: str
+    primitive: Primitive
+    routine: Routine | None
+    ends_s: float
+    status: PrimitiveStatus
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is kept of a house between episodes."""
+
+    house: House
+    ground: HouseGround
+    spec: mujoco.MjSpec
+
+
+class EmbeddedBackend:
+    """A house in MuJoCo's kinematic mode; see `sim_bridge.backend.Backend`."""
+
+    simulated = True
+
+    def __init__(
+        self, options: EmbeddedOptions | None = None, catalogue: Catalogue | None = None
+    ) -> None:
+        """Takes the shipped settings and catalogue where none are given."""
+        self._options = options or default_options()
+        self._catalogue = catalogue or default_catalogue()
+        self._houses: list[_Known] = []
+        self._world: KinematicWorld | None = None
+        self._scene: Scene | None = None
+        self._renderer: Renderer | None = None
+        self._renderer_tried = False
+        self._primitives: list[_Running] = []
+        self._current: dict[str, Handle] = {}
+        self._courtesies: dict[str, Courtesy] = {}
+
+    # Episodes
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The loaded episode's agents."""
+        return tuple(self._world.agents) if self._world is not None else ()
+
+    def reset(self, house: House, episode: Episode, seed: int) -> None:
+        """Loads an episode; a failed load changes nothing."""
+        known = self._know(house)
+        world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
+        self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
+        self._spec, self._world, self._scene = known.spec, world, None
+        self._primitives.clear()
+        self._current.clear()
+        self._courtesies.clear()
+
+    def _know(self, house: House) -> _Known:
+        for known in self._houses:
+            if known.house is house:
+                return known
+        known = _Known(house, HouseGround(house), house_spec(house, self._catalogue))
+        self._houses = [known, *self._houses[: _HOUSES_KEPT - 1]]
+        return known
+
+    def close(self) -> None:
+        """Stops every agent and frees the renderer."""
+        self._end_all(PrimitiveCode.STOPPED, "the world was closed")
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    # Sensing
+
+    def capabilities(self, agent: str) -> Capabilities:
+        """What the agent's body can do."""
+        body = self._agent(agent).body
+        return Capabilities(
+            kind=body.kind.value,
+            primitives=frozenset(body.primitives),
+            cameras=tuple(body.cameras),
+            reach_m=body.reach_m,
+            radius_m=body.radius_m,
+            ground_truth=True,
+        )
+
+    def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
+        """What the agent senses now."""
+        body = self._agent(agent)
+        renderer = self._ready_renderer(cameras) if cameras else None
+        return observation(self._loaded(), self._scene_now, body, cameras, renderer)
+
+    def world_state(self) -> WorldState | None:
+        """Ground truth, or None before the first episode."""
+        return self._world.snapshot() if self._world is not None else None
+
+    def now_s(self) -> float:
+        """Simulated seconds since the episode's start."""
+        return self._world.time_s if self._world is not None else 0.0
+
+    @property
+    def renderer_name(self) -> str:
+        """How images are made; makes the renderer if none was needed yet."""
+        renderer = self._ready_renderer(("hand",))
+        return renderer.name
+
+    # Acting
+
+    def start(self, agent: str, primitive: Primitive) -> Handle:
+        """Begins a primitive; a refusal is its polled result."""
+        refusal = self._refusal(agent, primitive)
+        handle = Handle(len(self._primitives))
+        if refusal is not None:
+            ended = PrimitiveStatus("refused", 0.0, refusal)
+            self._primitives.append(_Running(agent, primitive, None, 0.0, ended))
+            return handle
+        world = self._loaded()
+        body = world.agents[agent]
+        self._courtesies.pop(agent, None)
+        body.remaining_path = []
+        target, reference, heading = _in_map(body, primitive)
+        act = Act(
+            world=world,
+            scene=self._scene_now,
+            agent=body,
+            primitive=primitive,
+            target_m=target,
+            reference_m=reference,
+            heading_rad=heading,
+            rng=np.random.default_rng([world.seed, 2, len(self._primitives)]),
+        )
+        timeout = primitive.timeout_s or self._options.durations.default_timeout
+        status = PrimitiveStatus("starting", 0.0, None)
+        running = _Running(agent, primitive, routine(act), world.time_s + timeout, status)
+        self._primitives.append(running)
+        self._current[agent] = handle
+        self._advance(running, None)
+        return handle
+
+    def _refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
+        """Why a primitive cannot begin at all, or None."""
+        if self._world is None:
+            return PrimitiveResult(PrimitiveCode.NO_WORLD, "no episode is loaded")
+        body = self._world.agents.get(agent)
+        if body is None:
+            return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
+        if primitive.name not in set(PrimitiveName):
+            return PrimitiveResult(
+                PrimitiveCode.UNKNOWN_PRIMITIVE, f"there is no primitive {primitive.name!r}"
+            )
+        if primitive.name not in body.body.primitives:
+            return PrimitiveResult(
+                PrimitiveCode.NOT_ABLE, f"a {body.body.kind} cannot {primitive.name}"
+            )
+        if primitive.frame not in ("map", f"{agent}/odom", f"{agent}/base_link"):
+            return PrimitiveResult(
+                PrimitiveCode.BAD_FRAME,
+                f"frame {primitive.frame!r} is none of map, {agent}/odom, {agent}/base_link",
+            )
+        problem = _bad_numbers(primitive)
+        if problem:
+            return PrimitiveResult(PrimitiveCode.BAD_TARGET, problem)
+        if agent in self._current:
+            return PrimitiveResult(PrimitiveCode.BUSY, f"{agent} is doing something else")
+        return None
+
+    def poll(self, handle: Handle) -> PrimitiveStatus:
+        """How a primitive stands."""
+        if not 0 <= handle < len(self._primitives):
+            raise PlannerError(f"this world gave out no primitive {handle}")
+        return self._primitives[handle].status
+
+    def cancel(self, handle: Handle) -> None:
+        """Ends a primitive and stops its agent."""
+        if not self.poll(handle).done:
+            self._end(handle, PrimitiveCode.CANCELED, "canceled")
+
+    def stop(self, agent: str) -> None:
+        """Stops an agent at once."""
+        self._agent(agent)
+        self._courtesies.pop(agent, None)
+        if agent in self._current:
+            self._end(self._current[agent], PrimitiveCode.STOPPED, "the agent was stopped")
+        self._halt(agent)
+
+    def step(self, dt_s: float) -> None:
+        """Lets simulated time pass for all agents, in their order."""
+        if not (math.isfinite(dt_s) and dt_s > 0):
+            raise PlannerError(f"a step takes a finite time above 0, not {dt_s}")
+        world = self._loaded()
+        world.time_s += dt_s
+        world.steps += 1
+        for name in world.agents:
+            handle = self._current.get(name)
+            if handle is not None:
+                running = self._primitives[handle]
+                self._advance(running, dt_s)
+                if not running.status.done and world.time_s >= running.ends_s - 1e-9:
+                    self._end(handle, PrimitiveCode.TIMED_OUT, "took too long")
+            elif len(world.agents) > 1:
+                self._be_courteous(world.agents[name], dt_s)
+
+    # Parts of the above
+
+    def _advance(self, running: _Running, dt_s: float | None) -> None:
+        if running.routine is None:
+            return
+        try:
+            # A generator takes None first, then one step's seconds at a time.
+            phase, progress = next(running.routine) if dt_s is None else running.routine.send(dt_s)
+            running.status = PrimitiveStatus(phase, min(1.0, progress), None)
+        except StopIteration as stop:
+            self._current.pop(running.agent, None)
+            result: PrimitiveResult = stop.value
+            progress = 1.0 if result.succeeded else running.status.progress
+            running.status = PrimitiveStatus("done", progress, result)
+            running.routine = None
+
+    def _be_courteous(self, agent: Agent, dt_s: float) -> None:
+        courtesy = self._courtesies.get(agent.name)
+        try:
+            if courtesy is None:
+                if not any(o.remaining_path for o in self._loaded().agents.values()):
+                    return
+                courtesy = make_way(self._loaded(), agent)
+                next(courtesy)
+                self._courtesies[agent.name] = courtesy
+            courtesy.send(dt_s)
+        except StopIteration:
+            self._courtesies.pop(agent.name, None)
+
+    def _end_all(self, code: PrimitiveCode, text: str) -> None:
+        for handle in list(self._current.values()):
+            self._end(handle, code, text)
+
+    def _end(self, handle: Handle, code: PrimitiveCode, text: str) -> None:
+        running = self._primitives[handle]
+        if running.routine is not None:
+            running.routine.close()
+            running.routine = None
+        result = PrimitiveResult(code, text)
+        running.status = PrimitiveStatus("done", running.status.progress, result)
+        self._current.pop(running.agent, None)
+        self._halt(running.agent)
+
+    def _halt(self, agent: str) -> None:
+        body = self._loaded().agents[agent]
+        body.linear_m_s = body.angular_rad_s = 0.0
+        body.remaining_path = []
+
+    def _loaded(self) -> KinematicWorld:
+        if self._world is None:
+            raise PlannerError("no episode is loaded")
+        return self._world
+
+    def _agent(self, name: str) -> Agent:
+        agent = self._loaded().agents.get(name)
+        if agent is None:
+            known = ", ".join(self.agents)
+            raise PlannerError(f"there is no agent {name!r}; there are {known}")
+        return agent
+
+    def _scene_now(self) -> Scene:
+        if self._scene is None:
+            self._scene = Scene(self._loaded(), self._spec, self._catalogue)
+        self._scene.sync()
+        return self._scene
+
+    def _ready_renderer(self, cameras: Sequence[str]) -> Renderer:
+        if self._renderer is None and not self._renderer_tried:
+            mounts = [
+                mount
+                for agent in self._loaded().agents.values()
+                for mount in agent.body.cameras.values()
+            ]
+            width = max(mount.width_px for mount in mounts)
+            height = max(mount.height_px for mount in mounts)
+            self._renderer = make_renderer(self._options.renderer, width, height)
+            self._renderer_tried = True
+        if self._renderer is None:
+            raise PlannerError(f"cameras {', '.join(cameras)} need a renderer, which is off")
+        return self._renderer
+
+
+def _bad_numbers(primitive: Primitive) -> str:
+    """What is wrong with the numbers of a primitive; empty when nothing is."""
+    looks_around = primitive.name is PrimitiveName.LOOK and primitive.views_rad
+    if not looks_around and not all(map(math.isfinite, primitive.target_m)):
+        return f"the target {primitive.target_m} is not a finite point"
+    if primitive.reference_m is not None and not all(map(math.isfinite, primitive.reference_m)):
+        return f"the reference {primitive.reference_m} is not a finite point"
+    if not all(math.isfinite(v) for view in primitive.views_rad for v in view):
+        return "a view is not finite"
+    if math.isinf(primitive.heading_rad) or math.isinf(primitive.standoff_m):
+        return "heading and standoff are finite or NaN"
+    if not math.isfinite(primitive.timeout_s) or primitive.timeout_s < 0:
+        return f"the timeout {primitive.timeout_s} is not a finite time of 0 or more"
+    return ""
+
+
+def _in_map(agent: Agent, primitive: Primitive) -> tuple[Vec3, Vec3 | None, float]:
+    """Target, reference and heading of a primitive in the map frame."""
+    if primitive.frame == "map":
+        return primitive.target_m, primitive.reference_m, primitive.heading_rad
+    frame = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
+    if primitive.frame.endswith("/odom"):
+        dx, dy, dyaw = agent.odometry_drift
+        odometry = Pose.planar(agent.x_m + dx, agent.y_m + dy, agent.yaw_rad + dyaw)
+        frame = frame.compose(odometry.inverse())
+    reference = primitive.reference_m
+    return (
+        frame.apply(primitive.target_m),
+        frame.apply(reference) if reference is not None else None,
+        primitive.heading_rad + frame.yaw_rad,
+    )

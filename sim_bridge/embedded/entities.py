@@ -1,0 +1,256 @@
+"""What moves in the embedded world: agents, furniture with joints, things."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from planner.world.agents import Body
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import Furniture, Interior, Joint
+from planner.world.state import EntityState
+from planner.world.vocabulary import (
+    AFFORDANCE_OF_STATE,
+    DEFAULT_STATES,
+    Affordance,
+    EntityKind,
+    Relation,
+    State,
+)
+
+OPEN_ENOUGH = 0.5
+# Arms and backs bend: the hand's camera is also brought lower.
+_BENDS = (1.0, 0.75, 0.5)
+
+
+def initial_states(
+    affordances: tuple[Affordance, ...], *given: dict[State, bool]
+) -> dict[State, bool]:
+    """The states that the affordances give, by default and then as given, later ones winning."""
+    states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in affordances}
+    for layer in given:
+        states.update({s: value for s, value in layer.items() if s in states})
+    return states
+
+
+@dataclass(slots=True)
+class Piece:
+    """A piece of furniture; `opening` gives each joint's position from 0 (closed) to 1."""
+
+    record: Furniture
+    instance_id: int
+    states: dict[State, bool]
+    opening: dict[str, float]
+    cos: float = field(init=False)
+    sin: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cos = math.cos(self.record.yaw_rad)
+        self.sin = math.sin(self.record.yaw_rad)
+
+    @property
+    def name(self) -> str:
+        """Its name in the house file."""
+        return self.record.name
+
+    def to_map(self, point_m: Vec3) -> Vec3:
+        """A point of the furniture's frame in the map."""
+        x, y, z = point_m
+        return (
+            self.record.x_m + x * self.cos - y * self.sin,
+            self.record.y_m + x * self.sin + y * self.cos,
+            z,
+        )
+
+    def to_local(self, point_m: Vec3) -> Vec3:
+        """A point of the map in the furniture's frame."""
+        dx, dy = point_m[0] - self.record.x_m, point_m[1] - self.record.y_m
+        return (dx * self.cos + dy * self.sin, -dx * self.sin + dy * self.cos, point_m[2])
+
+    def slide_offset(self, joint: Joint) -> Vec3:
+        """How far a drawer's parts are from their closed place, in the furniture's frame."""
+        if joint.kind != "slide":
+            return (0.0, 0.0, 0.0)
+        travel = joint.travel * self.opening[joint.name]
+        x, y, z = joint.axis
+        return (x * travel, y * travel, z * travel)
+
+    def interior_center(self, interior: Interior) -> Vec3:
+        """Where a hollow is now, in the furniture's frame."""
+        x, y, z = interior.center
+        if interior.joint is None or not interior.moves:
+            return (x, y, z)
+        dx, dy, dz = self.slide_offset(self.record.joint(interior.joint))
+        return (x + dx, y + dy, z + dz)
+
+    def handle(self, joint: Joint) -> Vec3:
+        """Where the handle of a joint is now, in the map."""
+        x, y, z = joint.handle
+        if joint.kind == "slide":
+            dx, dy, dz = self.slide_offset(joint)
+            return self.to_map((x + dx, y + dy, z + dz))
+        turned = _turn((x, y, z), joint, joint.travel * self.opening[joint.name])
+        return self.to_map(turned)
+
+    def is_open(self, interior: Interior) -> bool:
+        """Whether a hand gets into the hollow."""
+        return interior.joint is None or self.opening[interior.joint] >= OPEN_ENOUGH
+
+    def openness(self) -> float | None:
+        """The widest open joint, 0 to 1; None where nothing opens."""
+        return max(self.opening.values()) if self.opening else None
+
+    def state(self) -> EntityState:
+        """Its ground truth now."""
+        record = self.record
+        return EntityState(
+            name=record.name,
+            kind=EntityKind.FURNITURE,
+            class_name=record.class_name,
+            instance_id=self.instance_id,
+            pose=record.pose,
+            size_m=record.size_m,
+            parent=record.room,
+            relation=None,
+            room=record.room,
+            affordances=record.affordances,
+            states=dict(self.states),
+            openness=self.openness(),
+        )
+
+
+def _turn(point: Vec3, joint: Joint, angle_rad: float) -> Vec3:
+    """Rodrigues' rotation of a point about a hinge."""
+    norm = math.sqrt(sum(a * a for a in joint.axis))
+    kx, ky, kz = (a / norm for a in joint.axis)
+    px, py, pz = (p - o for p, o in zip(point, joint.origin, strict=True))
+    c, s = math.cos(angle_rad), math.sin(angle_rad)
+    dot = (kx * px + ky * py + kz * pz) * (1 - c)
+    return (
+        joint.origin[0] + px * c + (ky * pz - kz * py) * s + kx * dot,
+        joint.origin[1] + py * c + (kz * px - kx * pz) * s + ky * dot,
+        joint.origin[2] + pz * c + (kx * py - ky * px) * s + kz * dot,
+    )
+
+
+@dataclass(slots=True)
+class Thing:
+    """A movable object; its pose is that of the middle of its underside, upright."""
+
+    name: str
+    class_name: str
+    instance_id: int
+    size_m: Vec3
+    x_m: float
+    y_m: float
+    z_m: float
+    yaw_rad: float
+    parent: str
+    relation: Relation
+    part: str
+    room: str | None
+    affordances: tuple[Affordance, ...]
+    states: dict[State, bool]
+
+    @property
+    def center_m(self) -> Vec3:
+        """The middle of its box in the map."""
+        return (self.x_m, self.y_m, self.z_m + self.size_m[2] / 2)
+
+    def state(self) -> EntityState:
+        """Its ground truth now."""
+        return EntityState(
+            name=self.name,
+            kind=EntityKind.OBJECT,
+            class_name=self.class_name,
+            instance_id=self.instance_id,
+            pose=Pose.planar(self.x_m, self.y_m, self.yaw_rad, self.z_m),
+            size_m=self.size_m,
+            parent=self.parent,
+            relation=self.relation,
+            room=self.room,
+            affordances=self.affordances,
+            states=dict(self.states),
+        )
+
+
+@dataclass(slots=True)
+class Agent:
+    """A body at its place; `pan_rad` and `tilt_rad` turn the hand and its camera."""
+
+    name: str
+    body: Body
+    instance_id: int
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    room: str | None
+    pan_rad: float = 0.0
+    tilt_rad: float = 0.0
+    holding: str | None = None
+    linear_m_s: float = 0.0
+    angular_rad_s: float = 0.0
+    odometry_drift: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    remaining_path: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tilt_rad = self.rest_tilt_rad
+
+    @property
+    def rest_tilt_rad(self) -> float:
+        """The hand camera's tilt while walking."""
+        return self.body.cameras["hand"].tilt_rad
+
+    def to_map(self, point_m: Vec3) -> Vec3:
+        """A point of `base_link` in the map."""
+        c, s = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
+        x, y, z = point_m
+        return (self.x_m + x * c - y * s, self.y_m + x * s + y * c, z)
+
+    def hand_in_base(self) -> Vec3:
+        """The hand: swung around the body with the camera's pan."""
+        x, y, z = self.body.hand_m
+        c, s = math.cos(self.pan_rad), math.sin(self.pan_rad)
+        return (x * c - y * s, x * s + y * c, z)
+
+    def viewpoints_m(self, point_m: Vec3) -> list[Vec3]:
+        """Where the hand's camera can be brought to look at a point, the usual height first.
+
+        All lie within the body's radius, so that none is behind a wall.
+        """
+        return viewpoints_m((self.x_m, self.y_m), self.body, point_m)
+
+    def distance_m(self, point_m: Vec3) -> float:
+        """Horizontal distance of the body's middle from a point of the map."""
+        return math.hypot(point_m[0] - self.x_m, point_m[1] - self.y_m)
+
+    def reaches(self, point_m: Vec3) -> bool:
+        """Whether the hand can get to a point, walls and things left aside."""
+        low, high = self.body.reach_height_m
+        return self.distance_m(point_m) <= self.body.reach_m and low <= point_m[2] <= high
+
+    def state(self) -> EntityState:
+        """Its ground truth now."""
+        size = (2 * self.body.radius_m, 2 * self.body.radius_m, self.body.height_m)
+        return EntityState(
+            name=self.name,
+            kind=EntityKind.AGENT,
+            class_name=self.body.kind.value,
+            instance_id=self.instance_id,
+            pose=Pose.planar(self.x_m, self.y_m, self.yaw_rad),
+            size_m=size,
+            parent=self.room,
+            relation=None,
+            room=self.room,
+            holding=self.holding,
+        )
+
+
+def viewpoints_m(at_m: tuple[float, float], body: Body, point_m: Vec3) -> list[Vec3]:
+    """The viewpoints of a body that stands at a place and faces a point of the map."""
+    dx, dy = point_m[0] - at_m[0], point_m[1] - at_m[1]
+    away = max(math.hypot(dx, dy), 1e-6)
+    ahead = min(body.radius_m, away / 2)
+    height = body.cameras["hand"].position_m[2]
+    x, y = at_m[0] + dx / away * ahead, at_m[1] + dy / away * ahead
+    return [(x, y, height * share) for share in _BENDS]

@@ -1,0 +1,67 @@
+"""What the embedded simulator can be told: durations, noise, failures (config/embedded.yaml)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planner.world.files import FileModel, read_model
+from planner.world.share import config_dir
+
+Seconds = Annotated[float, Field(gt=0, le=600)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Deviation = Annotated[float, Field(ge=0, le=10)]
+
+
+class Durations(FileModel):
+    """Simulated seconds that each act takes; walking and turning follow the body's speeds.
+
+    This is the cost table of spec/partnr.md D-50 and is published with results.
+    """
+
+    pick: Seconds = 2.0
+    place: Seconds = 2.0
+    open: Seconds = 3.0
+    close: Seconds = 3.0
+    clean: Seconds = 6.0
+    fill: Seconds = 5.0
+    pour: Seconds = 4.0
+    power: Seconds = 1.0
+    look_dwell: Seconds = 0.25
+    patience: Seconds = 20.0
+    default_timeout: Seconds = 120.0
+
+
+class Noise(FileModel):
+    """Imperfections, all off by default; each draws from its own seeded stream.
+
+    `position_m` and `heading_rad` are standard deviations of the localised
+    base, `odometry_per_m` of the odometry's drift a metre walked.
+    """
+
+    position_m: Deviation = 0.0
+    heading_rad: Deviation = 0.0
+    odometry_per_m: Deviation = 0.0
+    depth_m: Deviation = 0.0
+    failed_grasps: Probability = 0.0
+    failed_places: Probability = 0.0
+    dropped_frames: Probability = 0.0
+
+
+class EmbeddedOptions(FileModel):
+    """All settings of the embedded simulator."""
+
+    version: Literal[1] = 1
+    renderer: Literal["auto", "egl", "osmesa", "rays", "none"] = "auto"
+    require_faucet_for_fill: bool = True
+    require_faucet_for_clean: bool = False
+    durations: Durations = Durations()
+    noise: Noise = Noise()
+
+
+@lru_cache(maxsize=1)
+def default_options() -> EmbeddedOptions:
+    """The shipped settings."""
+    return read_model(config_dir() / "embedded.yaml", EmbeddedOptions)

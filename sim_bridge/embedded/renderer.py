@@ -1,0 +1,345 @@
+"""Images of a scene: OpenGL through EGL or OSMesa, or rays where neither works.
+
+An OpenGL renderer belongs to the thread that made it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.agents import CameraMount
+from planner.world.errors import PlannerError
+from planner.world.geometry import FloatArray, Pose
+from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
+from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
+
+RendererName = Literal["egl", "osmesa", "rays"]
+_BACKGROUND_RGB = (216, 228, 238)
+_MOST_GEOMS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A pinhole camera at a place: `pose` is its optical frame (z forward, y down) in `map`.
+
+    `hidden` is an instance that is left out: the body that carries the camera.
+    """
+
+    pose: Pose
+    intrinsics: Intrinsics
+    near_m: float
+    far_m: float
+    hidden: int = -1
+    ceiling: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances."""
+
+    rgb: RgbImage
+    depth_m: DepthImage
+    instances: InstanceImage
+
+
+class Renderer(Protocol):
+    """Draws views of scenes."""
+
+    @property
+    def name(self) -> RendererName:
+        """How it draws."""
+
+    def render(self, scene: Scene, view: View) -> Images:
+        """The images of a view of the scene as it is now."""
+
+    def close(self) -> None:
+        """Frees what is held; safe to call twice."""
+
+
+def intrinsics_of(mount: CameraMount) -> Intrinsics:
+    """Square pixels, principal point in the middle (pixel centres at integers)."""
+    focal = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
+    return Intrinsics(
+        width_px=mount.width_px,
+        height_px=mount.height_px,
+        fx_px=focal,
+        fy_px=focal,
+        cx_px=(mount.width_px - 1) / 2,
+        cy_px=(mount.height_px - 1) / 2,
+    )
+
+
+def visible_geoms(scene: Scene, view: View) -> NDArray[np.bool_]:
+    """Which geoms may appear: their bounding spheres meet the frustum, nothing hides them."""
+    lens = view.intrinsics
+    rotation = view.pose.rotation()
+    relative = (scene.data.geom_xpos - np.asarray(view.pose.position_m)) @ rotation
+    radius = scene.model.geom_rbound
+    x, y, z = relative.T
+    visible: NDArray[np.bool_] = (z > view.near_m - radius) & (z < view.far_m + radius)
+    for across, pixels, focal in (
+        (x, lens.width_px, lens.fx_px),
+        (y, lens.height_px, lens.fy_px),
+    ):
+        slope = pixels / 2 / focal
+        visible &= np.abs(across) < z * slope + radius * math.hypot(1.0, slope)
+    visible &= scene.instance_of_geom != view.hidden
+    if not view.ceiling:
+        visible &= scene.groups != 4
+    return visible
+
+
+class OpenGLRenderer:
+    """Two passes a view: colours with depth, then instance ids (no anti-aliasing)."""
+
+    def __init__(self, name: Literal["egl", "osmesa"], width_px: int, height_px: int) -> None:
+        """Makes an off-screen context.
+
+        Raises:
+            PlannerError: where the libraries are missing or give no context.
+        """
+        self._name: Literal["egl", "osmesa"] = name
+        self._size = (width_px, height_px)
+        self._thread = threading.get_ident()
+        try:
+            self._context: _GLContext | None = _gl_context(name, width_px, height_px)
+            self._context.make_current()
+        except Exception as error:  # The GL loaders raise whatever they like.
+            raise PlannerError(f"renderer {name} does not work here: {error}") from None
+        self._model: mujoco.MjModel | None = None
+        self._scene: mujoco.MjvScene = None
+        self._draw: mujoco.MjrContext = None
+        self._options = mujoco.MjvOption()
+        self._options.geomgroup[:] = 1
+        self._options.geomgroup[GROUP_HIDDEN] = 0
+        self._perturbation = mujoco.MjvPerturb()
+        self._camera = mujoco.MjvCamera()
+
+    @property
+    def name(self) -> RendererName:
+        """The platform that draws."""
+        return self._name
+
+    def render(self, scene: Scene, view: View) -> Images:
+        """The images of a view of the scene as it is now."""
+        if threading.get_ident() != self._thread:
+            raise PlannerError("a renderer works only in the thread that made it")
+        scene.sync()
+        self._use(scene.model, view)
+        visible = visible_geoms(scene, view)
+        scene.model.geom_group[:] = np.where(visible, 0, GROUP_HIDDEN)
+        mujoco.mjv_updateScene(
+            scene.model,
+            scene.data,
+            self._options,
+            self._perturbation,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
+        )
+        _aim(self._scene, view)
+        lens = view.intrinsics
+        rectangle = mujoco.MjrRect(0, 0, lens.width_px, lens.height_px)
+        rgb = np.empty((lens.height_px, lens.width_px, 3), np.uint8)
+        raw = np.empty((lens.height_px, lens.width_px), np.float32)
+        ids = np.empty_like(rgb)
+        flags = self._scene.flags
+        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = 0
+        flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
+        mujoco.mjr_render(rectangle, self._scene, self._draw)
+        mujoco.mjr_readPixels(rgb, raw, rectangle, self._draw)
+        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = 1
+        flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
+        mujoco.mjr_render(rectangle, self._scene, self._draw)
+        mujoco.mjr_readPixels(ids, None, rectangle, self._draw)
+        instances = self._instances(ids, scene, visible)
+        return Images(rgb[::-1].copy(), _metric(raw, view)[::-1].copy(), instances)
+
+    def _instances(self, ids: RgbImage, scene: Scene, visible: NDArray[np.bool_]) -> InstanceImage:
+        drawn = np.flatnonzero(visible)
+        if self._scene.ngeom < len(drawn):
+            raise PlannerError(f"the scene has more than {_MOST_GEOMS} shapes in view")
+        # Pixel colour is 1 + the position in the drawing list, which keeps the order of geoms.
+        lookup = np.zeros(self._scene.ngeom + 1, np.int32)
+        lookup[1 : len(drawn) + 1] = scene.instance_of_geom[drawn]
+        index = ids[::-1, :, 0] + ids[::-1, :, 1].astype(np.int32) * 256
+        instances: InstanceImage = lookup[index]
+        return instances
+
+    def _use(self, model: mujoco.MjModel, view: View) -> None:
+        size = (
+            max(self._size[0], view.intrinsics.width_px),
+            max(self._size[1], view.intrinsics.height_px),
+        )
+        if self._model is model and size == self._size:
+            return
+        if self._model is not None:
+            self._draw.free()
+        model.vis.global_.offwidth, model.vis.global_.offheight = size
+        self._size = size
+        self._scene = mujoco.MjvScene(model, _MOST_GEOMS)
+        for flag in ("SHADOW", "REFLECTION", "SKYBOX", "FOG", "HAZE"):
+            self._scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{flag}")] = 0
+        self._draw = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
+        self._draw.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._draw)
+        self._model = model
+
+    def close(self) -> None:
+        """Frees what is held; safe to call twice."""
+        if self._model is not None:
+            self._draw.free()
+            self._model = None
+        if self._context is not None:
+            self._context.free()
+            self._context = None
+
+
+class _GLContext(Protocol):
+    def make_current(self) -> None: ...
+
+    def free(self) -> None: ...
+
+
+def _gl_context(name: Literal["egl", "osmesa"], width_px: int, height_px: int) -> _GLContext:
+    # MuJoCo's own GLContext is chosen once at import by MUJOCO_GL; these are its two makers.
+    if name == "egl":
+        from mujoco.egl import GLContext
+    else:
+        from mujoco.osmesa import GLContext
+    context: _GLContext = GLContext(width_px, height_px)
+    return context
+
+
+def _aim(scene: mujoco.MjvScene, view: View) -> None:
+    rotation = view.pose.rotation()
+    lens = view.intrinsics
+    for camera in (scene.camera[0], scene.camera[1]):
+        camera.pos = view.pose.position_m
+        camera.forward = rotation[:, 2]
+        camera.up = -rotation[:, 1]
+        camera.orthographic = 0
+        camera.frustum_near = view.near_m
+        camera.frustum_far = view.far_m
+        camera.frustum_center = 0.0
+        camera.frustum_width = view.near_m * lens.width_px / 2 / lens.fx_px
+        camera.frustum_top = view.near_m * lens.height_px / 2 / lens.fy_px
+        camera.frustum_bottom = -camera.frustum_top
+
+
+def _metric(raw: NDArray[np.float32], view: View) -> DepthImage:
+    """Metres from a reversed depth buffer (1 at near, 0 at far); far becomes 0."""
+    near, far = view.near_m, view.far_m
+    depth = np.float32(near * far) / (np.float32(near) + raw * np.float32(far - near))
+    depth[raw <= 0.0] = 0.0
+    return depth
+
+
+class RayRenderer:
+    """Casts a ray for every pixel: needs no graphics library, and is slow."""
+
+    name: RendererName = "rays"
+
+    def render(self, scene: Scene, view: View) -> Images:
+        """The images of a view of the scene as it is now."""
+        scene.sync()
+        lens = view.intrinsics
+        shape = (lens.height_px, lens.width_px)
+        rays = _pixel_rays(lens)
+        directions = np.ascontiguousarray(rays @ view.pose.rotation().T)
+        hits = np.empty(len(rays), np.int32)
+        ranges = np.empty(len(rays), np.float64)
+        visible = visible_geoms(scene, view)
+        scene.model.geom_group[:] = np.where(visible, 0, GROUP_HIDDEN)
+        self._cast(scene, view, directions, hits, ranges)
+        met = hits >= 0
+        depth = np.where(met, ranges * rays[:, 2], 0.0).astype(np.float32)
+        met &= (depth >= view.near_m) & (depth <= view.far_m)
+        depth[~met] = 0.0
+        instances = np.where(met, scene.instance_of_geom[hits], 0).astype(np.int32)
+        rgb = np.empty((len(rays), 3), np.uint8)
+        rgb[:] = _BACKGROUND_RGB
+        colours = scene.model.geom_rgba[hits[met], :3]
+        # Without normals, shade by distance so that shapes stay apart.
+        shade = 1.0 - 0.5 * np.clip(depth[met] / 8.0, 0.0, 1.0)
+        rgb[met] = np.clip(colours * shade[:, None] * 255.0, 0, 255).astype(np.uint8)
+        return Images(rgb.reshape(*shape, 3), depth.reshape(shape), instances.reshape(shape))
+
+    def _cast(
+        self,
+        scene: Scene,
+        view: View,
+        directions: FloatArray,
+        hits: NDArray[np.int32],
+        ranges: FloatArray,
+    ) -> None:
+        groups = np.array([1, 1, 1, 1, 1, 0], np.uint8)
+        eye = np.asarray(view.pose.position_m, np.float64)
+        # Newer MuJoCo returns normals through one more argument, placed before the counts.
+        call = mujoco.mj_multiRay
+        count = len(directions)
+        args = (scene.model, scene.data, eye, directions.ravel(), groups, 1, -1, hits, ranges)
+        if "normal" in (call.__doc__ or ""):
+            call(*args, None, count, view.far_m * 2)
+        else:
+            call(*args, count, view.far_m * 2)
+
+    def close(self) -> None:
+        """Frees what is held; safe to call twice."""
+        return
+
+
+def _pixel_rays(lens: Intrinsics) -> FloatArray:
+    """(h * w, 3) unit directions of all pixels in the optical frame."""
+    columns, rows = np.meshgrid(np.arange(lens.width_px), np.arange(lens.height_px))
+    rays = np.stack(
+        [
+            (columns - lens.cx_px) / lens.fx_px,
+            (rows - lens.cy_px) / lens.fy_px,
+            np.ones(columns.shape),
+        ],
+        axis=-1,
+    ).reshape(-1, 3)
+    unit: FloatArray = rays / np.linalg.norm(rays, axis=1, keepdims=True)
+    return unit
+
+
+def make_renderer(
+    choice: Literal["auto", "egl", "osmesa", "rays", "none"], width_px: int, height_px: int
+) -> Renderer | None:
+    """The asked renderer, or the first that works of EGL, OSMesa and rays.
+
+    Raises:
+        PlannerError: where the asked one does not work.
+    """
+    if choice == "none":
+        return None
+    if choice == "rays":
+        return RayRenderer()
+    if choice != "auto":
+        return OpenGLRenderer(choice, width_px, height_px)
+    order: tuple[Literal["egl", "osmesa"], ...] = ("egl", "osmesa")
+    for name in order:
+        try:
+            return OpenGLRenderer(name, width_px, height_px)
+        except PlannerError:
+            _forget_opengl()
+    return RayRenderer()
+
+
+def _forget_opengl() -> None:
+    # PyOpenGL binds to one platform at its first import; a failed one must not bar the next.
+    os.environ.pop("PYOPENGL_PLATFORM", None)
+    for name in [n for n in sys.modules if n.split(".")[0] == "OpenGL"]:
+        del sys.modules[name]
+    for name in [n for n in sys.modules if n.startswith(("mujoco.egl", "mujoco.osmesa"))]:
+        del sys.modules[name]

@@ -1,0 +1,312 @@
+"""The world as a MuJoCo model: what the renderer draws and what rays hit.
+
+Kinematic use only: poses are written, nothing is simulated. Structure and
+furniture are fixed bodies (doors and drawers are joints), things and agents
+are mocap bodies.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry import LineString, MultiLineString, Polygon
+from shapely.geometry.base import BaseGeometry
+from shapely.ops import linemerge, unary_union
+
+from planner.world.catalogue import Catalogue
+from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
+from planner.world.geometry import Vec3, quaternion_from_yaw
+from planner.world.house import Furniture, House
+from planner.world.shapes import Axis, Part, Shape, scale_parts
+from sim_bridge.embedded.world import KinematicWorld
+
+GROUP_STRUCTURE = 0
+GROUP_FURNITURE = 1
+GROUP_THING = 2
+GROUP_AGENT = 3
+GROUP_CEILING = 4
+GROUP_HIDDEN = 5
+
+_TYPES = {
+    Shape.BOX: mujoco.mjtGeom.mjGEOM_BOX,
+    Shape.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER,
+    Shape.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
+    Shape.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
+    Shape.ELLIPSOID: mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+}
+_HALF = math.sqrt(0.5)
+# MuJoCo's round shapes stand along z: (w, x, y, z) that lays z along the axis.
+_LAY = {Axis.X: (_HALF, 0.0, _HALF, 0.0), Axis.Y: (_HALF, -_HALF, 0.0, 0.0)}
+_WALL_RGB = (0.93, 0.91, 0.86)
+_CEILING_RGB = (0.97, 0.97, 0.96)
+_ENTRANCE_RGB = (0.45, 0.3, 0.2)
+
+
+def house_spec(house: House, catalogue: Catalogue) -> mujoco.MjSpec:
+    """The structure and furniture of a house, without things and agents."""
+    spec = mujoco.MjSpec()
+    spec.modelname = house.name
+    quality = spec.visual.quality
+    quality.offsamples = 0
+    quality.shadowsize = 0
+    quality.numslices = 14
+    quality.numstacks = 7
+    quality.numquads = 1
+    spec.visual.headlight.ambient = [0.55, 0.55, 0.55]
+    spec.visual.headlight.diffuse = [0.3, 0.3, 0.3]
+    spec.visual.headlight.specular = [0.0, 0.0, 0.0]
+    spec.worldbody.add_light(
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=[0, 0, 10],
+        dir=[0.35, 0.5, -0.8],
+        diffuse=[0.4, 0.39, 0.37],
+        specular=[0, 0, 0],
+        castshadow=False,
+    )
+    _add_structure(spec, house, catalogue)
+    for piece in house.furniture:
+        _add_furniture(spec, piece)
+    return spec
+
+
+def _add_structure(spec: mujoco.MjSpec, house: House, catalogue: Catalogue) -> None:
+    body = spec.worldbody
+    for room in house.rooms:
+        rgb = catalogue.rooms[room.class_name].floor_rgb
+        for x0, y0, x1, y1 in _rectangles(room.shape):
+            center, half = ((x0 + x1) / 2, (y0 + y1) / 2), ((x1 - x0) / 2, (y1 - y0) / 2)
+            _add_box(body, (*center, -0.05), (*half, 0.05), 0.0, rgb, GROUP_STRUCTURE)
+            above = (*center, room.height_m + 0.05)
+            _add_box(body, above, (*half, 0.05), 0.0, _CEILING_RGB, GROUP_CEILING)
+    height = max(room.height_m for room in house.rooms)
+    doors = [(door, Polygon(door_corners(door))) for door in house.doors]
+    openings = unary_union([shape for _, shape in doors])
+    for (x0, y0), (x1, y1) in _wall_segments(house, openings):
+        length = math.hypot(x1 - x0, y1 - y0) / 2 + WALL_THICKNESS_M / 2
+        middle = ((x0 + x1) / 2, (y0 + y1) / 2, height / 2)
+        yaw = math.atan2(y1 - y0, x1 - x0)
+        half_size = (length, WALL_THICKNESS_M / 2, height / 2)
+        _add_box(body, middle, half_size, yaw, _WALL_RGB, GROUP_STRUCTURE)
+    for door, _ in doors:
+        lintel = (height - door.height_m) / 2
+        if lintel > 0:
+            above = (*door.center_m, height - lintel)
+            half_size = (door.width_m / 2, WALL_THICKNESS_M / 2, lintel)
+            _add_box(body, above, half_size, door.yaw_rad, _WALL_RGB, GROUP_STRUCTURE)
+        if len(door.rooms) == 1:
+            leaf = (*door.center_m, door.height_m / 2)
+            half_size = (door.width_m / 2, WALL_THICKNESS_M / 2, door.height_m / 2)
+            _add_box(body, leaf, half_size, door.yaw_rad, _ENTRANCE_RGB, GROUP_STRUCTURE)
+
+
+def _rectangles(shape: Polygon) -> list[tuple[float, float, float, float]]:
+    """Axis-aligned pieces of a floor: slabs between the corners' x.
+
+    Exact for rectilinear rooms; slanted walls get a staircase.
+    """
+    xs = sorted({x for x, _ in shape.exterior.coords})
+    found = []
+    for x0, x1 in itertools.pairwise(xs):
+        middle = (x0 + x1) / 2
+        line = LineString([(middle, shape.bounds[1] - 1), (middle, shape.bounds[3] + 1)])
+        for part in _lines(line.intersection(shape)):
+            ys = [y for _, y in part.coords]
+            found.append((x0, min(ys), x1, max(ys)))
+    return found
+
+
+def _wall_segments(
+    house: House, openings: BaseGeometry
+) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    edges = []
+    for room in house.rooms:
+        corners = list(room.polygon_m)
+        edges += [LineString(pair) for pair in zip(corners, corners[1:] + corners[:1], strict=True)]
+    walls = unary_union(edges).difference(openings)
+    merged = linemerge(walls) if isinstance(walls, MultiLineString) else walls
+    segments = []
+    for line in _lines(merged):
+        points = list(line.simplify(1e-6).coords)
+        segments += [((a[0], a[1]), (b[0], b[1])) for a, b in itertools.pairwise(points)]
+    return segments
+
+
+def _lines(shape: BaseGeometry) -> list[LineString]:
+    if isinstance(shape, LineString):
+        return [] if shape.is_empty else [shape]
+    return [part for part in getattr(shape, "geoms", ()) if isinstance(part, LineString)]
+
+
+def _add_box(
+    body: mujoco.MjsBody,
+    center: tuple[float, ...],
+    half: tuple[float, ...],
+    yaw_rad: float,
+    rgb: tuple[float, float, float],
+    group: int,
+) -> None:
+    x, y, z, w = quaternion_from_yaw(yaw_rad)
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=list(center),
+        size=list(half),
+        quat=[w, x, y, z],
+        rgba=[*rgb, 1.0],
+        group=group,
+        contype=0,
+        conaffinity=0,
+    )
+
+
+def _add_furniture(spec: mujoco.MjSpec, piece: Furniture) -> None:
+    x, y, z, w = quaternion_from_yaw(piece.yaw_rad)
+    body = spec.worldbody.add_body(
+        name=piece.name, pos=[piece.x_m, piece.y_m, 0.0], quat=[w, x, y, z]
+    )
+    bodies: dict[str | None, mujoco.MjsBody] = {None: body}
+    for joint in piece.joints:
+        child = body.add_body(name=f"{piece.name}/{joint.name}")
+        slide = joint.kind == "slide"
+        child.add_joint(
+            name=f"{piece.name}/{joint.name}",
+            type=mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE,
+            axis=list(joint.axis),
+            pos=list(joint.origin),
+        )
+        child.mass = 1.0
+        child.inertia = [1.0, 1.0, 1.0]
+        child.explicitinertial = True
+        bodies[joint.name] = child
+    for part in piece.parts:
+        add_part(bodies[part.joint], part, GROUP_FURNITURE)
+
+
+def add_part(body: mujoco.MjsBody, part: Part, group: int) -> None:
+    """Adds a part in metres to a body."""
+    sx, sy, sz = (s / 2 for s in part.size)
+    if part.shape in (Shape.BOX, Shape.ELLIPSOID):
+        size = [sx, sy, sz]
+    elif part.shape is Shape.SPHERE:
+        size = [min(sx, sy, sz), 0.0, 0.0]
+    else:
+        along, across = {
+            Axis.X: (sx, min(sy, sz)),
+            Axis.Y: (sy, min(sx, sz)),
+            Axis.Z: (sz, min(sx, sy)),
+        }[part.axis]
+        cap = across if part.shape is Shape.CAPSULE else 0.0
+        size = [across, max(along - cap, 1e-4), 0.0]
+    quat = _LAY.get(part.axis, (1.0, 0.0, 0.0, 0.0))
+    if part.shape in (Shape.BOX, Shape.ELLIPSOID, Shape.SPHERE):
+        quat = (1.0, 0.0, 0.0, 0.0)
+    body.add_geom(
+        type=_TYPES[part.shape],
+        pos=list(part.center),
+        size=size,
+        quat=list(quat),
+        rgba=[*part.rgb, 1.0],
+        group=group,
+        contype=0,
+        conaffinity=0,
+    )
+
+
+class Scene:
+    """A compiled world and the poses in it. `sync` follows the world's changes."""
+
+    def __init__(self, world: KinematicWorld, house: mujoco.MjSpec, catalogue: Catalogue) -> None:
+        """Adds the episode's things and agents to a house's spec and compiles it."""
+        spec = house.copy()
+        for thing in world.things.values():
+            body = spec.worldbody.add_body(name=thing.name, mocap=True)
+            for part in scale_parts(catalogue.objects[thing.class_name].parts, thing.size_m):
+                add_part(body, part, GROUP_THING)
+        for agent in world.agents.values():
+            body = spec.worldbody.add_body(name=agent.name, mocap=True)
+            for part in agent.body.parts:
+                add_part(body, part, GROUP_AGENT)
+        self.world = world
+        self.model = spec.compile()
+        self.data = mujoco.MjData(self.model)
+        self._synced = -1
+        self._index()
+        self.sync()
+
+    def _index(self) -> None:
+        model, world = self.model, self.world
+        instance_of_body = np.zeros(model.nbody, np.int32)
+        self._mocap: dict[str, int] = {}
+        self._qpos: dict[tuple[str, str], tuple[int, float]] = {}
+        for name, piece in world.pieces.items():
+            instance_of_body[model.body(name).id] = piece.instance_id
+            for joint in piece.record.joints:
+                key = f"{name}/{joint.name}"
+                instance_of_body[model.body(key).id] = piece.instance_id
+                address = int(model.jnt_qposadr[model.joint(key).id])
+                self._qpos[name, joint.name] = (address, joint.travel)
+        for name in (*world.things, *world.agents):
+            body = model.body(name).id
+            instance_of_body[body] = world.entity(name).instance_id
+            self._mocap[name] = int(model.body_mocapid[body])
+        self.instance_of_geom: NDArray[np.int32] = instance_of_body[model.geom_bodyid]
+        self.groups: NDArray[np.int32] = model.geom_group.copy()
+        self._ray_groups = np.array([1, 1, 1, 0, 0, 0], np.uint8)
+
+    def sync(self) -> None:
+        """Brings all poses up to date with the world."""
+        world, data = self.world, self.data
+        if self._synced == world.revision:
+            return
+        for thing in world.things.values():
+            self._place(thing.name, (thing.x_m, thing.y_m, thing.z_m), thing.yaw_rad)
+        for agent in world.agents.values():
+            self._place(agent.name, (agent.x_m, agent.y_m, 0.0), agent.yaw_rad)
+        for (name, joint), (address, travel) in self._qpos.items():
+            data.qpos[address] = travel * world.pieces[name].opening[joint]
+        mujoco.mj_kinematics(self.model, data)
+        self._synced = world.revision
+
+    def _place(self, name: str, position_m: Vec3, yaw_rad: float) -> None:
+        index = self._mocap[name]
+        self.data.mocap_pos[index] = position_m
+        half = yaw_rad / 2
+        self.data.mocap_quat[index] = (math.cos(half), 0.0, 0.0, math.sin(half))
+
+    def first_hit(self, origin_m: Vec3, towards_m: Vec3) -> tuple[int, float]:
+        """The instance that a ray meets first, and how far away; (-1, inf) for none.
+
+        Agents and ceilings are transparent; 0 is structure.
+        """
+        self.sync()
+        direction = np.subtract(towards_m, origin_m)
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            return -1, math.inf
+        self.model.geom_group[:] = self.groups
+        hit = np.full(1, -1, np.int32)
+        distance = mujoco.mj_ray(
+            self.model,
+            self.data,
+            np.asarray(origin_m, np.float64),
+            direction / length,
+            self._ray_groups,
+            1,
+            -1,
+            hit,
+        )
+        if hit[0] < 0:
+            return -1, math.inf
+        return int(self.instance_of_geom[hit[0]]), float(distance)
+
+    def sees(self, origin_m: Vec3, points_m: Iterable[Vec3], instances: frozenset[int]) -> bool:
+        """Whether any point is in view: nothing, or one of `instances`, is met before it."""
+        for point in points_m:
+            instance, distance = self.first_hit(origin_m, point)
+            if instance in instances or distance >= math.dist(origin_m, point) - 0.02:
+                return True
+        return False

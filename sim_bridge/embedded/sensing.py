@@ -1,0 +1,114 @@
+"""What an agent senses, with the noise that the options ask for.
+
+Noise is drawn from the seed, the agent and the step, never from a running
+stream: observing changes nothing and any observation can be repeated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from planner.world.agents import CameraMount
+from planner.world.errors import PlannerError
+from planner.world.geometry import FloatArray, Pose
+from planner.world.observation import CameraFrame, Observation
+from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.renderer import Renderer, View, intrinsics_of
+from sim_bridge.embedded.scene import Scene
+from sim_bridge.embedded.world import KinematicWorld
+
+
+def observation(
+    world: KinematicWorld,
+    scene: Callable[[], Scene],
+    agent: Agent,
+    cameras: Sequence[str],
+    renderer: Renderer | None,
+) -> Observation:
+    """Everything the agent senses now.
+
+    Raises:
+        PlannerError: for a camera that the body does not have.
+    """
+    rng = np.random.default_rng([world.seed, 3, agent.instance_id, world.steps])
+    true_base = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
+    base = _localised(world, agent, rng)
+    frames: dict[str, CameraFrame] = {}
+    for name in cameras:
+        mount = next((m for key, m in agent.body.cameras.items() if key == name), None)
+        if mount is None or renderer is None:
+            known = ", ".join(agent.body.cameras)
+            raise PlannerError(f"{agent.name} has no camera {name!r}; it has {known}")
+        if rng.random() < world.options.noise.dropped_frames:
+            continue
+        on_base = camera_on_base(agent, name, mount)
+        view = View(
+            pose=true_base.compose(on_base),
+            intrinsics=intrinsics_of(mount),
+            near_m=mount.near_m,
+            far_m=mount.far_m,
+            hidden=agent.instance_id,
+        )
+        images = renderer.render(scene(), view)
+        depth = images.depth_m
+        if world.options.noise.depth_m > 0:
+            noise = rng.normal(0.0, world.options.noise.depth_m, depth.shape).astype(np.float32)
+            depth = np.where(depth > 0, np.maximum(depth + noise, 1e-3), 0.0).astype(np.float32)
+        frames[name] = CameraFrame(
+            rgb=images.rgb,
+            depth_m=depth,
+            instances=images.instances,
+            intrinsics=view.intrinsics,
+            pose=base.compose(on_base),
+        )
+    dx, dy, dyaw = agent.odometry_drift
+    x, y, z = agent.hand_in_base()
+    holding = agent.holding is not None
+    return Observation(
+        stamp_s=world.time_s,
+        agent=agent.name,
+        base=base,
+        odometry=Pose.planar(agent.x_m + dx, agent.y_m + dy, agent.yaw_rad + dyaw),
+        linear_m_s=agent.linear_m_s,
+        angular_rad_s=agent.angular_rad_s,
+        hand=Pose.planar(x, y, agent.pan_rad, z),
+        joints={"hand_pan": agent.pan_rad, "hand_tilt": agent.tilt_rad},
+        gripper_opening=0.0 if holding else 1.0,
+        holding=holding,
+        cameras=frames,
+    )
+
+
+def _localised(world: KinematicWorld, agent: Agent, rng: np.random.Generator) -> Pose:
+    noise = world.options.noise
+    dx, dy = rng.normal(0.0, 1.0, 2) * noise.position_m
+    dyaw = rng.normal(0.0, 1.0) * noise.heading_rad
+    return Pose.planar(agent.x_m + float(dx), agent.y_m + float(dy), agent.yaw_rad + float(dyaw))
+
+
+def camera_on_base(agent: Agent, name: str, mount: CameraMount) -> Pose:
+    """A camera's optical frame in `base_link`; the hand's follows pan and tilt."""
+    if name == "hand":
+        pan, tilt = agent.pan_rad, agent.tilt_rad
+    else:
+        pan, tilt = 0.0, mount.tilt_rad
+    c, s = math.cos(pan), math.sin(pan)
+    x, y, z = mount.position_m
+    position = np.array([x * c - y * s, x * s + y * c, z])
+    return Pose.from_matrix(position, optical_rotation(pan, tilt))
+
+
+def optical_rotation(pan_rad: float, tilt_rad: float) -> FloatArray:
+    """(3, 3) rotation of an optical frame (z forward, x right, y down) in the body's frame.
+
+    It looks along the pan and down by the tilt.
+    """
+    cp, sp = math.cos(pan_rad), math.sin(pan_rad)
+    ct, st = math.cos(tilt_rad), math.sin(tilt_rad)
+    right = (sp, -cp, 0.0)
+    down = (-st * cp, -st * sp, -ct)
+    forward = (ct * cp, ct * sp, -st)
+    return np.array([right, down, forward]).T

@@ -1,0 +1,322 @@
+"""Walking: where to stand, which way to go, and how to get past one another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import FloorGrid
+from planner.world.geometry import Vec3, wrap_angle_rad
+from planner.world.primitive import PrimitiveCode, PrimitiveResult
+from sim_bridge.embedded.entities import Agent, viewpoints_m
+from sim_bridge.embedded.scene import Scene
+from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld
+
+# Yields (phase, progress) after each step and is sent the next step's seconds.
+Routine = Generator[tuple[str, float], float, PrimitiveResult]
+Motion = Generator[tuple[str, float], float, None]
+Walking = Generator[tuple[str, float], float, PrimitiveResult | None]
+Courtesy = Generator[None, float, None]
+
+NEAR_FRACTION = 0.6
+MOST_LOOKS = 60
+REPLAN_S = 1.0
+FLOOR_HEIGHT_M = 0.1
+# A target inside a thing is in view when its surface is.
+VIEW_TOLERANCE_M = 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A cell to stand in, and why none was found where `cell` is None."""
+
+    cell: int | None
+    reason: str = ""
+
+
+def place_to_stand(
+    world: KinematicWorld, scene: Scene, agent: Agent, target_m: Vec3, standoff_m: float
+) -> Stand:
+    """A free cell from where the target is in reach and, where possible, in view.
+
+    A target on free floor is walked onto unless a standoff is given.
+    """
+    grid = world.ground.grid(agent.body.radius_m)
+    here = reachable_from(grid, agent)
+    if math.isnan(standoff_m):
+        on_floor = target_m[2] <= FLOOR_HEIGHT_M and grid.is_free(target_m[0], target_m[1])
+        cell = grid.cell(target_m[0], target_m[1])
+        same_floor = cell is not None and int(grid.components.flat[cell]) == here
+        if on_floor and same_floor and not _taken(world, agent, grid, cell):
+            return Stand(cell)
+        limit = agent.body.reach_m * NEAR_FRACTION
+    else:
+        limit = max(standoff_m, grid.cell_m)
+    for distance in (limit, (limit + agent.body.reach_m) / 2, agent.body.reach_m - 0.05):
+        if distance < limit:
+            continue
+        cells = grid.free_within(target_m[0], target_m[1], distance)
+        cells = cells[grid.components.flat[cells] == here]
+        free = [int(c) for c in cells if not _taken(world, agent, grid, int(c))]
+        if not free:
+            continue
+        best = _best_view(scene, agent, grid, target_m, free)
+        if best is not None:
+            return Stand(best)
+    return Stand(None, "no free floor within reach of the target can be walked to")
+
+
+def reachable_from(grid: FloorGrid, agent: Agent) -> int:
+    """The label of the connected floor that the agent is on or nearest to."""
+    label = grid.component(agent.x_m, agent.y_m)
+    if label:
+        return label
+    cell = grid.nearest_free(agent.x_m, agent.y_m)
+    return 0 if cell is None else int(grid.components.flat[cell])
+
+
+def _taken(world: KinematicWorld, agent: Agent, grid: FloorGrid, cell: int | None) -> bool:
+    if len(world.agents) == 1 or cell is None:
+        return False
+    x, y = grid.point(cell)
+    walking = [other.name for other in world.agents.values() if other.remaining_path]
+    return world.crowded(x, y, agent.body.radius_m, (agent.name, *walking))
+
+
+def _best_view(
+    scene: Scene, agent: Agent, grid: FloorGrid, target_m: Vec3, cells: list[int]
+) -> int | None:
+    """The nearest cell that sees the target, or None."""
+    points = np.array([grid.point(c) for c in cells])
+    gaps = np.hypot(points[:, 0] - target_m[0], points[:, 1] - target_m[1])
+    order = np.lexsort((np.array(cells), np.round(gaps, 3)))
+    stride = max(1, len(order) // MOST_LOOKS)
+    for index in order[::stride]:
+        at = (float(points[index, 0]), float(points[index, 1]))
+        for eye in viewpoints_m(at, agent.body, target_m):
+            _, distance = scene.first_hit(eye, target_m)
+            if distance >= math.dist(eye, target_m) - VIEW_TOLERANCE_M:
+                return cells[int(index)]
+    return None
+
+
+class _Walk:
+    """The state of one walk: the corners still ahead and how long nothing moved."""
+
+    def __init__(self, world: KinematicWorld, agent: Agent, goal: int) -> None:
+        self.world, self.agent, self.goal = world, agent, goal
+        self.grid = world.ground.grid(agent.body.radius_m)
+        self.waited_s = self.blocked_s = 0.0
+        self.aside = False
+        self.corners: list[tuple[float, float]] = []
+        self.aim(goal)
+
+    def aim(self, goal: int) -> None:
+        """Heads for a cell the shortest way."""
+        cells = self.grid.field(goal).path(_cell_of(self.grid, self.agent))
+        self.follow(self.grid.straighten(cells))
+
+    def follow(self, cells: list[int]) -> None:
+        self.corners = [self.grid.point(cell) for cell in cells[1:]] or [self.grid.point(cells[0])]
+        self.agent.remaining_path = self.corners
+
+    def step(self, dt_s: float) -> None:
+        """Goes on for `dt_s`; notes when another agent is in the way."""
+        budget = dt_s
+        while budget > 0 and self.corners:
+            budget = _advance(self.world, self.agent, self.corners[0], budget)
+            if _at(self.agent, self.corners[0]):
+                self.corners.pop(0)
+        if budget >= 0:
+            self.waited_s = self.blocked_s = 0.0
+            return
+        self.waited_s += dt_s
+        self.blocked_s += dt_s
+        if self.waited_s >= REPLAN_S:
+            self.waited_s = 0.0
+            self._get_past()
+
+    def _get_past(self) -> None:
+        around = way_around(self.world, self.agent, self.goal)
+        if around is not None:
+            self.follow(around)
+            return
+        for other in self.world.agents.values():
+            # Two that meet in a doorway: the one named later goes back.
+            if other.remaining_path and other.name < self.agent.name:
+                cell = _aside(self.world, self.agent, other)
+                if cell is not None:
+                    self.aside = True
+                    self.follow(self.grid.field(cell).path(_cell_of(self.grid, self.agent)))
+                    return
+
+    def arrived(self) -> bool:
+        """Whether the goal is reached; one that stepped aside sets out again."""
+        if self.corners:
+            return False
+        if self.aside:
+            self.aside = False
+            self.aim(self.goal)
+            return False
+        return True
+
+
+def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
+    """Walks to a cell; returns None on arrival, or why it could not."""
+    grid = world.ground.grid(agent.body.radius_m)
+    total = grid.distance_m(_cell_of(grid, agent), goal)
+    if not math.isfinite(total):
+        return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
+    going = _Walk(world, agent, goal)
+    walked = 0.0
+    try:
+        while not going.arrived():
+            dt = yield "walking", min(1.0, walked / max(total, grid.cell_m))
+            before = (agent.x_m, agent.y_m)
+            going.step(dt)
+            walked += math.dist(before, (agent.x_m, agent.y_m))
+            if going.blocked_s > world.options.durations.patience:
+                return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
+        return None
+    finally:
+        agent.remaining_path = []
+        agent.linear_m_s = 0.0
+        agent.angular_rad_s = 0.0
+
+
+def _cell_of(grid: FloorGrid, agent: Agent) -> int:
+    cell = grid.cell(agent.x_m, agent.y_m)
+    if cell is None or not grid.free.flat[cell]:
+        cell = grid.nearest_free(agent.x_m, agent.y_m)
+    if cell is None:
+        raise PlannerError(f"the house has no free floor for {agent.name}")
+    return cell
+
+
+def way_around(world: KinematicWorld, agent: Agent, goal: int) -> list[int] | None:
+    """A path that keeps clear of the other agents where they are now."""
+    grid = world.ground.grid(agent.body.radius_m)
+    discs = tuple(
+        (o.x_m, o.y_m, _clear_m(agent, o) + grid.cell_m / 2)
+        for o in world.agents.values()
+        if o is not agent
+    )
+    path = grid.field_avoiding(goal, discs).path(_cell_of(grid, agent))
+    # Straight pieces could cut through the discs, so every cell is kept.
+    return path or None
+
+
+def _at(agent: Agent, point: tuple[float, float]) -> bool:
+    return abs(agent.x_m - point[0]) < 1e-9 and abs(agent.y_m - point[1]) < 1e-9
+
+
+def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt_s: float) -> float:
+    """Turns towards a point, then walks to it; the seconds left, or -1 where one is in the way."""
+    dx, dy = point[0] - agent.x_m, point[1] - agent.y_m
+    gap = math.hypot(dx, dy)
+    if gap < 1e-9:
+        return dt_s
+    heading = math.atan2(dy, dx)
+    off = wrap_angle_rad(heading - agent.yaw_rad)
+    body = agent.body
+    if abs(off) > 1e-6:
+        turn_s = abs(off) / body.turn_speed_rad_s
+        if turn_s >= dt_s:
+            yaw = wrap_angle_rad(agent.yaw_rad + math.copysign(body.turn_speed_rad_s * dt_s, off))
+            agent.linear_m_s = 0.0
+            agent.angular_rad_s = math.copysign(body.turn_speed_rad_s, off)
+            world.move_agent(agent, agent.x_m, agent.y_m, yaw)
+            return 0.0
+        dt_s -= turn_s
+    step = min(gap, body.speed_m_s * dt_s)
+    x, y = agent.x_m + dx / gap * step, agent.y_m + dy / gap * step
+    agent.angular_rad_s = 0.0
+    if len(world.agents) > 1 and _nearer_to_another(world, agent, x, y):
+        agent.linear_m_s = 0.0
+        return -1.0
+    agent.linear_m_s = body.speed_m_s
+    world.move_agent(agent, x, y, heading)
+    return dt_s - step / body.speed_m_s if step == gap else 0.0
+
+
+def _nearer_to_another(world: KinematicWorld, agent: Agent, x: float, y: float) -> bool:
+    """Whether the step would touch another agent; moving apart is always allowed."""
+    for other in world.agents.values():
+        if other is agent:
+            continue
+        apart = math.hypot(other.x_m - x, other.y_m - y)
+        if apart >= agent.body.radius_m + other.body.radius_m + AGENT_GAP_M:
+            continue
+        if apart < math.hypot(other.x_m - agent.x_m, other.y_m - agent.y_m):
+            return True
+    return False
+
+
+def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
+    """Turns on the spot."""
+    while True:
+        off = wrap_angle_rad(yaw_rad - agent.yaw_rad)
+        if abs(off) < 1e-6:
+            agent.angular_rad_s = 0.0
+            return
+        dt = yield "turning", 1.0
+        most = agent.body.turn_speed_rad_s * dt
+        turn = max(-most, min(most, off))
+        agent.angular_rad_s = turn / dt
+        world.move_agent(agent, agent.x_m, agent.y_m, wrap_angle_rad(agent.yaw_rad + turn))
+
+
+def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
+    """An idle agent steps aside for one whose path it blocks; ends at once otherwise."""
+    for other in world.agents.values():
+        if other is agent or not other.remaining_path:
+            continue
+        near = _clear_m(agent, other) + 0.3
+        if math.dist((agent.x_m, agent.y_m), (other.x_m, other.y_m)) > near:
+            continue
+        cell = _aside(world, agent, other)
+        if cell is None:
+            continue
+        motion = walk(world, agent, cell)
+        try:
+            next(motion)
+            while True:
+                dt = yield
+                motion.send(dt)
+        except StopIteration:
+            return
+
+
+def _clear_m(agent: Agent, other: Agent) -> float:
+    return agent.body.radius_m + other.body.radius_m + AGENT_GAP_M
+
+
+def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> int | None:
+    """The nearest cell that leaves the other's path free."""
+    clear = _clear_m(agent, other)
+    grid = world.ground.grid(agent.body.radius_m)
+    way = np.array([(other.x_m, other.y_m), *_sampled(other)])
+    field = grid.field_avoiding(_cell_of(grid, agent), ((other.x_m, other.y_m, clear),))
+    cells = np.flatnonzero(np.isfinite(field.distance_m))
+    order = cells[np.argsort(field.distance_m[cells], kind="stable")]
+    for cell in order:
+        x, y = grid.point(int(cell))
+        if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:
+            return int(cell)
+    return None
+
+
+def _sampled(other: Agent) -> list[tuple[float, float]]:
+    points, at = [], (other.x_m, other.y_m)
+    for corner in other.remaining_path:
+        count = max(1, math.ceil(math.dist(at, corner) / 0.1))
+        points += [
+            (at[0] + (corner[0] - at[0]) * i / count, at[1] + (corner[1] - at[1]) * i / count)
+            for i in range(1, count + 1)
+        ]
+        at = corner
+    return points

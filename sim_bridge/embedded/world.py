@@ -1,0 +1,343 @@
+"""The embedded world's state and the changes that keep it consistent.
+
+Everything here is exact and without images: one entity is in one place, an
+agent holds at most one thing, and each change bumps `revision`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from planner.world.agents import Body, default_bodies
+from planner.world.catalogue import Catalogue
+from planner.world.episode import AgentPlacement, Episode
+from planner.world.errors import FileError
+from planner.world.floor_grid import FloorGrid
+from planner.world.geometry import Pose
+from planner.world.house import Furniture, House, ObjectPlacement
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind, Relation, State, floor_name
+from sim_bridge.embedded.entities import Agent, Piece, Thing, initial_states
+from sim_bridge.embedded.options import EmbeddedOptions
+
+AGENT_GAP_M = 0.05
+
+
+class HouseGround:
+    """What stays the same over all episodes of one house: the grids and the room entities."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self._grids: dict[float, FloorGrid] = {}
+        self.rooms = {room.name: _room_state(house, room.name) for room in house.rooms}
+
+    def grid(self, radius_m: float) -> FloorGrid:
+        """The free floor for agents of this radius, made once."""
+        grid = self._grids.get(radius_m)
+        if grid is None:
+            grid = self._grids[radius_m] = FloorGrid.of(self.house, radius_m)
+        return grid
+
+
+class KinematicWorld:
+    """One episode's world. Times are seconds since its start."""
+
+    def __init__(
+        self,
+        ground: HouseGround,
+        episode: Episode,
+        seed: int,
+        catalogue: Catalogue,
+        options: EmbeddedOptions,
+    ) -> None:
+        """Builds the initial state.
+
+        Raises:
+            FileError: where an entry of the episode does not fit the house.
+        """
+        self.ground = ground
+        self.house = ground.house
+        self.episode = episode
+        self.seed = seed
+        self.options = options
+        self.time_s = 0.0
+        self.steps = 0
+        self.revision = 1
+        self._dirty: set[str] = set()
+        ids = iter(range(1, 1 << 24))
+        self.pieces = {
+            piece.name: _piece(piece, next(ids), episode) for piece in self.house.furniture
+        }
+        self._check_names(episode)
+        self.things = {
+            item.name: self._thing(item, next(ids), catalogue) for item in episode.objects
+        }
+        self.agents: dict[str, Agent] = {}
+        rng = np.random.default_rng([seed, 1])
+        bodies = default_bodies()
+        for placement in episode.agents:
+            agent = self._agent(placement, bodies[placement.kind], next(ids), rng)
+            self.agents[agent.name] = agent
+        self._drift_rngs = {
+            name: np.random.default_rng([seed, 4, agent.instance_id])
+            for name, agent in self.agents.items()
+        }
+        for name, change in episode.furniture.items():
+            if change.open:
+                for joint in self.pieces[name].opening:
+                    self.set_opening(self.pieces[name], joint, 1.0)
+        self._dirty.clear()
+        self.revision = 1
+        self._entities: dict[str, EntityState] = dict(ground.rooms)
+        for name in (*self.pieces, *self.things, *self.agents):
+            self._entities[name] = self.entity(name).state()
+
+    def _check_names(self, episode: Episode) -> None:
+        floors = {floor_name(room.name) for room in self.house.rooms}
+        for name in episode.furniture:
+            if name not in self.pieces:
+                field = f"furniture.{name}"
+                raise FileError(episode.episode_id, field, f"{self.house.name} has no such piece")
+        for item in episode.objects:
+            field = f"objects.{item.name}"
+            if item.parent in floors and item.relation is Relation.ON:
+                continue
+            if item.parent not in self.pieces:
+                reason = f"{self.house.name} has no {item.parent!r}"
+                raise FileError(episode.episode_id, f"{field}.parent", reason)
+            record = self.pieces[item.parent].record
+            parts = record.surfaces if item.relation is Relation.ON else record.interiors
+            if all(part.name != item.part for part in parts):
+                reason = f"{item.parent} has no part {item.part!r} to be {item.relation}"
+                raise FileError(episode.episode_id, f"{field}.part", reason)
+
+    def _thing(self, item: ObjectPlacement, instance_id: int, catalogue: Catalogue) -> Thing:
+        cls = catalogue.objects.get(item.class_name)
+        if cls is None:
+            raise FileError(
+                self.episode.episode_id, f"objects.{item.name}", f"unknown class {item.class_name}"
+            )
+        x, y, z, yaw = item.pose
+        return Thing(
+            name=item.name,
+            class_name=item.class_name,
+            instance_id=instance_id,
+            size_m=item.size_m,
+            x_m=x,
+            y_m=y,
+            z_m=z,
+            yaw_rad=yaw,
+            parent=item.parent,
+            relation=item.relation,
+            part=item.part,
+            room=self._room_of(item.parent, x, y),
+            affordances=cls.affordances,
+            states=initial_states(cls.affordances, cls.states, item.states),
+        )
+
+    def _room_of(self, parent: str, x_m: float, y_m: float) -> str | None:
+        # A thing on a table near a wall belongs to the table's room.
+        piece = self.pieces.get(parent)
+        return piece.record.room if piece is not None else self.house.room_at(x_m, y_m)
+
+    def _agent(
+        self,
+        placement: AgentPlacement,
+        body: Body,
+        instance_id: int,
+        rng: np.random.Generator,
+    ) -> Agent:
+        grid = self.ground.grid(body.radius_m)
+        if placement.start is not None:
+            x, y, yaw = placement.start
+            if not grid.is_free(x, y):
+                where = f"agents.{placement.uid}.start"
+                reason = f"({x}, {y}) is not free floor for a body of radius {body.radius_m} m"
+                raise FileError(self.episode.episode_id, where, reason)
+        else:
+            x, y = self._free_start(grid, body, rng, placement.uid)
+            yaw = float(rng.uniform(-math.pi, math.pi))
+        room = self.house.room_at(x, y)
+        return Agent(placement.uid, body, instance_id, x, y, yaw, room)
+
+    def _free_start(
+        self, grid: FloorGrid, body: Body, rng: np.random.Generator, uid: str
+    ) -> tuple[float, float]:
+        labels = grid.components.ravel()
+        largest = int(np.argmax(np.bincount(labels)[1:])) + 1 if labels.any() else 0
+        cells = np.flatnonzero((labels == largest) & (labels > 0))
+        for cell in rng.permutation(cells):
+            x, y = grid.point(int(cell))
+            if not self.crowded(x, y, body.radius_m, ()):
+                return x, y
+        raise FileError(self.episode.episode_id, f"agents.{uid}", "the house has no free floor")
+
+    # Reading
+
+    def crowded(self, x_m: float, y_m: float, radius_m: float, ignore: Iterable[str]) -> bool:
+        """Whether a body there would touch an agent that is not ignored."""
+        skip = set(ignore)
+        return any(
+            math.hypot(other.x_m - x_m, other.y_m - y_m)
+            < radius_m + other.body.radius_m + AGENT_GAP_M
+            for other in self.agents.values()
+            if other.name not in skip
+        )
+
+    def resting_on(self, parent: str, part: str) -> list[Thing]:
+        """The things on one surface or in one interior."""
+        return [t for t in self.things.values() if t.parent == parent and t.part == part]
+
+    def is_enclosed(self, thing: Thing) -> bool:
+        """Whether the thing lies behind a closed door, drawer or lid."""
+        piece = self.pieces.get(thing.parent)
+        if piece is None or thing.relation is not Relation.WITHIN:
+            return False
+        interior = next(i for i in piece.record.interiors if i.name == thing.part)
+        return not piece.is_open(interior)
+
+    def snapshot(self) -> WorldState:
+        """Ground truth now; entities that did not change are the same records as before."""
+        if self._dirty:
+            for name in self._dirty:
+                self._entities[name] = self.entity(name).state()
+            self._dirty.clear()
+        return WorldState(
+            stamp_s=self.time_s,
+            step=self.steps,
+            revision=self.revision,
+            house=self.house.name,
+            episode_id=self.episode.episode_id,
+            entities=dict(self._entities),
+        )
+
+    def entity(self, name: str) -> Agent | Piece | Thing:
+        """A moving entity by name.
+
+        Raises:
+            KeyError: where there is none.
+        """
+        found = self.things.get(name) or self.pieces.get(name) or self.agents.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    # Changing
+
+    def touch(self, name: str) -> None:
+        """Notes that an entity changed."""
+        self._dirty.add(name)
+        self.revision += 1
+
+    def move_agent(self, agent: Agent, x_m: float, y_m: float, yaw_rad: float) -> None:
+        """Puts an agent somewhere; what it holds goes along."""
+        if (x_m, y_m) != (agent.x_m, agent.y_m):
+            if self.options.noise.odometry_per_m > 0:
+                self._drift(agent, math.dist((x_m, y_m), (agent.x_m, agent.y_m)))
+            agent.x_m, agent.y_m = x_m, y_m
+            agent.room = self.house.room_at(x_m, y_m)
+        agent.yaw_rad = yaw_rad
+        self.carry(agent)
+
+    def _drift(self, agent: Agent, walked_m: float) -> None:
+        """Lets the odometry lose its way like a random walk; a metre of error turns by 0.2 rad."""
+        spread = self.options.noise.odometry_per_m * math.sqrt(walked_m)
+        rng = self._drift_rngs[agent.name]
+        dx, dy, dyaw = (float(v) for v in rng.normal(0.0, spread, 3))
+        x, y, yaw = agent.odometry_drift
+        agent.odometry_drift = (x + dx, y + dy, yaw + 0.2 * dyaw)
+
+    def carry(self, agent: Agent) -> None:
+        """Brings what an agent holds to its hand, after the agent or its hand moved."""
+        self.touch(agent.name)
+        if agent.holding is not None:
+            thing = self.things[agent.holding]
+            x, y, z = agent.to_map(agent.hand_in_base())
+            thing.x_m, thing.y_m = x, y
+            thing.z_m = z - thing.size_m[2] / 2
+            thing.yaw_rad = agent.yaw_rad + agent.pan_rad
+            thing.room = agent.room
+            self.touch(thing.name)
+
+    def take(self, agent: Agent, thing: Thing) -> None:
+        """Puts a thing into an agent's empty hand."""
+        if agent.holding is not None or thing.relation is Relation.HELD:
+            raise ValueError(f"{agent.name} cannot take {thing.name}")
+        agent.holding = thing.name
+        thing.parent, thing.relation, thing.part = agent.name, Relation.HELD, "hand"
+        self.carry(agent)
+
+    def put(
+        self,
+        agent: Agent,
+        parent: str,
+        part: str,
+        relation: Relation,
+        pose: tuple[float, float, float, float],
+    ) -> Thing:
+        """Puts what an agent holds down at [x, y, z, yaw] of the map."""
+        if agent.holding is None:
+            raise ValueError(f"{agent.name} holds nothing")
+        thing = self.things[agent.holding]
+        agent.holding = None
+        thing.x_m, thing.y_m, thing.z_m, thing.yaw_rad = pose
+        thing.parent, thing.relation, thing.part = parent, relation, part
+        thing.room = self._room_of(parent, thing.x_m, thing.y_m)
+        self.touch(agent.name)
+        self.touch(thing.name)
+        return thing
+
+    def set_opening(self, piece: Piece, joint: str, opening: float) -> None:
+        """Moves a joint; what lies in a drawer goes along."""
+        before = piece.slide_offset(piece.record.joint(joint))
+        piece.opening[joint] = opening
+        after = piece.slide_offset(piece.record.joint(joint))
+        dx, dy, dz = (a - b for a, b in zip(after, before, strict=True))
+        if dx or dy or dz:
+            mx, my = dx * piece.cos - dy * piece.sin, dx * piece.sin + dy * piece.cos
+            for interior in piece.record.interiors:
+                if interior.joint == joint and interior.moves:
+                    for thing in self.resting_on(piece.name, interior.name):
+                        thing.x_m, thing.y_m, thing.z_m = (
+                            thing.x_m + mx,
+                            thing.y_m + my,
+                            thing.z_m + dz,
+                        )
+                        self.touch(thing.name)
+        self.touch(piece.name)
+
+    def set_state(self, name: str, state: State, value: bool) -> None:
+        """Sets a state of a thing or a piece of furniture."""
+        entity = self.things.get(name) or self.pieces[name]
+        entity.states[state] = value
+        self.touch(name)
+
+
+def _piece(record: Furniture, instance_id: int, episode: Episode) -> Piece:
+    change = episode.furniture.get(record.name)
+    changed = change.states if change is not None else {}
+    return Piece(
+        record=record,
+        instance_id=instance_id,
+        states=initial_states(record.affordances, record.states, changed),
+        opening={joint.name: 0.0 for joint in record.joints},
+    )
+
+
+def _room_state(house: House, name: str) -> EntityState:
+    room = house.rooms_by_name[name]
+    x0, y0, x1, y1 = room.shape.bounds
+    return EntityState(
+        name=name,
+        kind=EntityKind.ROOM,
+        class_name=room.class_name,
+        instance_id=0,
+        pose=Pose.planar((x0 + x1) / 2, (y0 + y1) / 2),
+        size_m=(x1 - x0, y1 - y0, room.height_m),
+        parent=None,
+        relation=None,
+        room=name,
+    )
