@@ -79,6 +79,9 @@ def observation(
         gripper_opening=0.0 if holding else 1.0,
         holding=holding,
         cameras=frames,
+        optical={
+            name: camera_on_base(agent, name, mount) for name, mount in agent.body.cameras.items()
+        },
     )
 
 
