@@ -1,0 +1,36 @@
+"""One bridge a ROS domain: two would both move the same agents and tell two times."""
+
+from __future__ import annotations
+
+import socket
+
+from planner.world.errors import PlannerError
+
+
+class DomainLock:
+    """Holds a ROS domain on this machine until closed or until the process ends.
+
+    An abstract socket, because the kernel frees it even after `kill -9`, and
+    because its scope is the network namespace, which is DDS's scope too. A
+    bridge on another machine is found through the ROS graph instead.
+    """
+
+    def __init__(self, domain_id: int) -> None:
+        """Takes the domain.
+
+        Raises:
+            PlannerError: where another bridge has it.
+        """
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.bind(f"\0planner-bridge-{domain_id}")
+        except OSError as error:
+            self._socket.close()
+            raise PlannerError(
+                f"another bridge runs in ROS domain {domain_id} on this machine; stop it, "
+                "or give this one a ROS_DOMAIN_ID of its own"
+            ) from error
+
+    def close(self) -> None:
+        """Frees the domain; safe to call twice."""
+        self._socket.close()

@@ -1,0 +1,53 @@
+"""The tree of frames: map -> <agent>/odom -> <agent>/base_link -> <agent>/hand, cameras."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.world.geometry import Pose
+from planner.world.observation import Observation
+
+MAP = "map"
+ARM_CAMERA = "hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The pose of frame `child` in frame `parent`."""
+
+    parent: str
+    child: str
+    pose: Pose
+
+
+def optical_frame(agent: str, camera: str) -> str:
+    """The frame that a camera's images are in: z forward, x right, y down (REP-103)."""
+    return f"{agent}/{camera}_optical_frame"
+
+
+def moving_links(observation: Observation) -> list[Link]:
+    """The links that change, at the observation's stamp.
+
+    map -> odom carries what localisation corrects, odom -> base_link is smooth (REP-105).
+    The hand's camera hangs on the hand, every other one on the base.
+    """
+    agent = observation.agent
+    base, hand = f"{agent}/base_link", f"{agent}/hand"
+    correction = observation.base.compose(observation.odometry.inverse())
+    links = [
+        Link(MAP, f"{agent}/odom", correction),
+        Link(f"{agent}/odom", base, observation.odometry),
+        Link(base, hand, observation.hand),
+    ]
+    for camera, in_base in observation.optical.items():
+        frame = optical_frame(agent, camera)
+        if camera == ARM_CAMERA:
+            links.append(Link(hand, frame, observation.hand.inverse().compose(in_base)))
+        else:
+            links.append(Link(base, frame, in_base))
+    return links
+
+
+def fixed_links(agent: str) -> list[Link]:
+    """The links that never change: Spot and spot_ros2 call the base `body`."""
+    return [Link(f"{agent}/base_link", f"{agent}/body", Pose((0.0, 0.0, 0.0)))]

@@ -1,0 +1,120 @@
+"""What a client asks of an agent, checked before any world sees it.
+
+The same words come back from every backend for the same mistake.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from planner.world.geometry import Vec3
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.vocabulary import Relation
+
+_PLACE_RELATIONS = {"": None, "on": Relation.ON, "within": Relation.WITHIN}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An ExecutePrimitive goal as plain values; units and frames as in that file."""
+
+    name: str
+    target_m: Vec3
+    frame: str
+    relation: str = ""
+    reference_m: Vec3 | None = None
+    reference_frame: str = ""
+    heading_rad: float = math.nan
+    pan_rad: tuple[float, ...] = ()
+    tilt_rad: tuple[float, ...] = ()
+    timeout_s: float = 0.0
+
+
+def read_request(
+    agent: str, agents: Collection[str], request: Request
+) -> Primitive | PrimitiveResult:
+    """The primitive that a request to `agent` means, or the result that refuses it."""
+    try:
+        name = PrimitiveName(request.name)
+    except ValueError:
+        known = ", ".join(PrimitiveName)
+        text = f"{request.name!r} is no primitive; there are: {known}"
+        return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
+    looks_around = name is PrimitiveName.LOOK and (request.pan_rad or request.tilt_rad)
+    refusal = (
+        (None if looks_around else _check_frame(agent, agents, request.frame))
+        or (None if looks_around else _check_point("target", request.target_m))
+        or _check_place(name, request)
+        or _check_views(request)
+        or _check_numbers(request)
+    )
+    if refusal is not None:
+        return refusal
+    return Primitive(
+        name=name,
+        target_m=request.target_m,
+        frame=request.frame or "map",
+        relation=_PLACE_RELATIONS[request.relation],
+        reference_m=request.reference_m,
+        heading_rad=request.heading_rad,
+        views_rad=tuple(zip(request.pan_rad, request.tilt_rad, strict=True)),
+        timeout_s=request.timeout_s,
+    )
+
+
+def _check_frame(agent: str, agents: Collection[str], frame: str) -> PrimitiveResult | None:
+    if frame in ("map", f"{agent}/odom", f"{agent}/base_link"):
+        return None
+    known = f"use map, {agent}/odom or {agent}/base_link"
+    owner, slash, _ = frame.partition("/")
+    if not frame:
+        return PrimitiveResult(PrimitiveCode.BAD_FRAME, f"the target has no frame; {known}")
+    if slash and owner.startswith("agent_") and owner not in agents:
+        text = f"there is no agent {owner!r} (frame {frame!r}); there are: {', '.join(agents)}"
+        return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, text)
+    return PrimitiveResult(PrimitiveCode.BAD_FRAME, f"unknown frame {frame!r}; {known}")
+
+
+def _check_point(what: str, point_m: Vec3) -> PrimitiveResult | None:
+    if all(math.isfinite(value) for value in point_m):
+        return None
+    text = f"the {what} {point_m} is not a point: its numbers must be finite"
+    return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
+
+
+def _check_place(name: PrimitiveName, request: Request) -> PrimitiveResult | None:
+    if request.relation not in _PLACE_RELATIONS:
+        text = f"unknown relation {request.relation!r}; use on (also for the floor) or within"
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
+    if name is PrimitiveName.PLACE and not request.relation:
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, "place needs a relation: on or within")
+    if request.reference_m is None:
+        return None
+    if request.reference_frame != request.frame:
+        text = (
+            f"the reference is in {request.reference_frame!r} and the target in "
+            f"{request.frame!r}; give both in one frame"
+        )
+        return PrimitiveResult(PrimitiveCode.BAD_FRAME, text)
+    return _check_point("reference", request.reference_m)
+
+
+def _check_views(request: Request) -> PrimitiveResult | None:
+    pans, tilts = len(request.pan_rad), len(request.tilt_rad)
+    if pans != tilts:
+        text = f"pan_rad has {pans} and tilt_rad {tilts} entries; a view is one of each"
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
+    if not all(map(math.isfinite, (*request.pan_rad, *request.tilt_rad))):
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, "a view's pan or tilt is not finite")
+    return None
+
+
+def _check_numbers(request: Request) -> PrimitiveResult | None:
+    if math.isinf(request.heading_rad):
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, "heading_rad is infinite; NaN means free")
+    if not (math.isfinite(request.timeout_s) and request.timeout_s >= 0):
+        text = f"timeout_s {request.timeout_s} is not 0 or a time to wait"
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
+    return None

@@ -1,0 +1,142 @@
+"""The bridge without ROS: one backend, who may move its agents, and what they are doing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.observation import Observation
+from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
+from planner.world.state import WorldState
+from sim_bridge.backend import Backend, Handle
+from sim_bridge.control import Command, Control, Outcome
+from sim_bridge.pacing import TICK_S
+from sim_bridge.requests import Request, read_request
+
+
+@dataclass(slots=True)
+class Job:
+    """A request to an agent and how it stands; `handle` is None where no backend saw it."""
+
+    agent: str
+    name: str
+    handle: Handle | None
+    status: PrimitiveStatus
+
+
+class Runtime:
+    """Everything that the bridge node does between two messages."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.controls: dict[str, Control] = {}
+        self.house = ""
+        self.episode_id = ""
+        self.blind = ""
+        self._running: list[Job] = []
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents of the loaded episode."""
+        return self.backend.agents
+
+    @property
+    def busy(self) -> bool:
+        """Whether any agent is carrying out a primitive."""
+        return bool(self._running)
+
+    def load(self, house: House, episode: Episode, seed: int) -> None:
+        """Loads an episode; on an error the old world and its jobs go on.
+
+        Raises:
+            PlannerError: where house and episode do not fit each other.
+        """
+        self.backend.reset(house, episode, seed)
+        self.house, self.episode_id = house.name, episode.episode_id
+        for job in self._running:
+            _end(job, PrimitiveCode.CANCELED, "another episode was loaded")
+        self._running.clear()
+        ready = self.backend.simulated
+        self.controls = {agent: Control(ready=ready) for agent in self.agents}
+
+    def begin(self, agent: str, request: Request) -> Job:
+        """Starts what a request asks for; a refusal is the job's result."""
+        primitive = read_request(agent, self.agents, request)
+        if isinstance(primitive, PrimitiveResult):
+            return _refused(agent, request, primitive)
+        control = self.controls[agent]
+        if control.obstacles:
+            text = f"{agent} may not move: {', and '.join(control.obstacles)}"
+            return _refused(agent, request, PrimitiveResult(PrimitiveCode.NOT_ALLOWED, text))
+        handle = self.backend.start(agent, primitive)
+        job = Job(agent, request.name, handle, self.backend.poll(handle))
+        if not job.status.done:
+            self._running.append(job)
+        return job
+
+    def refresh(self) -> None:
+        """Brings the status of every running job up to date."""
+        for job in self._running:
+            if job.handle is not None:
+                job.status = self.backend.poll(job.handle)
+        self._running = [job for job in self._running if not job.status.done]
+
+    def cancel(self, job: Job) -> None:
+        """Ends a job as CANCELED and stops its agent."""
+        if job.handle is not None and not job.status.done:
+            self.backend.cancel(job.handle)
+            self.refresh()
+
+    def abandon(self, job: Job, reason: str) -> None:
+        """Cancels a job that nobody waits for any more."""
+        self.cancel(job)
+        if job.status.result is not None and job.status.result.code is PrimitiveCode.CANCELED:
+            _end(job, PrimitiveCode.CANCELED, f"stopped: {reason}")
+
+    def command(self, agent: str, command: Command) -> Outcome:
+        """Carries out a Trigger service of an agent."""
+        outcome = self.controls[agent].apply(command)
+        if outcome.stops:
+            self.backend.stop(agent)
+            self.refresh()
+        return outcome
+
+    def step(self, dt_s: float = TICK_S) -> None:
+        """Lets time pass and brings the jobs up to date."""
+        self.backend.step(dt_s)
+        self.refresh()
+
+    def sense(self, agent: str, cameras: Sequence[str]) -> Observation:
+        """What an agent senses now, with pictures only while they can be drawn.
+
+        The first failure to draw is remembered in `blind`; the world goes on without.
+        """
+        if cameras and not self.blind:
+            try:
+                return self.backend.observe(agent, cameras)
+            except PlannerError as error:
+                self.blind = str(error)
+        return self.backend.observe(agent, ())
+
+    def world_state(self) -> WorldState | None:
+        """Ground truth, or None where nobody knows it."""
+        return self.backend.world_state()
+
+    def now_s(self) -> float:
+        """Seconds on the world's clock."""
+        return self.backend.now_s()
+
+    def close(self) -> None:
+        """Stops every agent and frees the backend."""
+        self.backend.close()
+
+
+def _refused(agent: str, request: Request, result: PrimitiveResult) -> Job:
+    return Job(agent, request.name, None, PrimitiveStatus("refused", 0.0, result))
+
+
+def _end(job: Job, code: PrimitiveCode, text: str) -> None:
+    job.status = PrimitiveStatus("ended", job.status.progress, PrimitiveResult(code, text))
