@@ -1,0 +1,1 @@
+"""Houses made by rule: rooms and doors, furniture, small things, drawings and the commands."""

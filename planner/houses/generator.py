@@ -1,0 +1,215 @@
+"""A seeded generator of plausible houses: rooms, doors, furniture and small things."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from planner.houses.clutter import scatter
+from planner.houses.doors import DoorPlan
+from planner.houses.furnish import Furnishing, draw_furnishing, furnish
+from planner.houses.groups import GroupMaker, Member
+from planner.houses.layout import Plan, RoomWish, plan_layout
+from planner.houses.room_floor import DoorMouth, RoomFloor, door_mouth
+from planner.houses.room_program import HousePrograms, Zone, default_programs
+from planner.world.agents import default_bodies
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.errors import PlannerError
+from planner.world.furnishing import build_furniture
+from planner.world.geometry import wrap_angle_rad
+from planner.world.house import Door, Furniture, House, Room
+
+_ATTEMPTS = 12
+_GROWTH = 1.18
+# Rooms that fit no plan fit more easily when all have some area to spare.
+_RELAX = 1.06
+_DOOR_CLEARANCE_M = 0.75
+# The floor grid paints shapes in quarter cells; this margin keeps the plan on its safe side.
+_RADIUS_MARGIN_M = 0.03
+_FEWEST_ROOMS, _MOST_ROOMS = 4, 12
+_OBJECTS_PER_PIECE = (1.1, 2.2)
+
+Split = Literal["train", "heldout", "none"]
+
+
+def generate_house(
+    name: str,
+    seed: int,
+    *,
+    rooms: Mapping[str, int] | None = None,
+    required: Mapping[str, Mapping[str, int]] | None = None,
+    objects: int | None = None,
+    split: Split = "none",
+) -> House:
+    """Makes a house; the same arguments give the same house to the last digit.
+
+    Args:
+        name: the house's name.
+        seed: fixes everything that is not asked for.
+        rooms: how many rooms of each class; a hallway is added where the plan
+            needs one. Absent: a plausible program of 4 to 12 rooms.
+        required: for rooms by name (`bedroom_1`), the least number of each
+            class of furniture. Rooms grow as needed.
+        objects: how many small things at most; absent: by the furniture.
+        split: which set of houses it belongs to.
+
+    Raises:
+        PlannerError: for unknown classes, or where no house was found.
+    """
+    catalogue, programs = default_catalogue(), default_programs()
+    rng = np.random.default_rng(seed)
+    required = required or {}
+    program = dict(rooms) if rooms is not None else draw_rooms(rng, programs)
+    names = _room_names(program, programs)
+    _check_required(required, names, catalogue)
+    maker = GroupMaker(catalogue, programs, rng)
+    wishes = {
+        room: draw_furnishing(programs.rooms[cls], required.get(room, {}), maker, rng)
+        for room, cls in names.items()
+    }
+    plan, members = _plan_and_furnish(names, wishes, maker, programs, rng)
+    bare = House(
+        version=1,
+        name=name,
+        split=split,
+        seed=seed,
+        rooms=tuple(
+            Room(name=room, class_name=cls, polygon_m=plan.rooms[room].corners())
+            for room, cls in names.items()
+        ),
+        doors=tuple(_door(index, door) for index, door in enumerate(plan.doors)),
+        furniture=_furniture(members, catalogue),
+    )
+    wanted = round(len(bare.furniture) * float(rng.uniform(*_OBJECTS_PER_PIECE)))
+    wanted = min(150, max(40, wanted)) if objects is None else objects
+    return bare.model_copy(update={"objects": scatter(bare, wanted, rng)})
+
+
+def draw_rooms(
+    rng: np.random.Generator, programs: HousePrograms, count: int | None = None
+) -> dict[str, int]:
+    """A plausible program: how many rooms of each class, `count` in all (absent: 4 to 12)."""
+    total = count or int(rng.integers(_FEWEST_ROOMS, _MOST_ROOMS + 1))
+    core = ("living_room", "kitchen", "bedroom", "bathroom")[:total]
+    program = Counter(core)
+    if total >= 6:
+        program["hallway"] += 1
+    if total >= 7:
+        program["bedroom"] += 1
+    while program.total() < total:
+        open_rules = [r for r in programs.rooms.values() if program[r.room] < r.most]
+        weights = np.array([rule.weight for rule in open_rules])
+        if not weights.sum():
+            raise PlannerError(f"no plausible house has {total} rooms")
+        program[open_rules[int(rng.choice(len(open_rules), p=weights / weights.sum()))].room] += 1
+    return {room: program[room] for room in programs.rooms if program[room]}
+
+
+def _room_names(program: Mapping[str, int], programs: HousePrograms) -> dict[str, str]:
+    """Room names to classes in the order of the rules, a hallway added where one is needed."""
+    for cls, number in program.items():
+        if cls not in programs.rooms:
+            known = ", ".join(sorted(programs.rooms))
+            raise PlannerError(f"unknown class of room {cls!r}; known are {known}")
+        if number < 0:
+            raise PlannerError(f"{cls}: {number} is not a number of rooms")
+    program = {cls: program.get(cls, 0) for cls in programs.rooms}
+    total = sum(program.values())
+    if not total:
+        raise PlannerError("a house needs at least one room")
+    public = sum(n for cls, n in program.items() if programs.rooms[cls].zone is Zone.PUBLIC)
+    if not program["hallway"] and (total > 6 or (total > 3 and not public)):
+        program["hallway"] = 1
+    return {f"{cls}_{i}": cls for cls, number in program.items() for i in range(number)}
+
+
+def _check_required(
+    required: Mapping[str, Mapping[str, int]], names: Mapping[str, str], catalogue: Catalogue
+) -> None:
+    for room, classes in required.items():
+        if room not in names:
+            raise PlannerError(f"furniture is required in {room!r}, which the house has not")
+        for cls in classes:
+            if cls not in catalogue.furniture:
+                raise PlannerError(f"unknown class of furniture {cls!r} is required in {room!r}")
+
+
+def _plan_and_furnish(
+    names: Mapping[str, str],
+    wishes: Mapping[str, Furnishing],
+    maker: GroupMaker,
+    programs: HousePrograms,
+    rng: np.random.Generator,
+) -> tuple[Plan, dict[str, tuple[Member, ...]]]:
+    """Lays rooms out and fills them; a room that is too small is made larger, all over again."""
+    radius = max(body.radius_m for body in default_bodies().values()) + _RADIUS_MARGIN_M
+    areas = {}
+    for room, cls in names.items():
+        low, high = programs.rooms[cls].area_m2
+        areas[room] = max(float(rng.uniform(low, high)), wishes[room].area_m2)
+    cramped: set[str] = set()
+    for _ in range(_ATTEMPTS):
+        try:
+            plan = plan_layout(
+                [RoomWish(room, programs.rooms[cls], areas[room]) for room, cls in names.items()],
+                rng,
+            )
+        except PlannerError:
+            areas = {room: area * _RELAX for room, area in areas.items()}
+            continue
+        members: dict[str, tuple[Member, ...]] = {}
+        cramped = set()
+        for room, wish in wishes.items():
+            floor = RoomFloor(plan.rooms[room], _mouths(room, plan), radius)
+            pieces = furnish(floor, wish, maker, rng)
+            if pieces is None:
+                cramped.add(room)
+                areas[room] *= _GROWTH
+            else:
+                members[room] = pieces
+        if not cramped:
+            return plan, members
+    what = f"the furniture of {', '.join(sorted(cramped))}" if cramped else "the rooms"
+    raise PlannerError(f"no place was found for {what} in {_ATTEMPTS} attempts")
+
+
+def _mouths(room: str, plan: Plan) -> list[DoorMouth]:
+    return [
+        door_mouth(
+            plan.rooms[room], door.center_m, door.yaw_rad == 0.0, door.width_m, _DOOR_CLEARANCE_M
+        )
+        for door in plan.doors
+        if room in door.rooms
+    ]
+
+
+def _door(index: int, plan: DoorPlan) -> Door:
+    return Door(
+        name=f"door_{index}",
+        rooms=plan.rooms,
+        center_m=plan.center_m,
+        yaw_rad=round(plan.yaw_rad, 6),
+        width_m=plan.width_m,
+    )
+
+
+def _furniture(
+    members: Mapping[str, Sequence[Member]], catalogue: Catalogue
+) -> tuple[Furniture, ...]:
+    """Builds the pieces, each class counted over the house in the order of its rooms."""
+    counts: Counter[str] = Counter()
+    pieces = []
+    for room, placed in members.items():
+        for member in placed:
+            name = f"{member.class_name}_{counts[member.class_name]}"
+            counts[member.class_name] += 1
+            yaw = round(wrap_angle_rad(member.turn * math.pi / 2), 6)
+            cls = catalogue.furniture[member.class_name]
+            pieces.append(
+                build_furniture(cls, name, room, member.x_m, member.y_m, yaw, member.size_m)
+            )
+    return tuple(pieces)

@@ -1,0 +1,281 @@
+"""Rooms side by side: many random floor plans are drawn, the most house-like one is kept.
+
+Two kinds of plan are drawn. In a corridor plan, bedrooms and the like stand in
+two rows along a hallway whose end opens into the living quarters. In a hub
+plan, for few rooms, everything stands around the largest living room.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.houses.doors import DoorPlan, connect, entrance, place_doors
+from planner.houses.rectangles import Rect
+from planner.houses.room_program import RoomRule, Zone
+from planner.world.errors import PlannerError
+
+_CANDIDATES = 36
+_GRID_M = 0.1
+_MOST_HUB_ROOMS = 7
+_HALLWAY_WIDTH_M = (1.4, 1.8)
+_BLOCK_SHARE = 0.38
+_BLOCKS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RoomWish:
+    """One room to be laid out: at least `area_m2`, except hallways, which follow the plan."""
+
+    name: str
+    rule: RoomRule
+    area_m2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Room rectangles by name in the order of the wishes, and the doors."""
+
+    rooms: Mapping[str, Rect]
+    doors: tuple[DoorPlan, ...]
+
+
+def plan_layout(wishes: Sequence[RoomWish], rng: np.random.Generator) -> Plan:
+    """The best of several random plans.
+
+    Raises:
+        PlannerError: where no plan had sane and connected rooms.
+    """
+    rules = {wish.name: wish.rule for wish in wishes}
+    best: tuple[float, dict[str, Rect], list[tuple[str, str]]] | None = None
+    for _ in range(_CANDIDATES):
+        rects = _draw(wishes, rng)
+        cost = _shape_cost(wishes, rects)
+        if best is not None and cost >= best[0]:
+            continue
+        tree = connect(rects, rules)
+        if tree is None:
+            continue
+        cost += tree.cost
+        if best is None or cost < best[0]:
+            best = (cost, rects, tree.edges)
+    if best is None or math.isinf(best[0]):
+        names = ", ".join(wish.name for wish in wishes)
+        raise PlannerError(f"no floor plan was found for the rooms {names}")
+    rects = _settle({wish.name: best[1][wish.name] for wish in wishes}, rng)
+    doors = place_doors(rects, rules, best[2], rng)
+    return Plan(rects, (*doors, entrance(rects, rules, doors)))
+
+
+def _draw(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str, Rect]:
+    passages = [wish for wish in wishes if wish.rule.zone is Zone.PASSAGE]
+    others = [wish for wish in wishes if wish.rule.zone is not Zone.PASSAGE]
+    hub = not passages and len(others) <= _MOST_HUB_ROOMS
+    drawn = _hub_plan(others, rng) if hub else _corridor_plan(passages, others, rng)
+    return {name: _snapped(rect) for name, rect in drawn.items()}
+
+
+def _snapped(rect: Rect) -> Rect:
+    # Neighbours share their cuts to the last bit, so rounding cannot part them.
+    x0, y0, x1, y1 = (round(v / _GRID_M) * _GRID_M for v in (rect.x0, rect.y0, rect.x1, rect.y1))
+    return Rect(round(x0, 3), round(y0, 3), round(x1, 3), round(y1, 3))
+
+
+def _area(wishes: Sequence[RoomWish]) -> float:
+    return sum(wish.area_m2 for wish in wishes)
+
+
+def _shuffled(wishes: Sequence[RoomWish], rng: np.random.Generator) -> list[RoomWish]:
+    return [wishes[i] for i in rng.permutation(len(wishes))]
+
+
+def _hub_plan(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str, Rect]:
+    """The largest public room (or else the largest) with columns of rooms left and right."""
+    ranked = sorted(wishes, key=lambda wish: (wish.rule.zone is not Zone.PUBLIC, -wish.area_m2))
+    hub, rest = ranked[0], _shuffled(ranked[1:], rng)
+    left = int(rng.integers(0, len(rest) // 2 + 1))
+    sides = [_stack(side, rng) for side in (rest[:left], rest[left:]) if side]
+    tallest = max((height for _, height, _ in sides), default=0.0)
+    height = max(tallest, math.sqrt(hub.area_m2 / float(rng.uniform(0.8, 1.5))))
+    width = max(hub.area_m2 / height, hub.rule.min_side_m + 0.1)
+    rects: dict[str, Rect] = {}
+    x = 0.0
+    for column, tall, wide in sides:
+        rects |= {
+            name: Rect(x, r.y0 * height / tall, x + wide, r.y1 * height / tall)
+            for name, r in column.items()
+        }
+        x += wide
+        if hub.name not in rects:
+            rects[hub.name] = Rect(x, 0.0, x + width, height)
+            x += width
+    return rects or {hub.name: Rect(x, 0.0, x + width, height)}
+
+
+def _stack(
+    wishes: Sequence[RoomWish], rng: np.random.Generator
+) -> tuple[dict[str, Rect], float, float]:
+    """Rooms from bottom to top of a column, with its height and width."""
+    width = math.sqrt(_area(wishes) / len(wishes) * float(rng.uniform(0.8, 1.7)))
+    width = max(width, *(wish.rule.min_side_m + 0.1 for wish in wishes))
+    rects: dict[str, Rect] = {}
+    y = 0.0
+    for wish in wishes:
+        top = y + max(wish.rule.min_side_m + 0.1, wish.area_m2 / width)
+        rects[wish.name] = Rect(0.0, y, width, top)
+        y = top
+    return rects, y, width
+
+
+def _column(wishes: Sequence[RoomWish], frame: Rect) -> dict[str, Rect]:
+    """Rooms stacked from bottom to top of a frame, heights in proportion to areas."""
+    rects: dict[str, Rect] = {}
+    total, y = _area(wishes), frame.y0
+    for index, wish in enumerate(wishes):
+        last = index == len(wishes) - 1
+        top = frame.y1 if last else y + frame.depth * wish.area_m2 / total
+        rects[wish.name] = Rect(frame.x0, y, frame.x1, top)
+        y = top
+    return rects
+
+
+def _corridor_plan(
+    passages: Sequence[RoomWish], others: Sequence[RoomWish], rng: np.random.Generator
+) -> dict[str, Rect]:
+    """Two rows of rooms along the hallway; the larger public rooms in a block at its end.
+
+    The hallway lies between y = 0 and y = its width, from x = 0 to the right.
+    """
+    largest = max((w.area_m2 for w in others if w.rule.zone is Zone.PUBLIC), default=0.0)
+    public = [
+        wish
+        for wish in others
+        if wish.rule.zone is Zone.PUBLIC and wish.area_m2 > _BLOCK_SHARE * largest
+    ]
+    private = _shuffled([wish for wish in others if wish not in public], rng)
+    while len(private) < 2 and len(public) > 1:
+        private.append(public.pop(int(np.argmin([wish.area_m2 for wish in public]))))
+    aisle = float(rng.uniform(*_HALLWAY_WIDTH_M))
+    length = math.sqrt(_area(private)) * float(rng.uniform(0.85, 1.6))
+    share = int(rng.integers(len(private) // 2, (len(private) + 1) // 2 + 1))
+    below, below_end, below_depth = _row(private[:share], length, rng)
+    above, above_end, above_depth = _row(private[share:], length, rng)
+    rects = {name: Rect(r.x0, -r.y1, r.x1, -r.y0) for name, r in below.items()}
+    rects |= {name: Rect(r.x0, r.y0 + aisle, r.x1, r.y1 + aisle) for name, r in above.items()}
+    width = max(below_end, above_end) / max(1, len(passages))
+    for index, wish in enumerate(passages):
+        rects[wish.name] = Rect(index * width, 0.0, (index + 1) * width, aisle)
+    if public:
+        rects |= _public_block(public, -below_depth, aisle + above_depth, aisle, rng)
+    return rects
+
+
+def _public_block(
+    public: Sequence[RoomWish], low: float, high: float, aisle: float, rng: np.random.Generator
+) -> dict[str, Rect]:
+    """The public rooms left of the hallway, as deep as the house or as suits their area."""
+    area, depth = _area(public), high - low
+    best: tuple[float, dict[str, Rect]] = (math.inf, {})
+    for _ in range(_BLOCKS):
+        tall = depth if rng.random() < 0.5 else math.sqrt(area * float(rng.uniform(0.6, 1.8)))
+        tall = max(tall, aisle + 0.1)
+        bottom = low if rng.random() < 0.5 else high - tall
+        bottom = min(max(bottom, aisle - tall), 0.0)
+        rects = _sliced(public, Rect(-area / tall, bottom, 0.0, bottom + tall), rng)
+        cost = _shape_cost(public, rects) + 0.15 * abs(tall - depth)
+        if cost < best[0] or not best[1]:
+            best = (cost, rects)
+    return best[1]
+
+
+def _row(
+    wishes: Sequence[RoomWish], length: float, rng: np.random.Generator
+) -> tuple[dict[str, Rect], float, float]:
+    """Rooms from left to right on y = 0, with the row's length and depth.
+
+    Two service rooms may share a column, the second behind the first. The row
+    is stretched where that makes it nearly as long as asked.
+    """
+    if not wishes:
+        return {}, 0.0, 0.0
+    depth = min(6.0, max(2.6, _area(wishes) / length))
+    columns: list[list[RoomWish]] = []
+    for wish in wishes:
+        last = columns[-1] if columns else []
+        pair = len(last) == 1 and Zone.SERVICE is wish.rule.zone is last[0].rule.zone
+        if pair and depth > last[0].rule.min_side_m + wish.rule.min_side_m and rng.random() < 0.7:
+            last.append(wish)
+        else:
+            columns.append([wish])
+    widths = [_column_width(column, depth) for column in columns]
+    stretch = length / sum(widths)
+    if 1.0 <= stretch <= 1.35:
+        widths = [width * stretch for width in widths]
+    rects: dict[str, Rect] = {}
+    x = 0.0
+    for column, width in zip(columns, widths, strict=True):
+        rects |= _column(column, Rect(x, 0.0, x + width, depth))
+        x += width
+    return rects, x, depth
+
+
+def _column_width(column: Sequence[RoomWish], depth: float) -> float:
+    width = max(_area(column) / depth, max(wish.rule.min_side_m for wish in column))
+    return max(width, depth / column[0].rule.max_aspect + 0.1) if len(column) == 1 else width
+
+
+def _sliced(wishes: Sequence[RoomWish], frame: Rect, rng: np.random.Generator) -> dict[str, Rect]:
+    """A random slicing of a frame, areas in proportion to the wishes."""
+    if len(wishes) == 1:
+        return {wishes[0].name: frame}
+    order = _shuffled(wishes, rng)
+    cut = int(rng.integers(1, len(order)))
+    first, second = order[:cut], order[cut:]
+    share = _area(first) / _area(order)
+    along_x = frame.width > frame.depth if rng.random() < 0.75 else frame.width <= frame.depth
+    if along_x:
+        x = frame.x0 + frame.width * share
+        halves = (Rect(frame.x0, frame.y0, x, frame.y1), Rect(x, frame.y0, frame.x1, frame.y1))
+    else:
+        y = frame.y0 + frame.depth * share
+        halves = (Rect(frame.x0, frame.y0, frame.x1, y), Rect(frame.x0, y, frame.x1, frame.y1))
+    return _sliced(first, halves[0], rng) | _sliced(second, halves[1], rng)
+
+
+def _shape_cost(wishes: Sequence[RoomWish], rects: Mapping[str, Rect]) -> float:
+    """How unlike a house the shapes are: narrow, long, oversized or too small rooms."""
+    cost = 0.0
+    for wish in wishes:
+        rect = rects[wish.name]
+        if rect.short_side < (1.3 if wish.rule.zone is Zone.PASSAGE else wish.rule.min_side_m):
+            return math.inf
+        if wish.rule.zone is Zone.PASSAGE:
+            cost += 0.05 * rect.area_m2
+            continue
+        if rect.aspect > wish.rule.max_aspect or rect.area_m2 < 0.93 * wish.area_m2:
+            return math.inf
+        cost += 1.5 * max(0.0, rect.aspect - 1.3) ** 2
+        cost += 1.5 * max(0.0, rect.area_m2 / wish.area_m2 - 1.15)
+    x0, x1 = min(r.x0 for r in rects.values()), max(r.x1 for r in rects.values())
+    y0, y1 = min(r.y0 for r in rects.values()), max(r.y1 for r in rects.values())
+    whole = Rect(x0, y0, x1, y1)
+    return cost + 0.5 * max(0.0, whole.aspect - 1.4)
+
+
+def _settle(rects: Mapping[str, Rect], rng: np.random.Generator) -> dict[str, Rect]:
+    """Mirrors and turns the whole plan at random and moves its lower left corner to (0, 0)."""
+    turned = dict(rects)
+    if rng.random() < 0.5:
+        turned = {name: Rect(-r.x1, r.y0, -r.x0, r.y1) for name, r in turned.items()}
+    if rng.random() < 0.5:
+        turned = {name: Rect(r.x0, -r.y1, r.x1, -r.y0) for name, r in turned.items()}
+    if rng.random() < 0.3:
+        turned = {name: Rect(r.y0, r.x0, r.y1, r.x1) for name, r in turned.items()}
+    x0, y0 = min(r.x0 for r in turned.values()), min(r.y0 for r in turned.values())
+    return {
+        name: _snapped(Rect(r.x0 - x0, r.y0 - y0, r.x1 - x0, r.y1 - y0))
+        for name, r in turned.items()
+    }

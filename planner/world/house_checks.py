@@ -1,0 +1,272 @@
+"""What house and episode files must satisfy beyond their schemas, and loading them checked.
+
+Every finding names the field by its path in the file (`furniture.3.x_m`) and
+gives the reason with the entity's name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import shapely
+
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.episode import EPISODE_VERSION, Episode
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import ModelT, parse_model, read_document
+from planner.world.floor_grid import door_corners
+from planner.world.footprints import furniture_corners, overlapping_pairs, polygons
+from planner.world.geometry import FloatArray
+from planner.world.house import HOUSE_VERSION, Door, Furniture, House
+from planner.world.object_checks import object_findings, unfit_states
+from planner.world.reach import Reach
+from planner.world.share import config_dir
+
+TOLERANCE_M = 0.001
+# A door is on a wall when it is no further from it than this.
+_WALL_TOLERANCE_M = 0.02
+# Floor on either side of an opening that must stay clear for it to be one.
+_DOORWAY_M = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: the field's path in the file and the reason."""
+
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.reason}"
+
+
+def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
+    """All that is wrong with a house, in the order of the file; empty for a sound one."""
+    pairs = [
+        *_class_findings(house, catalogue),
+        *_room_findings(house),
+        *_door_findings(house),
+        *_furniture_findings(house),
+    ]
+    if not pairs:
+        # On a broken plan these would only repeat what is said already.
+        reach = Reach(house)
+        pairs += [*_reach_findings(house, reach)]
+        pairs += [*object_findings(house, house.objects, catalogue, reach)]
+    return [Finding(field, reason) for field, reason in pairs]
+
+
+def check_episode(episode: Episode, house: House, catalogue: Catalogue) -> list[Finding]:
+    """All that is wrong with an episode in its house, which itself must be sound."""
+    reach = Reach(house)
+    pairs = [
+        *_start_findings(episode, reach),
+        *_change_findings(episode, house),
+        *object_findings(house, episode.objects, catalogue, reach),
+    ]
+    return [Finding(field, reason) for field, reason in pairs]
+
+
+def load_house(path_or_name: Path | str) -> House:
+    """Reads and checks a house; an unchanged file is read only once.
+
+    Args:
+        path_or_name: a path, or the name of a file in `config/houses/*/`.
+
+    Raises:
+        FileError: naming the file, the field and the reason of the first finding.
+        PlannerError: where no house of that name is shipped.
+    """
+    path = _find(path_or_name, config_dir() / "houses", "house")
+    return _cached_house(path, _modified_ns(path))
+
+
+def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
+    """Reads an episode and its house and checks both.
+
+    Args:
+        path_or_name: a path, or the name of a file under `config/episodes/`.
+
+    Raises:
+        FileError: naming the file, the field and the reason of the first finding.
+        PlannerError: where no episode of that name is shipped.
+    """
+    path = _find(path_or_name, config_dir() / "episodes", "episode")
+    return _cached_episode(path, _modified_ns(path))
+
+
+def _find(path_or_name: Path | str, folder: Path, what: str) -> Path:
+    path = Path(path_or_name)
+    if isinstance(path_or_name, Path) or path.suffix or len(path.parts) != 1:
+        return path
+    known = {found.stem: found for found in sorted(folder.rglob("*.json"))}
+    if path.name not in known:
+        names = ", ".join(known) or "none"
+        raise PlannerError(f"there is no {what} {path.name!r}; shipped are: {names}")
+    return known[path.name]
+
+
+def _modified_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+
+
+@lru_cache(maxsize=32)
+def _cached_house(path: Path, _modified: int) -> House:
+    house = _read(path, House, HOUSE_VERSION)
+    _refuse(path, check_house(house, default_catalogue()))
+    return house
+
+
+@lru_cache(maxsize=32)
+def _cached_episode(path: Path, _modified: int) -> tuple[Episode, House]:
+    episode = _read(path, Episode, EPISODE_VERSION)
+    beside = path.parent / episode.house
+    try:
+        house = load_house(beside if beside.suffix == ".json" else episode.house)
+    except FileError:
+        raise
+    except PlannerError as error:
+        raise FileError(path, "house", str(error)) from None
+    _refuse(path, check_episode(episode, house, default_catalogue()))
+    return episode, house
+
+
+def _read(path: Path, model: type[ModelT], version: int) -> ModelT:
+    document = read_document(path)
+    found = document.get("version") if isinstance(document, dict) else None
+    if found is not None and found != version:
+        reason = f"version {found} is not supported; this planner reads version {version}"
+        raise FileError(path, "version", reason)
+    return parse_model(document, model, path)
+
+
+def _refuse(path: Path, findings: list[Finding]) -> None:
+    if findings:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        raise FileError(path, findings[0].field, findings[0].reason + more)
+
+
+def _start_findings(episode: Episode, reach: Reach) -> Iterator[tuple[str, str]]:
+    starts: list[tuple[str, float, float]] = []
+    for i, agent in enumerate(episode.agents):
+        if agent.start is None:
+            continue
+        x, y, _ = agent.start
+        if reach.gap_m(x, y) > 0:
+            yield f"agents.{i}.start", f"{agent.uid} starts at ({x}, {y}), which is not free floor"
+        for uid, other_x, other_y in starts:
+            if math.hypot(x - other_x, y - other_y) < 2 * reach.radius_m:
+                yield f"agents.{i}.start", f"{agent.uid} overlaps {uid}"
+        starts.append((agent.uid, x, y))
+
+
+def _change_findings(episode: Episode, house: House) -> Iterator[tuple[str, str]]:
+    for name, change in episode.furniture.items():
+        piece = house.furniture_by_name.get(name)
+        if piece is None:
+            yield f"furniture.{name}", f"{house.name} has no furniture {name!r}"
+            continue
+        if change.open is not None and not piece.joints:
+            yield f"furniture.{name}.open", f"{name} does not open"
+        for state in unfit_states(change.states, piece.affordances):
+            yield f"furniture.{name}.states", f"{name} cannot be {state}"
+
+
+def _class_findings(house: House, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+    for i, room in enumerate(house.rooms):
+        if room.class_name not in catalogue.rooms:
+            yield f"rooms.{i}.class_name", f"unknown class of room {room.class_name!r}"
+    for i, piece in enumerate(house.furniture):
+        if piece.class_name not in catalogue.furniture:
+            yield f"furniture.{i}.class_name", f"unknown class of furniture {piece.class_name!r}"
+
+
+def _room_findings(house: House) -> Iterator[tuple[str, str]]:
+    shapes = [room.shape for room in house.rooms]
+    inner = shapely.buffer(shapes, -TOLERANCE_M, join_style="mitre")
+    for i, j in shapely.STRtree(inner).query(inner, predicate="intersects").T:
+        if i < j:
+            a, b = house.rooms[i].name, house.rooms[j].name
+            yield f"rooms.{j}.polygon_m", f"{b} overlaps {a}"
+
+
+def _door_findings(house: House) -> Iterator[tuple[str, str]]:
+    walls = {
+        room.name: shapely.buffer(room.shape.exterior, _WALL_TOLERANCE_M) for room in house.rooms
+    }
+    for i, door in enumerate(house.doors):
+        opening = _opening(door)
+        where = f"doors.{i}.center_m"
+        if len(set(door.rooms)) != len(door.rooms):
+            yield f"doors.{i}.rooms", f"{door.name} joins {door.rooms[0]} to itself"
+            continue
+        off = [name for name in door.rooms if not walls[name].covers(opening)]
+        if off:
+            yield where, f"{door.name} is not in a wall of {' and '.join(off)}"
+        elif len(door.rooms) == 1:
+            behind = [n for n, w in walls.items() if n not in door.rooms and w.covers(opening)]
+            if behind:
+                yield where, f"{door.name} leads to {behind[0]}, not to the outside"
+
+
+def _opening(door: Door) -> shapely.LineString:
+    dx, dy = np.cos(door.yaw_rad) * door.width_m / 2, np.sin(door.yaw_rad) * door.width_m / 2
+    x, y = door.center_m
+    return shapely.LineString([(x - dx, y - dy), (x + dx, y + dy)])
+
+
+def _furniture_findings(house: House) -> Iterator[tuple[str, str]]:
+    if not house.furniture:
+        return
+    corners = furniture_corners(house.furniture, -TOLERANCE_M / 2)
+    shapes = polygons(corners)
+    rooms = [house.rooms_by_name[piece.room].shape for piece in house.furniture]
+    inside = shapely.covers(rooms, shapes)
+    for i, piece in enumerate(house.furniture):
+        if not inside[i]:
+            yield f"furniture.{i}.x_m", f"{piece.name} is not inside {piece.room}"
+        if piece.size_m[2] > house.rooms_by_name[piece.room].height_m:
+            yield f"furniture.{i}.size_m", f"{piece.name} is higher than {piece.room}"
+    for one, two in overlapping_pairs(corners):
+        a, b = house.furniture[one].name, house.furniture[two].name
+        yield f"furniture.{two}.x_m", f"{b} overlaps {a}"
+    if house.doors:
+        doorways = shapely.polygons([door_corners(d, 2 * _DOORWAY_M) for d in house.doors])
+        for k, d in shapely.STRtree(doorways).query(shapes, predicate="intersects").T:
+            piece, door = house.furniture[k], house.doors[d]
+            yield f"furniture.{k}.x_m", f"{piece.name} blocks {door.name}"
+
+
+def _reach_findings(house: House, reach: Reach) -> Iterator[tuple[str, str]]:
+    for i, room in enumerate(house.rooms):
+        if not reach.enters(room.polygon_m):
+            yield f"rooms.{i}", f"{room.name} cannot be reached from the rest of the house"
+    for i, piece in enumerate(house.furniture):
+        for place, points in _touch_points(piece):
+            if not reach.to_any(points):
+                reason = f"no agent can get within reach of {piece.name}'s {place}"
+                yield f"furniture.{i}.x_m", reason
+                break
+
+
+def _touch_points(piece: Furniture) -> Iterator[tuple[str, FloatArray]]:
+    """The points, in the map, of which an agent has to reach at least one, by what they are."""
+    c, s = np.cos(piece.yaw_rad), np.sin(piece.yaw_rad)
+    turn = np.array([[c, s], [-s, c]])
+    origin = np.array([piece.x_m, piece.y_m])
+    for surface in piece.surfaces:
+        half = np.array(surface.size) / 2
+        grid = np.array([(x, y) for x in (-0.8, 0, 0.8) for y in (-0.8, 0, 0.8)]) * half
+        yield surface.name, (grid + surface.center[:2]) @ turn + origin
+    for joint in piece.joints:
+        yield joint.name, np.array([joint.handle[:2]]) @ turn + origin
+    if not piece.surfaces and not piece.joints:
+        yield "body", np.zeros((1, 2)) @ turn + origin

@@ -1,0 +1,76 @@
+"""Whether the agents can walk to everything and get their hands on it."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.agents import default_bodies
+from planner.world.floor_grid import FloorGrid
+from planner.world.geometry import FloatArray
+from planner.world.house import House
+
+# An agent stops on the middle of a cell and not quite on its mark.
+REACH_MARGIN_M = 0.15
+_COMFORT_M = 0.1
+
+
+class Reach:
+    """The walkable floor of a house and the distance to it; the weakest kind of body counts."""
+
+    def __init__(self, house: House, grid: FloorGrid | None = None) -> None:
+        """Takes the house and, where the caller has it already, its floor grid."""
+        bodies = default_bodies().values()
+        self.radius_m = max(body.radius_m for body in bodies)
+        self.reach_m = min(body.reach_m for body in bodies) - REACH_MARGIN_M
+        self.low_m = max(body.reach_height_m[0] for body in bodies)
+        self.high_m = min(body.reach_height_m[1] for body in bodies)
+        self.grid = grid or FloorGrid.of(house, self.radius_m)
+        self.walkable = _largest(self.grid.components)
+        self._gap_cells = _gaps(self.walkable)
+
+    def gap_m(self, x_m: float, y_m: float) -> float:
+        """Distance from a point of the map to the walkable floor; infinite off the grid."""
+        cell = self.grid.cell(x_m, y_m)
+        return (
+            float("inf") if cell is None else float(self._gap_cells.flat[cell]) * self.grid.cell_m
+        )
+
+    def to_point(self, x_m: float, y_m: float, z_m: float) -> bool:
+        """Whether every kind of body can reach the point."""
+        return self.at_height(z_m) and self.gap_m(x_m, y_m) <= self.reach_m
+
+    def comfortable(self, x_m: float, y_m: float, z_m: float) -> bool:
+        """Like `to_point`, with something to spare for the imprecision of whoever plans."""
+        return self.at_height(z_m) and self.gap_m(x_m, y_m) <= self.reach_m - _COMFORT_M
+
+    def at_height(self, z_m: float) -> bool:
+        """Whether the height is within every kind of body's reach."""
+        return self.low_m <= z_m <= self.high_m
+
+    def to_any(self, points_m: FloatArray) -> bool:
+        """Whether one of the (n, 2) points is within horizontal reach."""
+        return any(self.gap_m(float(x), float(y)) <= self.reach_m for x, y in points_m)
+
+    def enters(self, polygon_m: tuple[tuple[float, float], ...]) -> bool:
+        """Whether some walkable floor lies in a room's polygon."""
+        mask = np.zeros(self.walkable.shape, np.uint8)
+        cells = (np.array(polygon_m) - self.grid.origin_m) / self.grid.cell_m - 0.5
+        cv2.fillPoly(mask, [np.rint(cells).astype(np.int32)], 1)
+        return bool((self.walkable & (mask > 0)).any())
+
+
+def _largest(components: NDArray[np.int32]) -> NDArray[np.bool_]:
+    sizes = np.bincount(components.ravel())
+    if len(sizes) < 2:
+        return np.zeros(components.shape, np.bool_)
+    largest: NDArray[np.bool_] = components == 1 + int(np.argmax(sizes[1:]))
+    return largest
+
+
+def _gaps(walkable: NDArray[np.bool_]) -> NDArray[np.float32]:
+    if not walkable.any():
+        return np.full(walkable.shape, np.inf, np.float32)
+    gaps = cv2.distanceTransform((~walkable).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    return np.asarray(gaps, dtype=np.float32)
