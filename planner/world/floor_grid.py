@@ -157,12 +157,16 @@ class FloorGrid:
         return field
 
     def field_avoiding(
-        self, goal: int, discs: tuple[tuple[float, float, float], ...]
+        self, goal: int, discs: tuple[tuple[float, float, float], ...], keep: tuple[int, ...] = ()
     ) -> DistanceField:
-        """A field, not cached, that keeps out of discs (x, y, radius in metres) but the goal's."""
+        """A field, not cached, that keeps out of discs (x, y, radius in metres).
+
+        The cells of `keep` stay free wherever they are.
+        """
         free = self.free.copy()
         for x, y, radius in discs:
             free.flat[self.free_within(x, y, radius)] = False
+        free.flat[list(keep)] = True
         return _field(_graph_of(free, self.cell_m), goal)
 
     def distance_m(self, start: int, goal: int) -> float:

@@ -177,7 +177,7 @@ def check_joint(
         RefusalError: with the first precondition that does not hold.
     """
     near = [
-        (_gap(piece.handle(joint), point_m), piece.name, joint.name)
+        (_handle_gap(piece, joint, point_m), piece.name, joint.name)
         for piece in world.pieces.values()
         if piece.record.box.distance_m(point_m) <= SUPPORT_TOLERANCE_M + 1.0
         for joint in piece.record.joints
@@ -202,8 +202,11 @@ def check_joint(
     return piece, joint
 
 
-def _gap(a: Vec3, b: Vec3) -> float:
-    return math.dist(a, b)
+def _handle_gap(piece: Piece, joint: Joint, point_m: Vec3) -> float:
+    # People point at a handle where it is or where the layout says that it is when closed.
+    return min(
+        math.dist(piece.handle(joint), point_m), math.dist(piece.to_map(joint.handle), point_m)
+    )
 
 
 def _check_lid(world: KinematicWorld, piece: Piece, joint: Joint) -> None:

@@ -25,6 +25,7 @@ Courtesy = Generator[None, float, None]
 NEAR_FRACTION = 0.6
 MOST_LOOKS = 60
 REPLAN_S = 1.0
+LET_PASS_S = 3.0
 FLOOR_HEIGHT_M = 0.1
 # A target inside a thing is in view when its surface is.
 VIEW_TOLERANCE_M = 0.12
@@ -112,6 +113,7 @@ class _Walk:
         self.grid = world.ground.grid(agent.body.radius_m)
         self.waited_s = self.blocked_s = 0.0
         self.aside = False
+        self.hold_s = 0.0
         self.corners: list[tuple[float, float]] = []
         self.aim(goal)
 
@@ -126,6 +128,8 @@ class _Walk:
 
     def step(self, dt_s: float) -> None:
         """Goes on for `dt_s`; notes when another agent is in the way."""
+        if not self.corners:
+            self.hold_s -= dt_s
         budget = dt_s
         while budget > 0 and self.corners:
             budget = _advance(self.world, self.agent, self.corners[0], budget)
@@ -148,15 +152,18 @@ class _Walk:
         for other in self.world.agents.values():
             # Two that meet in a doorway: the one named later goes back.
             if other.remaining_path and other.name < self.agent.name:
-                cell = _aside(self.world, self.agent, other)
-                if cell is not None:
+                aside = _aside(self.world, self.agent, other)
+                if aside is not None:
                     self.aside = True
-                    self.follow(self.grid.field(cell).path(_cell_of(self.grid, self.agent)))
+                    self.hold_s = LET_PASS_S
+                    self.follow(aside)
                     return
 
     def arrived(self) -> bool:
         """Whether the goal is reached; one that stepped aside sets out again."""
         if self.corners:
+            return False
+        if self.hold_s > 0:
             return False
         if self.aside:
             self.aside = False
@@ -200,12 +207,9 @@ def _cell_of(grid: FloorGrid, agent: Agent) -> int:
 def way_around(world: KinematicWorld, agent: Agent, goal: int) -> list[int] | None:
     """A path that keeps clear of the other agents where they are now."""
     grid = world.ground.grid(agent.body.radius_m)
-    discs = tuple(
-        (o.x_m, o.y_m, _clear_m(agent, o) + grid.cell_m / 2)
-        for o in world.agents.values()
-        if o is not agent
-    )
-    path = grid.field_avoiding(goal, discs).path(_cell_of(grid, agent))
+    discs = tuple(_keep_off(agent, o, grid) for o in world.agents.values() if o is not agent)
+    here = _cell_of(grid, agent)
+    path = grid.field_avoiding(goal, discs, keep=(here,)).path(here)
     # Straight pieces could cut through the discs, so every cell is kept.
     return path or None
 
@@ -278,10 +282,10 @@ def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
         near = _clear_m(agent, other) + 0.3
         if math.dist((agent.x_m, agent.y_m), (other.x_m, other.y_m)) > near:
             continue
-        cell = _aside(world, agent, other)
-        if cell is None:
+        aside = _aside(world, agent, other)
+        if aside is None:
             continue
-        motion = walk(world, agent, cell)
+        motion = walk(world, agent, aside[-1])
         try:
             next(motion)
             while True:
@@ -295,18 +299,26 @@ def _clear_m(agent: Agent, other: Agent) -> float:
     return agent.body.radius_m + other.body.radius_m + AGENT_GAP_M
 
 
-def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> int | None:
-    """The nearest cell that leaves the other's path free."""
+def _keep_off(agent: Agent, other: Agent, grid: FloorGrid) -> tuple[float, float, float]:
+    """The disc around another agent to stay out of: no nearer than now, where that is near."""
+    apart = math.dist((agent.x_m, agent.y_m), (other.x_m, other.y_m))
+    radius = min(_clear_m(agent, other) + grid.cell_m / 2, apart)
+    return other.x_m, other.y_m, radius
+
+
+def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | None:
+    """The way to the nearest cell that leaves the other's path free."""
     clear = _clear_m(agent, other)
     grid = world.ground.grid(agent.body.radius_m)
     way = np.array([(other.x_m, other.y_m), *_sampled(other)])
-    field = grid.field_avoiding(_cell_of(grid, agent), ((other.x_m, other.y_m, clear),))
+    here = _cell_of(grid, agent)
+    field = grid.field_avoiding(here, (_keep_off(agent, other, grid),), keep=(here,))
     cells = np.flatnonzero(np.isfinite(field.distance_m))
     order = cells[np.argsort(field.distance_m[cells], kind="stable")]
     for cell in order:
         x, y = grid.point(int(cell))
         if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:
-            return int(cell)
+            return field.path(int(cell))[::-1]
     return None
 
 

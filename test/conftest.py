@@ -1,0 +1,94 @@
+"""A small furnished house by hand: two rooms whose measures the tests know."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.furnishing import build_furniture
+from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
+
+
+def _piece(class_name: str, number: int, room: str, x: float, y: float, yaw: float) -> Furniture:
+    cls = default_catalogue().furniture[class_name]
+    return build_furniture(cls, f"{class_name}_{number}", room, x, y, yaw, cls.size_min_m)
+
+
+def _on_top(name: str, piece: Furniture, dx: float = 0.0, dy: float = 0.0) -> ObjectPlacement:
+    class_name = name.rsplit("_", 1)[0]
+    surface = max(piece.surfaces, key=lambda s: s.center[2])
+    x, y, z = piece.pose.apply((surface.center[0] + dx, surface.center[1] + dy, surface.center[2]))
+    return ObjectPlacement(
+        name=name,
+        class_name=class_name,
+        size_m=default_catalogue().objects[class_name].size_m,
+        pose=(x, y, z, piece.yaw_rad),
+        parent=piece.name,
+        relation="on",
+        part=surface.name,
+    )
+
+
+@pytest.fixture(scope="session")
+def small_house() -> House:
+    """A kitchen from (0, 0) to (4, 4) and a living room from (4, 0) to (8, 4), door at (4, 2)."""
+    furniture = (
+        _piece("table", 0, "kitchen_0", 2.2, 3.2, -math.pi / 2),
+        _piece("sink", 0, "kitchen_0", 0.8, 0.4, math.pi / 2),
+        _piece("cabinet", 0, "kitchen_0", 2.6, 0.35, math.pi / 2),
+        _piece("table", 1, "living_room_0", 6.6, 3.2, -math.pi / 2),
+        _piece("chest_of_drawers", 0, "living_room_0", 7.65, 1.2, math.pi),
+        _piece("couch", 0, "living_room_0", 5.6, 0.6, math.pi / 2),
+    )
+    table = furniture[0]
+    objects = (
+        _on_top("cup_0", table, dy=0.15),
+        _on_top("apple_0", table, dy=-0.15),
+        _on_top("book_0", furniture[3]),
+    )
+    return House(
+        version=1,
+        name="small",
+        rooms=(
+            Room(
+                name="kitchen_0",
+                class_name="kitchen",
+                polygon_m=((0, 0), (4, 0), (4, 4), (0, 4)),
+            ),
+            Room(
+                name="living_room_0",
+                class_name="living_room",
+                polygon_m=((4, 0), (8, 0), (8, 4), (4, 4)),
+            ),
+        ),
+        doors=(
+            Door(
+                name="door_0",
+                rooms=("kitchen_0", "living_room_0"),
+                center_m=(4, 2),
+                yaw_rad=math.pi / 2,
+                width_m=1.0,
+            ),
+        ),
+        furniture=furniture,
+        objects=objects,
+    )
+
+
+@pytest.fixture(scope="session")
+def small_episode(small_house: House) -> Episode:
+    """A robot in the kitchen, a person in the living room, the house's own things."""
+    return Episode(
+        version=1,
+        episode_id="small",
+        house="small",
+        instruction="Bring the cup to the living room.",
+        agents=(
+            {"uid": "agent_0", "kind": "robot", "start": (1.5, 2.0, 0.0)},
+            {"uid": "agent_1", "kind": "human", "start": (6.0, 2.0, math.pi)},
+        ),
+        objects=small_house.objects,
+    )
