@@ -1,0 +1,1 @@
+"""Episodes: importers, the goals that wording determines, and their files."""

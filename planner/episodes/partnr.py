@@ -1,0 +1,187 @@
+"""Reading PARTNR's instruction files: a list of instructions with their initial states.
+
+An entry that cannot be understood is a `Fault` that names the file, the entry
+and the field; it never hides the entries around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from planner.world.errors import FileError
+from planner.world.files import parse_model, read_document
+from planner.world.vocabulary import State
+
+MOST_OBJECTS = 50
+MOST_WORDS_CHARACTERS = 4000
+
+Count = Annotated[int, Field(ge=1, le=MOST_OBJECTS)]
+Word = Annotated[str, Field(min_length=1, max_length=100)]
+Words = Annotated[tuple[Word, ...], Field(max_length=100)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")]
+
+# PARTNR's predicates as initial states: which state they speak of, and whether they affirm it.
+STATE_OF_PREDICATE: dict[str, tuple[State, bool]] = {
+    "is_clean": (State.CLEAN, True),
+    "is_dirty": (State.CLEAN, False),
+    "is_filled": (State.FILLED, True),
+    "is_empty": (State.FILLED, False),
+    "is_powered_on": (State.POWERED_ON, True),
+    "is_powered_off": (State.POWERED_ON, False),
+}
+StateWord = Literal[
+    "is_clean", "is_dirty", "is_filled", "is_empty", "is_powered_on", "is_powered_off"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """`number` objects of these classes on any of these pieces of furniture."""
+
+    number: int
+    object_classes: tuple[str, ...]
+    furniture_names: tuple[str, ...]
+    regions: tuple[str, ...]
+    states: dict[State, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Clutter:
+    """`number` objects that the task does not need, of any class but the excluded ones."""
+
+    number: int
+    excluded_classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One instruction of a file with everything that lies around when it is given."""
+
+    file: str
+    scene_id: str
+    episode_id: str
+    instruction: str
+    things: tuple[Things, ...]
+    clutter: tuple[Clutter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An entry that cannot be used, by its place in the file and, where known, its id."""
+
+    file: str
+    episode_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFile:
+    """What a file holds: the readable entries and the reason for each of the others."""
+
+    entries: tuple[Entry, ...]
+    faults: tuple[Fault, ...]
+
+
+class _Foreign(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Record(_Foreign):
+    """A record of `initial_state`; the second half of the fields belongs to clutter."""
+
+    number: Count
+    furniture_names: Words = ()
+    object_classes: Words = ()
+    allowed_regions: Words = ()
+    object_states: dict[StateWord, bool] = Field(default_factory=dict)
+    name: str | None = None
+    common_sense_object_classes: bool = False
+    exclude_existing_objects: bool = False
+    excluded_object_classes: Words = ()
+    location: Literal["on", "within"] = "on"
+
+    @model_validator(mode="after")
+    def _says_what_and_where(self) -> _Record:
+        if self.common_sense_object_classes:
+            return self
+        if not self.object_classes:
+            raise ValueError("object_classes is empty and the record is not clutter")
+        if not self.furniture_names:
+            raise ValueError("furniture_names is empty and the record is not clutter")
+        return self
+
+
+class _Instruction(_Foreign):
+    instruction: Annotated[str, Field(min_length=1, max_length=MOST_WORDS_CHARACTERS)]
+    initial_state: Annotated[tuple[_Record, ...], Field(min_length=1, max_length=100)]
+    scene_id: Identifier
+    episode_id: Annotated[int, Field(ge=0)] | Identifier
+
+
+def read_instructions(path: Path) -> InstructionFile:
+    """Reads one of PARTNR's instruction files.
+
+    Raises:
+        FileError: where the file is not a JSON list; a single bad entry is a `Fault`.
+    """
+    document = read_document(path)
+    if not isinstance(document, list):
+        raise FileError(path, "", "is not a list of instructions")
+    entries: list[Entry] = []
+    faults: list[Fault] = []
+    seen: set[str] = set()
+    for index, item in enumerate(document):
+        try:
+            entry = _entry(path, index, item)
+            if entry.episode_id in seen:
+                raise FileError(path, f"{index}.episode_id", f"{entry.episode_id} is used twice")
+        except FileError as error:
+            faults.append(Fault(path.name, _id_of(item, index), f"{error.field}: {error.reason}"))
+            continue
+        seen.add(entry.episode_id)
+        entries.append(entry)
+    return InstructionFile(tuple(entries), tuple(faults))
+
+
+def _entry(path: Path, index: int, item: object) -> Entry:
+    try:
+        raw = parse_model(item, _Instruction, path)
+    except FileError as error:
+        raise FileError(path, f"{index}.{error.field}", error.reason) from None
+    return Entry(
+        file=path.name,
+        scene_id=raw.scene_id,
+        episode_id=str(raw.episode_id),
+        instruction=" ".join(raw.instruction.split()),
+        things=tuple(_things(r) for r in raw.initial_state if not r.common_sense_object_classes),
+        clutter=tuple(
+            Clutter(r.number, r.excluded_object_classes)
+            for r in raw.initial_state
+            if r.common_sense_object_classes
+        ),
+    )
+
+
+def _things(record: _Record) -> Things:
+    states = {
+        state: value == affirmed
+        for word, value in record.object_states.items()
+        for state, affirmed in [STATE_OF_PREDICATE[word]]
+    }
+    return Things(
+        record.number,
+        record.object_classes,
+        record.furniture_names,
+        record.allowed_regions,
+        states,
+    )
+
+
+def _id_of(item: object, index: int) -> str:
+    """The id to report a bad entry under: its own where it has one, else its place."""
+    found = item.get("episode_id") if isinstance(item, dict) else None
+    return str(found)[:80] if isinstance(found, int | str) else f"entry {index}"

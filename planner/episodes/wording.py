@@ -1,0 +1,235 @@
+"""Words of instructions: tokens, and the nouns of the catalogue found among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.world.catalogue import Catalogue
+
+# Hyphens and apostrophes belong to words (c-clamp, let's); other marks stand alone.
+_TOKEN = re.compile(r"[a-z0-9]+(?:['\u2019-][a-z0-9]+)*|[.,?!;:()/]")
+
+# Misspellings met in the wild, each with one possible meaning only.
+SPELLING = {
+    "laundary": "laundry",
+    "cusion": "cushion",
+    "cusions": "cushions",
+    "talke": "take",
+    "livingroom": "living room",
+    "mousepad": "mouse pad",
+    "firetruck": "fire truck",
+}
+
+# Everyday words for classes, beyond the catalogue's own aliases; a word may mean several
+# classes, of which the catalogue and the episode keep the ones they have.
+OBJECT_WORDS: Mapping[str, tuple[str, ...]] = {
+    "plant": ("plant_container", "potted_plant"),
+    "phone": ("cellphone",),
+    "picture": ("picture_frame",),
+    "towel": ("bath_towel", "hand_towel"),
+    "toy car": ("toy_vehicle",),
+    "electric cable": ("electronic_cable",),
+    "fire truck": ("toy_fire_truck",),
+    "baseball bat": ("baseballbat",),
+    "mug": ("cup",),
+    "dish": ("plate", "bowl", "cup"),
+    "glasses": ("spectacles", "glass"),
+    "teddy bear": ("stuffed_toy",),
+}
+
+# Furniture by its use: the class, and the room that the use implies.
+FURNITURE_WORDS: Mapping[str, tuple[str, str | None]] = {
+    "coffee table": ("table", "living_room"),
+    "dining table": ("table", "dining_room"),
+    "dinner table": ("table", "dining_room"),
+}
+
+ROOM_WORDS: Mapping[str, tuple[str, ...]] = {
+    "laundry room": ("laundry_room",),
+    "entryway / foyer / lobby": ("entryway",),
+}
+
+# Nouns without a countable singular: "the bread" is all of it.
+MASS_NOUNS = frozenset({"toy food", "bread", "toy fruits", "spectacles", "food"})
+# A singular that looks like a plural or the other way round.
+IRREGULAR_PLURALS = {"shelf": "shelves", "knife": "knives", "glass": "glasses"}
+PLURAL_ONLY = frozenset({"shelves", "spectacles", "scissors", "toy fruits"})
+
+NUMBER_WORDS = {
+    word: value
+    for value, word in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1
+    )
+}
+
+
+class NounKind(StrEnum):
+    """What the catalogue lists a noun under."""
+
+    OBJECT = "object"
+    FURNITURE = "furniture"
+    ROOM = "room"
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A noun of the catalogue in the text.
+
+    Attributes:
+        classes: every class that the word may mean.
+        plural: whether it is written in the plural.
+        mass: whether its singular stands for any amount.
+        room_hint: the class of room that a furniture word implies, as "coffee table" does.
+    """
+
+    kind: NounKind
+    text: str
+    classes: frozenset[str]
+    plural: bool = False
+    mass: bool = False
+    room_hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Any other word, or a punctuation mark."""
+
+    text: str
+
+
+Item = Noun | Word
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-case words and punctuation marks, known misspellings corrected."""
+    found: list[str] = []
+    for token in _TOKEN.findall(text.lower().replace("\u2019", "'").replace("_", " ")):
+        found += SPELLING.get(token, token).split()
+    return found
+
+
+def plural_of(phrase: str) -> str:
+    """The regular English plural of a phrase's head: its last word, or the one before "of"."""
+    head, of, tail = phrase.partition(" of ")
+    first, space, last = head.rpartition(" ")
+    if last in IRREGULAR_PLURALS:
+        last = IRREGULAR_PLURALS[last]
+    elif last.endswith(("s", "x", "z", "ch", "sh")):
+        last += "es"
+    elif last.endswith("y") and last[-2:-1] not in "aeiou":
+        last = last[:-1] + "ies"
+    elif last.endswith(("ato", "ero")):
+        last += "es"
+    else:
+        last += "s"
+    return first + space + last + of + tail
+
+
+@dataclass
+class Lexicon:
+    """Finds nouns by the longest match of their words."""
+
+    _phrases: dict[tuple[str, ...], Noun] = field(default_factory=dict)
+    _longest: int = 1
+
+    def items(self, text: str) -> list[Item]:
+        """The text as nouns and words, in order."""
+        return list(self._scan(tokens(text)))
+
+    def _scan(self, words: list[str]) -> Iterator[Item]:
+        at = 0
+        while at < len(words):
+            for length in range(min(self._longest, len(words) - at), 0, -1):
+                noun = self._phrases.get(tuple(words[at : at + length]))
+                if noun is not None:
+                    yield noun
+                    at += length
+                    break
+            else:
+                yield Word(words[at])
+                at += 1
+
+    def add(
+        self, kind: NounKind, phrase: str, classes: Iterable[str], hint: str | None = None
+    ) -> None:
+        """Adds a phrase in singular and plural; a phrase met again gains the classes."""
+        spelled = " ".join(tokens(phrase))
+        mass = spelled in MASS_NOUNS
+        forms = [(spelled, spelled in PLURAL_ONLY)]
+        if spelled not in PLURAL_ONLY:
+            forms.append((plural_of(spelled), True))
+        for form, plural in forms:
+            key = tuple(form.split())
+            known = self._phrases.get(key)
+            if known is not None and known.kind is not kind:
+                continue  # the first kind wins: rooms, then furniture, then objects
+            both = frozenset(classes) | (known.classes if known is not None else frozenset())
+            self._phrases[key] = Noun(kind, form, both, plural, mass, hint)
+            self._longest = max(self._longest, len(key))
+
+
+def build_lexicon(catalogue: Catalogue) -> Lexicon:
+    """Every name, alias and group of the catalogue, and the everyday words above."""
+    lexicon = Lexicon()
+    _add_rooms(lexicon, catalogue)
+    _add_furniture(lexicon, catalogue)
+    _add_objects(lexicon, catalogue)
+    return lexicon
+
+
+def _add_rooms(lexicon: Lexicon, catalogue: Catalogue) -> None:
+    for room in catalogue.rooms.values():
+        for phrase in (room.name, *room.aliases):
+            lexicon.add(NounKind.ROOM, phrase, (room.name,))
+    for phrase, wanted in ROOM_WORDS.items():
+        names = {catalogue.room_name(word) for word in wanted} - {None}
+        if names:
+            lexicon.add(NounKind.ROOM, phrase, (name for name in names if name is not None))
+
+
+def _add_furniture(lexicon: Lexicon, catalogue: Catalogue) -> None:
+    for phrase, (name, hint) in FURNITURE_WORDS.items():
+        found = catalogue.furniture_name(phrase) or catalogue.furniture_name(name)
+        if found is not None:
+            lexicon.add(NounKind.FURNITURE, phrase, (found,), catalogue.room_name(hint or ""))
+    for piece in catalogue.furniture.values():
+        for phrase in (piece.name, *piece.aliases):
+            spelled = " ".join(tokens(phrase))
+            if spelled not in FURNITURE_WORDS and not _says_room(spelled, piece.name, catalogue):
+                lexicon.add(NounKind.FURNITURE, phrase, (piece.name,))
+
+
+def _says_room(phrase: str, furniture: str, catalogue: Catalogue) -> bool:
+    """Whether a phrase is a room and a plainer word, so that "kitchen counter" keeps its room."""
+    words = phrase.split()
+    return any(
+        catalogue.room_name(" ".join(words[:cut])) is not None
+        and catalogue.furniture_name(" ".join(words[cut:])) == furniture
+        for cut in range(1, len(words))
+    )
+
+
+def _add_objects(lexicon: Lexicon, catalogue: Catalogue) -> None:
+    groups: dict[str, set[str]] = {}
+    for item in catalogue.objects.values():
+        for phrase in (item.name, *item.aliases):
+            lexicon.add(NounKind.OBJECT, phrase, (item.name,))
+        for group in item.groups:
+            groups.setdefault(group, set()).add(item.name)
+    for phrase, wanted in OBJECT_WORDS.items():
+        names = {catalogue.object_name(word) for word in wanted} - {None}
+        if names:
+            lexicon.add(NounKind.OBJECT, phrase, (name for name in names if name is not None))
+    for group, members in groups.items():
+        # Groups are named in the plural where they have one: toys, dishes; but food.
+        lexicon.add(NounKind.OBJECT, _singular(group), members)
+
+
+def _singular(word: str) -> str:
+    known = {"dishes": "dish", "clothes": "clothes", "groceries": "grocery"}
+    if word in known:
+        return known[word]
+    return word.removesuffix("s") if not word.endswith("ss") else word
