@@ -1,12 +1,42 @@
-# Every target sets up what it needs first; see docs/setup.md.
+# Every target sets up what it needs first and is quick to repeat; see docs/setup.md.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-PLANNER := .venv/bin/planner
 
-.PHONY: help setup
+BIN := .venv/bin
+TIMED := scripts/timed.sh
+# DDS traffic of tests and demos stays on this machine.
+export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+# The environment brings its own ROS; a sourced one must not mix with it.
+unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
+
+.PHONY: help setup test lint test-fast test-integration demo bench clean
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
-setup: ## virtual environment, ROS 2, interfaces; quick to repeat
-	@scripts/setup.sh
+setup: ## virtual environment, ROS 2 from PyPI, interfaces
+	@$(TIMED) set-up scripts/setup.sh
+
+test: lint test-fast test-integration ## everything that must hold
+
+lint: setup ## format, lint, types, walls
+	@$(TIMED) format $(BIN)/ruff format --check .
+	@$(TIMED) lint $(BIN)/ruff check .
+	@$(TIMED) types $(BIN)/mypy
+	@$(TIMED) walls $(BIN)/lint-imports --no-logo
+
+test-fast: setup ## tests without ROS
+	@$(TIMED) 'fast tests' $(BIN)/pytest -n 2 --ignore=test/integration $(ARGS)
+
+test-integration: setup ## tests with real ROS nodes
+	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration $(ARGS)
+
+demo: setup ## a robot at work: make demo ARGS="..."
+	@$(BIN)/planner demo $(ARGS)
+
+bench: setup ## measure what benchmarks/ measures, on this machine
+	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done
+
+clean: ## remove everything that set-up and builds have made
+	rm -rf .venv .ws build install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,11 +3,11 @@
 ros2 launch planner bringup.launch.py backend:=embedded planner:=tour
 """
 
+from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
 from planner.bringup import ARGUMENTS, Argument, Arguments, NodeSpec, node_list
 
 RESPAWN_DELAY_S = 1.0

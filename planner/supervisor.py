@@ -96,6 +96,7 @@ class _Stop:
     status: int
     step: int = 0
     next_s: float = 0.0
+    hurried: int = 0  # steps that need not wait
 
 
 class Supervisor:
@@ -332,7 +333,7 @@ class Supervisor:
                 self._tell(f"{number.name}: stopping")
                 self._begin_stop(EXIT_OK)
             else:  # asked again: do not wait out the grace period
-                self._stop.next_s = 0.0
+                self._stop.hurried += 1
 
     def _begin_stop(self, status: int) -> None:
         if self._stop is None:
@@ -342,7 +343,9 @@ class Supervisor:
         stop = self._stop
         now_s = time.monotonic()
         running = [child for child in self._children if child.phase is _Phase.RUNNING]
-        if stop is None or not running or now_s < stop.next_s or stop.step >= len(_ESCALATION):
+        if stop is None or not running or stop.step >= len(_ESCALATION):
+            return
+        if now_s < stop.next_s and stop.step > stop.hurried:
             return
         number = _ESCALATION[stop.step]
         for child in running:
@@ -367,7 +370,7 @@ class Supervisor:
         """Return the time until something is due; None = only an event can be next."""
         due = [c.start_at_s for c in self._children if c.phase is _Phase.WAITING]
         if self._stop and self._stop.step < len(_ESCALATION):
-            due.append(self._stop.next_s)
+            due.append(0.0 if self._stop.step <= self._stop.hurried else self._stop.next_s)
         return max(0.0, min(due) - time.monotonic()) if due else None
 
 

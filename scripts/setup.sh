@@ -95,8 +95,10 @@ make_environment() {
 install_libraries() {
   say "libraries and ROS 2 (constraints.txt)"
   "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt pip setuptools
+  # compat: this folder itself on Python's path. The default finder comes after the path, where
+  # any folder called planner (a checkout seen from its parent folder) would hide the package.
   "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt \
-    --no-build-isolation -e '.[ros,dev]'
+    --no-build-isolation --config-settings editable_mode=compat -e '.[ros,dev]'
 }
 
 build_interfaces() {

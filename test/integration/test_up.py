@@ -1,0 +1,152 @@
+"""`run_node` and `planner up` with real ROS nodes in processes of their own."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
+
+NODE = """#!/usr/bin/env python3
+import sys
+from rclpy.node import Node
+from planner.ros import parameters
+from planner.ros.lifecycle import run_node
+from planner.world.errors import PlannerError
+
+class Greeter(Node):
+    def __init__(self):
+        super().__init__("unnamed")
+        self.house = parameters.text(self, "house", "", "name of the house")
+        self.seed = parameters.whole(self, "seed", 0, "seed", least=0, most=9)
+        self.rate_hz = parameters.number(self, "rate_hz", 1.0, "rate, Hz", least=0.1)
+        self.paced = parameters.flag(self, "paced", True, "paced")
+        self.mode = parameters.text(self, "mode", "good", "mode", choices=("good", "breaks"))
+        values = (self.house, self.seed, self.rate_hz, self.paced)
+        self.greeting = ("ready", self.get_fully_qualified_name(), *map(repr, values))
+        self.timer = self.create_timer(0.01, self.greet)
+
+    def greet(self):
+        self.timer.cancel()
+        print(*self.greeting, flush=True)
+        if self.mode == "breaks":
+            raise PlannerError("the world is gone")
+
+    def destroy_node(self):
+        print("closed", flush=True)
+        super().destroy_node()
+
+sys.exit(run_node(Greeter))
+"""
+
+UP = """
+import json, sys
+from planner.bringup import NodeSpec
+from planner.up import run_nodes
+sys.exit(run_nodes([NodeSpec(**spec) for spec in json.loads(sys.argv[1])]))
+"""
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """An installed executable of a workspace: PREFIX/lib/planner/greeter."""
+    file = tmp_path / "lib/planner/greeter"
+    file.parent.mkdir(parents=True)
+    file.write_text(NODE)
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return file
+
+
+def start(*words: str, **environment: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, *words],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def read_until(process: "subprocess.Popen[str]", text: str) -> str:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if text in line:
+            return line.rstrip("\n")
+    raise AssertionError(f"the output ended without {text!r}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_is_asked_to_stop_closes_and_succeeds(
+    node: Path, number: signal.Signals
+) -> None:
+    with start(str(node), "--ros-args", "-p", "rate_hz:=2") as process:
+        assert read_until(process, "ready") == "ready /unnamed '' 0 2.0 True"
+        process.send_signal(number)
+        rest = process.communicate()[0]
+    assert process.returncode == 0, rest
+    assert rest == "closed\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("mode:=odd", "unnamed: parameter mode: 'odd' is not one of good, breaks"),
+        ("seed:=10", "unnamed: parameter seed: 10 is greater than 9"),
+        ("rate_hz:=.nan", "unnamed: parameter rate_hz: nan is not finite"),
+        ("rate_hz:=fast", "unnamed: parameter rate_hz: 'fast' is not a number"),
+        ("house:=3", "unnamed: parameter house: "),
+    ],
+)
+def test_a_wrong_parameter_is_one_line_and_no_reason_to_retry(
+    node: Path, setting: str, reason: str
+) -> None:
+    with start(str(node), "--ros-args", "-p", setting) as process:
+        output = process.communicate()[0]
+    assert process.returncode == EXIT_CONFIGURATION
+    assert output.startswith(f"error: {reason}")
+    assert output.count("\n") == 1
+
+
+def test_an_error_while_running_is_told_and_closes(node: Path) -> None:
+    with start(str(node), "--ros-args", "-p", "mode:=breaks") as process:
+        output = process.communicate()[0].splitlines()
+    assert process.returncode == EXIT_FAILED
+    assert output[1:] == ["error: the world is gone", "closed"]
+
+
+def test_up_starts_nodes_with_their_names_parameters_and_remappings(node: Path) -> None:
+    specs = [
+        {
+            "name": "greeter",
+            "executable": "greeter",
+            "namespace": "/agent_0",
+            # A text that looks like a number must arrive as text, and an empty one at all.
+            "parameters": {"house": "12", "seed": 3, "rate_hz": 5.0, "paced": False},
+        },
+        {"name": "other", "executable": "greeter", "parameters": {"house": ""}},
+    ]
+    prefix = str(node.parents[2])
+    with start("-c", UP, json.dumps(specs), AMENT_PREFIX_PATH=prefix) as process:
+        lines = {read_until(process, "ready"), read_until(process, "ready")}
+        assert lines == {
+            "[greeter] ready /agent_0/greeter '12' 3 5.0 False",
+            "[other  ] ready /other '' 0 1.0 True",
+        }
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate()[0]
+    assert process.returncode == 0, rest
+    assert "[greeter] closed" in rest
+    assert "[other  ] closed" in rest
+
+
+def test_up_names_a_missing_executable(node: Path) -> None:
+    specs = [{"name": "ghost", "executable": "ghost"}]
+    with start("-c", UP, json.dumps(specs)) as process:
+        output = process.communicate()[0]
+    assert process.returncode == 1
+    assert "no executable for node 'ghost' in " in output

@@ -1,0 +1,57 @@
+import pytest
+
+from planner.bringup import ARGUMENTS, ArgumentError, Arguments, node_list
+
+
+def test_defaults_of_both_forms_agree() -> None:
+    assert Arguments.from_text({}) == Arguments()
+
+
+def test_every_argument_is_a_field_and_explained() -> None:
+    assert [argument.name for argument in ARGUMENTS] == list(Arguments.__dataclass_fields__)
+    assert all(argument.description for argument in ARGUMENTS)
+
+
+def test_the_bridge_gets_what_was_asked_for() -> None:
+    args = Arguments.from_text(
+        {"house": "cottage", "episode": "e1", "seed": "7", "agents": "2", "paced": "false"}
+    )
+    (bridge,) = node_list(args)
+    assert (bridge.name, bridge.executable, bridge.respawn) == ("bridge", "bridge", True)
+    assert bridge.parameters == {
+        "backend": "embedded",
+        "house": "cottage",
+        "episode": "e1",
+        "seed": 7,
+        "agents": 2,
+        "paced": False,
+    }
+
+
+def test_the_tour_ends_the_run() -> None:
+    bridge, tour = node_list(Arguments.from_text({"planner": "tour", "record": "out/tour"}))
+    assert bridge.name == "bridge"
+    assert tour.ends_run
+    assert not tour.respawn
+    assert tour.parameters == {"record": "out/tour"}
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "message"),
+    [
+        ({"beckend": "embedded"}, "beckend", "unknown; there are backend, planner"),
+        ({"backend": "unity"}, "backend", "'unity' is not one of embedded, habitat, spot"),
+        ({"seed": "-1"}, "seed", "'-1' is not a whole number of 0 or greater"),
+        ({"seed": "1_0"}, "seed", "'1_0' is not a whole number"),
+        ({"seed": ""}, "seed", "'' is not a whole number"),
+        ({"seed": str(2**63)}, "seed", "is greater than"),
+        ({"agents": "7"}, "agents", "7 is greater than 6"),
+        ({"paced": "True"}, "paced", "'True' is not one of true, false"),
+        ({"record": "out"}, "record", "nothing records without a planner"),
+    ],
+)
+def test_a_wrong_argument_is_named(given: dict[str, str], name: str, message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"argument {name}: ") as caught:
+        Arguments.from_text(given)
+    assert caught.value.name == name
+    assert message in str(caught.value)

@@ -1,0 +1,77 @@
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from planner import cli
+from planner.world.errors import PlannerError
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_keeps_the_convention_and_explains_itself(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = importlib.import_module(cli.COMMANDS[name].module)
+    assert callable(module.add_arguments)
+    assert callable(module.run)
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    assert f"usage: planner {name}" in capsys.readouterr().out
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in cli.COMMANDS)
+
+
+def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["fly"])
+    assert "invalid choice: 'fly'" in capsys.readouterr().err
+
+
+def test_a_users_mistake_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["up", "backend:=unity"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == ("error: argument backend: 'unity' is not one of embedded, habitat, spot\n")
+
+
+def test_a_defect_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def defect(_words: list[str]) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "_dispatch", defect)
+    with pytest.raises(ZeroDivisionError):
+        cli.main([])
+
+
+def test_planner_errors_and_interrupts_have_their_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_words: list[str]) -> int:
+        raise PlannerError("no such house")
+
+    def interrupted(_words: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_dispatch", broken)
+    assert cli.main([]) == 2
+    assert capsys.readouterr().err == "error: no such house\n"
+    monkeypatch.setattr(cli, "_dispatch", interrupted)
+    assert cli.main([]) == 130
+
+
+def test_commands_without_ros_do_not_import_it() -> None:
+    code = (
+        "import sys; from planner import cli\n"
+        "try: cli.main(['up', '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'rclpy', 'planner_msgs', 'mujoco', 'torch', 'cv2'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,57 @@
+import json
+
+import pytest
+
+from planner import cli, doctor
+from planner.doctor import Finding, Status
+
+
+def test_a_crash_in_a_trial_is_only_an_answer() -> None:
+    answer = doctor.trial("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    assert not answer.worked
+    assert answer.line == "crashed with signal 11"
+
+
+def test_a_trial_that_never_answers_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_TRIAL_TIMEOUT_S", 0.5)
+    answer = doctor.trial("import time; time.sleep(3600)")
+    assert not answer.worked
+    assert "no answer" in answer.line
+
+
+def test_a_trial_says_why_it_failed() -> None:
+    answer = doctor.trial("import a_package_that_is_not_there")
+    assert not answer.worked
+    assert answer.line == "ModuleNotFoundError: No module named 'a_package_that_is_not_there'"
+
+
+def test_extras_are_those_that_the_package_declares() -> None:
+    wanted = doctor.extra_requirements()
+    assert set(doctor._EXTRAS) - {"habitat"} <= set(wanted)
+    assert "torch" in wanted["local"]
+
+
+def test_this_environment_has_what_the_core_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--json"]) == 0
+    found = {row["part"]: row for row in json.loads(capsys.readouterr().out)}
+    for part in ("Python", "ROS 2 (rclpy)", "planner_msgs", "tf2_msgs"):
+        assert found[part]["status"] == "present", found[part]
+    drawing = [row for part, row in found.items() if part.startswith("renderer")]
+    assert len(drawing) == 3
+    assert any(row["status"] == "present" for row in drawing)
+    assert set(found) >= {f"extra {name}" for name in doctor._EXTRAS}
+
+
+@pytest.mark.parametrize(("status", "code"), [(Status.MISSING, 1), (Status.ABSENT, 0)])
+def test_only_what_the_core_needs_counts(
+    status: Status,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = (Finding("Python", Status.PRESENT, "3"), Finding("part", status, "not here", "get it"))
+    monkeypatch.setattr(doctor, "examine", lambda: rows)
+    assert cli.main(["doctor"]) == code
+    shown = capsys.readouterr().out
+    assert "get it: get it" in shown
+    assert ("missing: part" in shown) == (code == 1)

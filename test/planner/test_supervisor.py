@@ -1,0 +1,258 @@
+"""The supervisor with real processes: a driver runs it, small scripts are its children."""
+
+import fcntl
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
+
+DRIVER = """
+import json, os, sys
+from planner.supervisor import Command, RestartPolicy, Supervisor
+plan = json.loads(sys.argv[1])
+commands = [
+    Command(
+        name=child["name"],
+        words=child.get("words") or [sys.executable, "-uc", child["code"]],
+        environment=dict(os.environ),
+        respawn=child.get("respawn", True),
+        ends_run=child.get("ends_run", False),
+    )
+    for child in plan["children"]
+]
+supervisor = Supervisor(
+    commands,
+    lambda name, text: print(f"{name}: {text}", flush=True),
+    policy=RestartPolicy(first_delay_s=0.01, longest_delay_s=0.05, limit=plan.get("limit", 3)),
+    stop_grace_s=plan.get("grace_s", 60.0),
+)
+sys.exit(supervisor.run())
+"""
+
+WAITS = "import time; print('ready'); time.sleep(3600)"
+DIES = "raise SystemExit(3)"
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, {on_term})
+print("ready")
+while True:
+    time.sleep(3600)
+"""
+
+
+class Run:
+    """A supervisor in a process of its own; reads its log line by line."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        self.lines: list[str] = []
+
+    def until(self, text: str) -> str:
+        """Read on until a line contains `text`; the suite's timeout is the only limit."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+            if text in line:
+                return self.lines[-1]
+        raise AssertionError(f"the log ended without {text!r}:\n" + "\n".join(self.lines))
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> int:
+        assert self.process.stdout is not None
+        self.lines += [line.rstrip("\n") for line in self.process.stdout]
+        return self.process.wait()
+
+
+@contextmanager
+def supervised(*children: dict[str, Any], **plan: Any) -> Iterator[Run]:
+    words = [sys.executable, "-c", DRIVER, json.dumps({"children": children, **plan})]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Run(process)
+        finally:
+            process.kill()
+
+
+def locking(lock: Path) -> str:
+    """Code that holds a lock as long as its process lives."""
+    return (
+        f"import fcntl; held = open({str(lock)!r}, 'w'); fcntl.flock(held, fcntl.LOCK_EX); {WAITS}"
+    )
+
+
+def wait_until_dead(lock: Path) -> None:
+    """Return once nobody holds the lock, which the kernel lets go of with its process."""
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+
+def test_a_node_that_dies_is_started_again(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    code = (
+        f"import pathlib; count = pathlib.Path({str(count)!r})\n"
+        "runs = len(count.read_text()) if count.exists() else 0\n"
+        "count.write_text('x' * (runs + 1))\n"
+        "import sys\n"
+        "if runs < 2: sys.exit(3)\n"
+        f"{WAITS}"
+    )
+    with supervised({"name": "flaky", "code": code}) as run:
+        run.until("flaky died, status 3; restart 1 of 3 in 0.01 s")
+        run.until("flaky died, status 3; restart 2 of 3 in 0.02 s")
+        run.until("flaky: ready")
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+
+
+def test_giving_up_stops_the_others_and_is_told() -> None:
+    with supervised({"name": "good", "code": WAITS}, {"name": "bad", "code": DIES}, limit=2) as run:
+        run.until("bad died, status 3; giving up after 2 restarts, stopping everything")
+        assert run.end() == EXIT_FAILED
+    assert any(line.startswith("planner: good stopped") for line in run.lines)
+
+
+def test_a_wrong_setting_is_not_tried_again() -> None:
+    code = f"import sys; print('error: second bridge'); sys.exit({EXIT_CONFIGURATION})"
+    with supervised({"name": "bridge", "code": code}, {"name": "good", "code": WAITS}) as run:
+        assert run.end() == EXIT_CONFIGURATION
+    assert "bridge: error: second bridge" in run.lines
+    assert not any("restart" in line for line in run.lines)
+
+
+def test_a_program_that_is_not_there_is_a_wrong_setting() -> None:
+    with supervised({"name": "ghost", "words": ["/nonexistent/program"]}) as run:
+        assert run.end() == EXIT_CONFIGURATION
+    assert "ghost cannot be started" in run.lines[0]
+
+
+def test_ctrl_c_and_sigterm_end_it_cleanly() -> None:
+    code = (
+        "import time\n"
+        "try:\n"
+        "    print('ready')\n"
+        "    time.sleep(3600)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('bye')"
+    )
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with supervised({"name": "one", "code": code}, {"name": "two", "code": code}) as run:
+            seen = {run.until(": ready"), run.until(": ready")}
+            assert seen == {"one: ready", "two: ready"}
+            run.send(number)
+            assert run.end() == 0
+        assert {"one: bye", "two: bye", f"planner: {number.name}: stopping"} <= set(run.lines)
+        assert "planner: one stopped, status 0" in run.lines
+
+
+def test_a_node_that_will_not_end_is_killed_in_the_end() -> None:
+    code = STUBBORN.format(on_term="signal.SIG_IGN")
+    with supervised({"name": "mule", "code": code}, grace_s=0.1) as run:
+        run.until("mule: ready")
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+    told = [line for line in run.lines if "mule" in line][-3:]
+    assert told == [
+        "planner: mule is still there: SIGTERM",
+        "planner: mule is still there: SIGKILL",
+        "planner: mule stopped, killed by SIGKILL",
+    ]
+
+
+def test_asking_twice_does_not_wait() -> None:
+    code = STUBBORN.format(on_term="signal.SIG_DFL")
+    with supervised({"name": "mule", "code": code}, grace_s=3600) as run:
+        run.until("mule: ready")
+        run.send(signal.SIGINT)
+        run.until("SIGINT: stopping")
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+    assert run.lines[-1] == "planner: mule stopped, killed by SIGTERM"
+
+
+def test_nodes_die_with_a_killed_supervisor(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with supervised({"name": "node", "code": locking(lock)}) as run:
+        run.until("node: ready")
+        run.send(signal.SIGKILL)
+        wait_until_dead(lock)
+        assert run.end() == -signal.SIGKILL
+
+
+def test_what_a_node_started_goes_with_it(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    inner = locking(lock)
+    code = (
+        "import subprocess, sys\n"
+        f"inner = subprocess.Popen([sys.executable, '-uc', {inner!r}], stdout=subprocess.PIPE)\n"
+        "inner.stdout.readline()\n"
+        "print('inner runs')\n"
+        "sys.exit(0)"
+    )
+    with supervised({"name": "parent", "code": code, "respawn": False}) as run:
+        run.until("inner runs")
+        assert run.end() == 0
+        wait_until_dead(lock)
+
+
+def test_other_processes_are_left_alone(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-uc", WAITS], stdout=subprocess.PIPE) as stranger:
+        assert stranger.stdout is not None
+        stranger.stdout.readline()
+        with supervised({"name": "node", "code": WAITS}) as run:
+            run.until("node: ready")
+            run.send(signal.SIGTERM)
+            assert run.end() == 0
+        assert stranger.poll() is None
+        stranger.kill()
+
+
+def test_the_end_of_a_task_ends_the_run() -> None:
+    task = {"name": "task", "code": "print('done')", "respawn": False, "ends_run": True}
+    with supervised({"name": "service", "code": WAITS}, task) as run:
+        assert run.end() == 0
+    assert "planner: task is done" in run.lines
+    assert any(line.startswith("planner: service stopped") for line in run.lines)
+
+
+def test_a_task_that_fails_fails_the_run() -> None:
+    task = {"name": "task", "code": DIES, "respawn": False, "ends_run": True}
+    with supervised({"name": "service", "code": WAITS}, task) as run:
+        assert run.end() == EXIT_FAILED
+    assert "planner: task died, status 3; stopping everything" in run.lines
+
+
+def test_every_line_of_the_log_arrives_whole() -> None:
+    code = (
+        "import os, sys\n"
+        "for i in range(2000): print(i, 'x' * 50)\n"
+        "sys.stdout.flush(); os.write(1, b'caf\\xc3\\xa9 \\xff, no newline'); sys.stdout.flush()"
+    )
+    with supervised({"name": "chatty", "code": code, "respawn": False}) as run:
+        assert run.end() == 0
+    said = [line.removeprefix("chatty: ") for line in run.lines if line.startswith("chatty: ")]
+    assert said[:-1] == [f"{i} {'x' * 50}" for i in range(2000)]
+    assert said[-1] == "café \N{REPLACEMENT CHARACTER}, no newline"
+
+
+def test_nodes_stop_when_nobody_reads_the_log(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    talks = locking(lock).replace(
+        "time.sleep(3600)", "[(print('tick'), time.sleep(0.05)) for _ in range(100000)]"
+    )
+    words = [sys.executable, "-c", DRIVER, json.dumps({"children": [{"name": "n", "code": talks}]})]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        while b"tick" not in process.stdout.readline():
+            pass
+        process.stdout.close()
+        assert process.wait() == EXIT_FAILED
+        wait_until_dead(lock)

@@ -1,0 +1,150 @@
+"""Rules that hold for the tree as a whole."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+# Where a file begins to ask to be two, and where it must be.
+LONGEST_FILE_LINES = 600
+
+# Libraries that cost seconds or hundreds of megabytes: only the functions that need them
+# import them.
+HEAVY = {"peft", "ray", "torch", "transformers", "trl", "vllm"}
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    return tuple(ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file())
+
+
+def python_files() -> list[Path]:
+    return [path for path in tracked() if path.suffix == ".py"]
+
+
+def text_files() -> Iterator[tuple[str, str]]:
+    for path in tracked():
+        try:
+            yield str(path.relative_to(ROOT)), path.read_text()
+        except UnicodeDecodeError:
+            continue
+
+
+@pytest.fixture(autouse=True)
+def in_a_checkout() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    # Written so that this very file does not match.
+    machine = re.compile(r"(?<![\w.])/(?:w[o]rk|r[o]ot|h[o]me/\w+)/|py[e]nv|file:/{2}/")
+    found = [
+        f"{name}: {match[0]}" for name, text in text_files() if (match := machine.search(text))
+    ]
+    assert not found
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in python_files()}
+    assert not {str(p): n for p, n in lengths.items() if n > LONGEST_FILE_LINES}
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    empty_words = re.compile(r"(^|_)(utils?|helpers?|managers?|misc|common)(_|$)")
+    assert not [str(path) for path in python_files() if empty_words.search(path.stem)]
+
+
+def test_heavy_libraries_are_imported_only_where_they_are_used() -> None:
+    found = []
+    for path in python_files():
+        if path.is_relative_to(ROOT / "test"):
+            continue
+        found += [
+            f"{path.relative_to(ROOT)}: {module}"
+            for module in imports_at_the_top(ast.parse(path.read_text()).body)
+            if module.partition(".")[0] in HEAVY
+        ]
+    assert not found
+
+
+def imports_at_the_top(body: list[ast.stmt]) -> Iterator[str]:
+    """Names imported when the module is, those for type checkers left out."""
+    for statement in body:
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and statement.module:
+            yield statement.module
+        elif isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
+            yield from imports_at_the_top(statement.orelse)
+        elif isinstance(statement, ast.If | ast.Try):
+            yield from imports_at_the_top([*statement.body, *statement.orelse])
+
+
+def test_packages_do_not_re_export() -> None:
+    found = []
+    for path in python_files():
+        if path.name == "__init__.py":
+            body = ast.parse(path.read_text()).body
+            found += [str(path) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert not found
+
+
+def test_yaml_is_read_safely() -> None:
+    for path in tracked():
+        if path.suffix in {".yaml", ".yml"}:
+            yaml.safe_load(path.read_text())
+
+
+def test_every_dependency_is_pinned_once() -> None:
+    def normal(name: str) -> str:
+        return re.sub(r"[-_.]+", "-", name).lower()
+
+    pins = [
+        normal(line.partition("==")[0])
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    assert len(pins) == len(set(pins))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    named = {normal(re.split(r"[\[<>=~! ;]", line)[0]) for group in groups for line in group}
+    assert named <= set(pins)
+    core = {normal(re.split(r"[\[<>=~! ;]", line)[0]) for line in project["dependencies"]}
+    assert not core & {"torch", "transformers", "matplotlib", "ray"}
+
+
+def test_every_node_is_executable_and_states_its_contract() -> None:
+    for path in (ROOT / "nodes").iterdir():
+        assert path.stat().st_mode & 0o111, f"{path} is not executable"
+        assert path.read_text().startswith("#!/usr/bin/env python3\n")
+        assert ast.get_docstring(ast.parse(path.read_text())), path
+
+
+def test_the_readme_names_only_targets_and_commands_that_exist() -> None:
+    from planner.cli import COMMANDS
+
+    readme = (ROOT / "README.md").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    blocks = "\n".join(re.findall(r"^```bash\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
+    assert set(re.findall(r"^make ([a-z-]+)", blocks, re.MULTILINE)) <= targets
+    assert set(re.findall(r"^(?:\.venv/bin/)?planner ([a-z-]+)", blocks, re.MULTILINE)) <= set(
+        COMMANDS
+    )
+
+
+def test_continuous_integration_runs_what_the_readme_says() -> None:
+    assert "make test" in (ROOT / "README.md").read_text()
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
