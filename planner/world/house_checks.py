@@ -128,15 +128,22 @@ def _cached_house(path: Path, _modified: int) -> House:
 @lru_cache(maxsize=32)
 def _cached_episode(path: Path, _modified: int) -> tuple[Episode, House]:
     episode = _read(path, Episode, EPISODE_VERSION)
-    beside = path.parent / episode.house
     try:
-        house = load_house(beside if beside.suffix == ".json" else episode.house)
+        house = load_house(_house_of(path, episode.house))
     except FileError:
         raise
     except PlannerError as error:
         raise FileError(path, "house", str(error)) from None
     _refuse(path, check_episode(episode, house, default_catalogue()))
     return episode, house
+
+
+def _house_of(episode_path: Path, house: str) -> Path | str:
+    """A file relative to the episode's, or a name: `houses/<name>.json` beside it comes first."""
+    if house.endswith(".json"):
+        return episode_path.parent / house
+    beside = episode_path.parent / "houses" / f"{house}.json"
+    return beside if beside.is_file() else house
 
 
 def _read(path: Path, model: type[ModelT], version: int) -> ModelT:
