@@ -44,10 +44,16 @@ KEEP_VERBS = frozenset({"leave", "keep"})
 # Sentences that announce an occasion; what is to be done for it follows in other sentences.
 OCCASIONS = (
     ("set", "up"), ("create",), ("prepare",), ("tidy", "up"), ("clean", "up"), ("organize",),
-    ("rearrange",), ("decorate",), ("make", "tea"), ("make", "coffee"), ("clean", "the"),
+    ("rearrange",), ("decorate",), ("make", "tea"), ("make", "coffee"),
     ("move", "things", "around"), ("move", "some", "objects", "around"),
     ("exchange", "these", "objects"), ("get", "the", "toys", "out", "to", "play", "with"),
 )  # fmt: skip
+
+# An occasion that also says one of these is more than an occasion.
+STATE_VERBS = frozenset({
+    "clean", "cleaning", "fill", "filling", "pour", "turn", "turning", "switch", "wash", "washing",
+    "wipe", "dust", "scrub", "rinse", "empty", "power",
+})  # fmt: skip
 
 VAGUE_NOUNS = frozenset({"objects", "object", "items", "item", "things"})
 VAGUE_OPENINGS = frozenset({"these", "some", "the", "all"})
@@ -62,7 +68,11 @@ PREPOSITIONS = (
     ("next", "to"), ("close", "to"), ("onto",), ("into",), ("inside",), ("beside",), ("on",),
     ("in",), ("to",),
 )  # fmt: skip
-EACH_OTHER = (("next", "to", "each", "other"), ("close", "to", "each", "other"))
+EACH_OTHER = (
+    ("next", "to", "each", "other"), ("close", "to", "each", "other"),
+    ("close", "by", "each", "other"), (",", "close", "to", "each", "other"),
+    (",", "next", "to", "each", "other"),
+)  # fmt: skip
 
 OTHER_WORDS = frozenset({"another", "other", "new", "different"})
 ARTICLES = frozenset({"the", "a", "an", "my", "some", "their"})
@@ -187,6 +197,9 @@ class _Sentence:
         return False
 
     def _occasion(self, start: int) -> Occasion:
+        for item in self._items[self._at :]:
+            if item.text in MOVE_VERBS | KEEP_VERBS | STATE_VERBS:
+                raise NotUnderstoodError(f'"{item.text}" asks for more than the occasion')
         nouns = [item for item in self._items[start:] if isinstance(item, Noun)]
         self._at = len(self._items)
         rooms = tuple(RoomPhrase(noun) for noun in nouns if noun.kind is NounKind.ROOM)
@@ -260,6 +273,8 @@ class _Sentence:
     # Things.
 
     def _starts_phrase(self) -> bool:
+        if [item.text for item in self._items[self._at : self._at + 2]] == ["can", "stay"]:
+            return False
         ahead = 0
         while self._word(ahead) in ARTICLES | {"all", "both", "of"} or self._number(ahead):
             ahead += 1

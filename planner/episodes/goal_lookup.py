@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.episodes.goal_scene import Piece, Scene, Thing
 from planner.episodes.goal_statements import Amount, Phrase, Place, Relation, Things
+from planner.episodes.wording import PLURAL_ONLY
 
 # Where "to the ..." means inside; for these a surface on top is not what people mean.
 CONTAINERS = frozenset({
@@ -117,7 +118,7 @@ def _several(phrase: Phrase, pool: tuple[Thing, ...]) -> list[Selection]:
         raise UnclearError(f'"{text}" does not say how many of {len(pool)}')
     if phrase.noun.plural and phrase.amount is Amount.ANY and len(pool) > 1:
         raise UnclearError(f'"a {text}" does not say how many of {len(pool)}')
-    if phrase.noun.plural and not phrase.noun.mass and len(pool) == 1:
+    if phrase.noun.plural and phrase.noun.text not in PLURAL_ONLY and len(pool) == 1:
         raise UnclearError(f'"{text}" is said of one thing')
     return each
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from planner.episodes.goal_grammar import OTHER_WORDS, SENTENCE_ENDS
@@ -22,7 +22,6 @@ from planner.houses.generator import generate_house
 from planner.world.catalogue import Catalogue
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.vocabulary import floor_name
 
 MOST_ROOMS_OF_A_CLASS = 6
 MOST_PIECES_OF_A_CLASS = 9
@@ -114,9 +113,12 @@ def build_scene_house(
 
 
 def scene_seed(seed: int, *words: str) -> int:
-    """A seed for a part of an import that does not depend on the other parts."""
+    """A seed for a part of an import that does not depend on the other parts.
+
+    It fits a signed 32-bit integer, the widest that every message and file takes.
+    """
     text = "/".join((str(seed), *words))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
 # What the initial states say.
@@ -273,7 +275,7 @@ def _generate(name: str, seed: int, needs: _Needs) -> House:
     for attempt in range(_SEEDS_TRIED):
         try:
             return generate_house(
-                name, (seed + attempt) % 2**32, rooms=needs.counts, required=required, objects=0
+                name, seed + attempt, rooms=needs.counts, required=required, objects=0
             )
         except PlannerError as error:
             problem = error
@@ -312,8 +314,3 @@ def _next_name(class_name: str, taken: Iterable[str]) -> str:
     while f"{class_name}_{index}" in set(taken):
         index += 1
     return f"{class_name}_{index}"
-
-
-def names_of_floor(record_regions: Iterable[str], rooms: Mapping[str, str]) -> tuple[str, ...]:
-    """The floors of the regions that a record allows."""
-    return tuple(floor_name(rooms[region]) for region in record_regions if region in rooms)
