@@ -42,6 +42,7 @@ class Spot:
     furniture: frozenset[str]
     rooms: frozenset[str]
     planned: bool = False
+    step: int = -1
 
 
 Spots = Mapping[str, Spot]

@@ -46,7 +46,7 @@ def goals_of(statements: Sequence[Statement], scene: Scene) -> list[Goal]:
     Raises:
         UnclearError: where they do not have exactly one meaning here.
     """
-    reading = _Reading(scene)
+    reading = _Reading(scene, [s for s in statements if isinstance(s, Move)])
     for index, statement in enumerate(statements):
         more = any(isinstance(later, Move) for later in statements[index + 1 :])
         reading.read(statement, more_follows=more)
@@ -56,8 +56,11 @@ def goals_of(statements: Sequence[Statement], scene: Scene) -> list[Goal]:
 class _Reading:
     """The state of reading: the goals so far and what pronouns and bare nouns refer to."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, moves: Sequence[Move]) -> None:
         self._scene = scene
+        self._origins = [move.origin for move in moves if move.origin is not None]
+        asked = [move for move in moves if not self._is_preview(move.things)]
+        self._destinations = [m.destination for m in asked if m.destination is not None]
         self._spots = start_spots(scene)
         self._goals: list[Goal] = []
         self._groups = 0
@@ -85,11 +88,44 @@ class _Reading:
         moved = [goal for goal in self._goals if not goal.keep]
         if not moved:
             raise UnclearError("nothing is to be done")
+        self._check_neighbours_meet()
         if self._preview is not None:
             for goal in moved:
                 if goal.function != "is_next_to" and not self._within_preview(goal):
                     raise UnclearError("the parts go elsewhere than the whole")
         return self._tied()
+
+    def _check_neighbours_meet(self) -> None:
+        """Refuses "next to" for things that are sent to different rooms."""
+        for goal in self._goals:
+            if goal.function != "is_next_to":
+                continue
+            mine = self._rooms_at(goal.selection.names, goal.step)
+            theirs = self._rooms_at(goal.candidates, goal.step)
+            if not mine & theirs:
+                raise UnclearError("what shall be next to each other is sent to different rooms")
+
+    def _rooms_at(self, names: Sequence[str], step: int) -> set[str]:
+        """The rooms that any of these things may be in once a step is done."""
+        found: set[str] = set()
+        for name in names:
+            placed = [
+                goal
+                for goal in self._goals
+                if name in goal.selection.names
+                and goal.step <= step
+                and goal.candidates
+                and goal.function != "is_next_to"
+            ]
+            last = max((goal.step for goal in placed), default=-1)
+            rooms = {
+                self._room_of(place)
+                for goal in placed
+                if goal.step == last
+                for place in goal.candidates
+            }
+            found |= rooms or {t.room for t in self._scene.objects if t.name == name}
+        return found
 
     def _tied(self) -> list[Goal]:
         """The goals with their ties over all clauses that name the same definite place."""
@@ -126,7 +162,7 @@ class _Reading:
             return
         if place.other or place.same or place.holder or place.floor or move.together:
             raise UnclearError("the announcement is more than a place")
-        rooms = self._rooms_for(place, ())
+        rooms = self._rooms_for(place, (), move.step)
         self._room_context = rooms
         if place.furniture is None:
             self._preview = set(rooms)
@@ -194,7 +230,7 @@ class _Reading:
 
     # Places.
 
-    def _rooms_for(self, place: Place, things: Sequence[Thing]) -> list[str]:
+    def _rooms_for(self, place: Place, things: Sequence[Thing], step: int) -> list[str]:
         """The rooms that the words of a place, its use and the context leave for it."""
         said = named_rooms(place, things, self._scene, self._spots)
         hint = place.furniture.room_hint if place.furniture is not None else None
@@ -205,6 +241,10 @@ class _Reading:
             context = [r for r in self._scene.rooms if all(r in spot.rooms for spot in spots)]
         if place.rooms:
             return said
+        if planned and len(context or ()) > 1 and any(spot.step < step for spot in spots):
+            raise UnclearError("it is not clear which of the rooms they were brought to is meant")
+        if not planned and hint is None:
+            self._refuse_if_named_elsewhere(place)
         if hint is not None:
             hinted = self._scene.rooms_of_class((hint,))
             if not hinted:
@@ -215,6 +255,17 @@ class _Reading:
                 )
             return hinted
         return said if context is None else context
+
+    def _refuse_if_named_elsewhere(self, place: Place) -> None:
+        """Refuses "the table" after "a table in the kitchen": that one, or any?"""
+        if place.furniture is None or not place.definite or place.holder:
+            return
+        others = [*self._origins, *(p for p in self._destinations if p != place)]
+        for other in others:
+            if other.furniture is None:
+                continue
+            if other.furniture.classes & place.furniture.classes:
+                raise UnclearError(f'"the {place.furniture.text}" may be one named elsewhere')
 
     def _place(self, move: Move, group: tuple[Selection, ...], things: tuple[Thing, ...]) -> None:
         place = move.destination
@@ -231,11 +282,42 @@ class _Reading:
             function = "is_in_room"
             candidates = named_rooms(place, things, self._scene, self._spots)
         else:
-            rooms = self._rooms_for(place, things)
+            rooms = self._rooms_for(place, things, move.step)
             pieces = pieces_at(place, rooms, self._scene, self._spots)
             function, pieces = predicate(move.relation, pieces)
             candidates = [piece.name for piece in pieces]
+        if move.beside is not None:
+            candidates = self._where_neighbours_are(move, function, candidates)
+        self._refuse_if_some_are_there(move, things, candidates)
         self._add(move.step, place, group, function, candidates)
+
+    def _refuse_if_some_are_there(
+        self, move: Move, things: Sequence[Thing], candidates: Sequence[str]
+    ) -> None:
+        """Refuses "the table" where it may be one that some of the things are on already."""
+        place = move.destination
+        if place is None or place.other or not (place.definite or place.furniture is None):
+            return
+        if any(self._spots[thing.name].planned for thing in things):
+            return
+        here = {thing.parent if place.furniture else thing.room for thing in things}
+        if not here & set(candidates):
+            return
+        named = move.origin is not None or (place.furniture and place.furniture.room_hint)
+        if len(here) > 1 or not named:
+            raise UnclearError("some of it is at such a place already")
+
+    def _where_neighbours_are(self, move: Move, function: str, candidates: list[str]) -> list[str]:
+        """Of "next to the book on the table": the table is the book's."""
+        place = move.destination
+        spots = [self._spots[name].furniture for name in self._beside(move)]
+        left = [name for name in candidates if all(name in spot for spot in spots)]
+        if not left:
+            raise UnclearError("what to be next to is elsewhere")
+        named = place is not None and place.definite
+        if len(left) > 1 and not (named and (function, tuple(candidates)) in self._shared):
+            raise UnclearError("it is not clear which place what to be next to is at")
+        return candidates if len(left) > 1 else left
 
     def _add(
         self,
@@ -322,7 +404,7 @@ class _Reading:
                 frozenset(added.candidates) if goal.function != "is_in_room" else frozenset()
             )
             for thing in goal.selection.things:
-                self._spots[thing.name] = Spot(furniture, rooms, planned=True)
+                self._spots[thing.name] = Spot(furniture, rooms, planned=True, step=goal.step)
 
     def _room_of(self, name: str) -> str:
         return name if name in self._scene.rooms else self._scene.pieces[name].room
@@ -340,7 +422,9 @@ class _Reading:
                 room = Goal(selection, "is_in_room", tuple(rooms), move.step, self._groups, tied)
                 self._goals.append(room)
             for thing in selection.things:
-                self._spots[thing.name] = Spot(frozenset(), frozenset(rooms), planned=True)
+                self._spots[thing.name] = Spot(
+                    frozenset(), frozenset(rooms), planned=True, step=move.step
+                )
 
     def _keep(self, move: Move, group: tuple[Selection, ...]) -> None:
         place = move.destination
@@ -366,6 +450,8 @@ class _Reading:
     def _neighbours(self, move: Move, group: tuple[Selection, ...]) -> None:
         if move.together:
             names = tuple(name for selection in group for name in selection.names)
+            if not all(self._spots[name].planned for name in names):
+                raise UnclearError("it is not said where they shall be next to each other")
             if len(names) < 2 or any(selection.number for selection in group):
                 raise UnclearError("things next to each other are not told apart")
             pairs = [(s, tuple(n for n in names if n not in s.names)) for s in group]
