@@ -4,8 +4,8 @@ DDS tells of a client that leaves in order at once, but of one that was killed
 only when its participant's lease runs out: 20 s by default, in which a robot
 walks 15 m. On this machine the kernel knows at once. Fast DDS writes the low
 16 bits of the process id into bytes 4 and 5 of every GUID and the machine's
-id into bytes 2 and 3 (measured; `same_scheme` checks it on the bridge's own
-GUID before it is relied on).
+id into bytes 2 and 3 (measured; it is relied on only where the bridge's own
+GUID passes `is_of_process`).
 """
 
 from __future__ import annotations
@@ -46,9 +46,14 @@ def _highest_pid(proc: Path) -> int:
         return 0x3FFFFF
 
 
-def same_scheme(own_gid: bytes, own_pid: int) -> bool:
-    """Whether GUIDs carry process ids here, judged by the bridge's own."""
-    return int.from_bytes(own_gid[_PROCESS], "little") == own_pid & 0xFFFF
+def is_of_process(gid: bytes, pid: int) -> bool:
+    """Whether a GUID carries the id of this process."""
+    return int.from_bytes(gid[_PROCESS], "little") == pid & 0xFFFF
+
+
+def same_host(gid: bytes, other: bytes) -> bool:
+    """Whether two GUIDs are of one machine."""
+    return gid[_HOST] == other[_HOST]
 
 
 class Clients:
@@ -69,20 +74,22 @@ class Clients:
         self._processes = processes
         self._running: dict[int, frozenset[tuple[int, str]]] = {}
         for gid in self._gids:
-            if own_gid is not None and gid[_HOST] == own_gid[_HOST]:
+            if own_gid is not None and same_host(gid, own_gid):
                 low_bits = int.from_bytes(gid[_PROCESS], "little")
                 running = processes(low_bits)
                 # None: it lives in a process namespace that cannot be seen from here.
                 if running:
                     self._running[low_bits] = running
 
-    @property
-    def known(self) -> bool:
-        """Whether discovery had found any client at all."""
-        return bool(self._gids)
+    def lost(self, gids: Collection[bytes], count: int) -> str:
+        """Why a client counts as lost; "" when none is.
 
-    def lost(self, gids: Collection[bytes]) -> str:
-        """Why a client counts as lost, given the clients there are now; "" when none is."""
+        Args:
+            gids: of the clients there are now.
+            count: how many there are, for middlewares that do not tell who they are.
+        """
+        if not self._gids and count == 0:
+            return "no client of this action is left"
         if not self._gids <= {gid[_PARTICIPANT] for gid in gids}:
             return "a client of this action has left"
         for low_bits, before in self._running.items():

@@ -27,6 +27,7 @@ class Request:
     reference_m: Vec3 | None = None
     reference_frame: str = ""
     heading_rad: float = math.nan
+    standoff_m: float = math.nan
     pan_rad: tuple[float, ...] = ()
     tilt_rad: tuple[float, ...] = ()
     timeout_s: float = 0.0
@@ -59,6 +60,7 @@ def read_request(
         relation=_PLACE_RELATIONS[request.relation],
         reference_m=request.reference_m,
         heading_rad=request.heading_rad,
+        standoff_m=request.standoff_m,
         views_rad=tuple(zip(request.pan_rad, request.tilt_rad, strict=True)),
         timeout_s=request.timeout_s,
     )
@@ -114,6 +116,9 @@ def _check_views(request: Request) -> PrimitiveResult | None:
 def _check_numbers(request: Request) -> PrimitiveResult | None:
     if math.isinf(request.heading_rad):
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, "heading_rad is infinite; NaN means free")
+    if math.isinf(request.standoff_m) or request.standoff_m < 0:
+        text = f"standoff_m {request.standoff_m} is no distance; NaN means within reach"
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
     if not (math.isfinite(request.timeout_s) and request.timeout_s >= 0):
         text = f"timeout_s {request.timeout_s} is not 0 or a time to wait"
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)

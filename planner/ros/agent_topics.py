@@ -1,0 +1,225 @@
+"""What one agent tells the world: the standard topics of its namespace."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from planner.ros import images, qos
+from planner.ros.conversions import header, pose_message
+from planner.ros.outlet import Outlet
+from planner.world.observation import CameraFrame, Observation
+
+
+class CameraTopics:
+    """The pictures of one camera; equal stamps belong to one exposure."""
+
+    def __init__(
+        self,
+        node: Node,
+        agent: str,
+        camera: str,
+        losses: Counter[str],
+        *,
+        depth_encoding: str,
+        ground_truth: bool,
+    ) -> None:
+        """Advertises them; instance ids only where somebody knows the truth."""
+        self._depth_encoding = depth_encoding
+
+        def outlet(kind: type, topic: str) -> Outlet:
+            return Outlet(node, kind, f"/{agent}/{topic}", qos.IMAGE, losses)
+
+        self._image = outlet(Image, f"camera/{camera}/image")
+        self._image_info = outlet(CameraInfo, f"camera/{camera}/camera_info")
+        self._depth = outlet(Image, f"depth_registered/{camera}/image")
+        self._depth_info = outlet(CameraInfo, f"depth_registered/{camera}/camera_info")
+        self._instances = outlet(Image, f"instances/{camera}/image") if ground_truth else None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody looks."""
+        return any(outlet.wanted for outlet in self._outlets)
+
+    @property
+    def owed(self) -> bool:
+        """Whether somebody came to look after the last exposure."""
+        return any(outlet.owed for outlet in self._outlets)
+
+    def publish(self, stamp_s: float, frame_id: str, frame: CameraFrame) -> None:
+        """Publishes one exposure on the topics that somebody listens to."""
+        head = header(stamp_s, frame_id)
+        if self._image.wanted:
+            self._image.publish(images.rgb_message(head, frame.rgb))
+        if self._depth.wanted:
+            self._depth.publish(images.depth_message(head, frame.depth_m, self._depth_encoding))
+        if self._instances and self._instances.wanted and frame.instances is not None:
+            self._instances.publish(images.instances_message(head, frame.instances))
+        for info in (self._image_info, self._depth_info):
+            if info.wanted:
+                info.publish(images.camera_info(head, frame.intrinsics))
+
+    def destroy(self) -> None:
+        """Takes the topics away."""
+        for outlet in self._outlets:
+            outlet.destroy()
+
+    @property
+    def _outlets(self) -> list[Outlet]:
+        found = [self._image, self._image_info, self._depth, self._depth_info]
+        return [*found, self._instances] if self._instances else found
+
+
+class AgentTopics:
+    """Motion, joints, hand, battery and safety of one agent."""
+
+    def __init__(self, node: Node, agent: str, losses: Counter[str]) -> None:
+        """Advertises them under the agent's namespace."""
+        self._agent = agent
+        self._hand: tuple[float, bool] | None = None
+        self._safety: tuple[object, ...] | None = None
+
+        def outlet(kind: type, topic: str, profile: QoSProfile = qos.LATCHED) -> Outlet:
+            return Outlet(node, kind, f"/{agent}/{topic}", profile, losses)
+
+        self._odometry = outlet(Odometry, "odometry", qos.STATE)
+        self._joints = outlet(JointState, "joint_states", qos.STATE)
+        self._gripper = outlet(JointState, "gripper_state")
+        self._battery = outlet(BatteryState, "battery_state")
+        self._safety_state = outlet(DiagnosticStatus, "safety/state")
+        self._motion_allowed = outlet(Bool, "safety/motion_allowed")
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody listens to what changes with every tick."""
+        return self._odometry.wanted or self._joints.wanted
+
+    @property
+    def owed(self) -> bool:
+        """Whether somebody came to listen after the last tick."""
+        return self._odometry.owed or self._joints.owed
+
+    def publish_motion(self, observation: Observation) -> None:
+        """Odometry (twist in base_link) and joint positions."""
+        if self._odometry.wanted:
+            message = Odometry(
+                header=header(observation.stamp_s, f"{self._agent}/odom"),
+                child_frame_id=f"{self._agent}/base_link",
+            )
+            message.pose.pose = pose_message(observation.odometry)
+            message.twist.twist.linear.x = float(observation.linear_m_s)
+            message.twist.twist.angular.z = float(observation.angular_rad_s)
+            self._odometry.publish(message)
+        if self._joints.wanted:
+            self._joints.publish(_joint_state(observation.stamp_s, observation.joints))
+
+    def publish_hand(self, observation: Observation) -> None:
+        """The gripper's opening, 0 closed to 1 open, whenever it changed."""
+        hand = (observation.gripper_opening, observation.holding)
+        if hand != self._hand:
+            self._hand = hand
+            joints = {"gripper": observation.gripper_opening}
+            self._gripper.publish(_joint_state(observation.stamp_s, joints))
+
+    def publish_battery(self, stamp_s: float) -> None:
+        """A simulated body's battery: full, its currents unmeasured."""
+        unknown = math.nan
+        self._battery.publish(
+            BatteryState(
+                header=header(stamp_s, f"{self._agent}/base_link"),
+                voltage=unknown,
+                current=unknown,
+                temperature=unknown,
+                charge=unknown,
+                capacity=unknown,
+                design_capacity=unknown,
+                percentage=1.0,
+                power_supply_status=BatteryState.POWER_SUPPLY_STATUS_FULL,
+                power_supply_health=BatteryState.POWER_SUPPLY_HEALTH_GOOD,
+                present=True,
+            )
+        )
+
+    def publish_safety(
+        self, obstacles: Sequence[str], details: Mapping[str, str], *, repeat: bool
+    ) -> None:
+        """Whether the agent may move, when that changed or is to be repeated."""
+        now = (tuple(obstacles), tuple(details.items()))
+        if now == self._safety and not repeat:
+            return
+        self._safety = now
+        self._motion_allowed.publish(Bool(data=not obstacles))
+        self._safety_state.publish(safety_status(self._agent, obstacles, details))
+
+    def destroy(self) -> None:
+        """Takes the topics away."""
+        for outlet in (
+            self._odometry,
+            self._joints,
+            self._gripper,
+            self._battery,
+            self._safety_state,
+            self._motion_allowed,
+        ):
+            outlet.destroy()
+
+
+class TriggerServices:
+    """The Trigger services of one agent."""
+
+    def __init__(
+        self,
+        node: Node,
+        agent: str,
+        commands: Sequence[str],
+        on_command: Callable[[str], tuple[bool, str]],
+    ) -> None:
+        """Offers /AGENT/COMMAND for each; `on_command` answers (success, message)."""
+        self._node = node
+
+        def serve(command: str) -> Callable[..., Trigger.Response]:
+            def answer(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+                response.success, response.message = on_command(command)
+                return response
+
+            return answer
+
+        self._services = [
+            node.create_service(Trigger, f"/{agent}/{command}", serve(command))
+            for command in commands
+        ]
+
+    def destroy(self) -> None:
+        """Takes the services away."""
+        for service in self._services:
+            self._node.destroy_service(service)
+
+
+def safety_status(
+    agent: str, obstacles: Sequence[str], details: Mapping[str, str]
+) -> DiagnosticStatus:
+    """Whether an agent may move and why not, as a diagnostic."""
+    return DiagnosticStatus(
+        level=DiagnosticStatus.WARN if obstacles else DiagnosticStatus.OK,
+        name=f"{agent}: motion",
+        message="; ".join(obstacles) or "motion allowed",
+        hardware_id=agent,
+        values=[KeyValue(key=key, value=value) for key, value in details.items()],
+    )
+
+
+def _joint_state(stamp_s: float, joints: Mapping[str, float]) -> JointState:
+    return JointState(
+        header=header(stamp_s, ""),
+        name=list(joints),
+        position=[float(position) for position in joints.values()],
+    )

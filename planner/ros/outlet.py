@@ -1,0 +1,53 @@
+"""Publishing that no reader can hurt: what cannot be sent is counted, and life goes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+
+class Outlet:
+    """One topic that a node publishes on."""
+
+    def __init__(
+        self,
+        node: Node,
+        message_type: type[Any],
+        topic: str,
+        qos: QoSProfile,
+        losses: Counter[str],
+    ) -> None:
+        """Advertises `topic`; messages that cannot be sent are counted in `losses`."""
+        self._node = node
+        self._publisher = node.create_publisher(message_type, topic, qos)
+        self._losses = losses
+        self._served = 0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody listens; what nobody hears need not be made."""
+        return bool(self._publisher.get_subscription_count() > 0)
+
+    @property
+    def owed(self) -> bool:
+        """Whether somebody came to listen after the last message was sent."""
+        listeners = int(self._publisher.get_subscription_count())
+        self._served = min(self._served, listeners)
+        return listeners > self._served
+
+    def publish(self, message: Any) -> None:
+        """Sends a message, or counts it as lost."""
+        self._served = int(self._publisher.get_subscription_count())
+        try:
+            self._publisher.publish(message)
+        except rclpy_implementation.RCLError:
+            # A reliable writer whose readers do not keep up refuses; so does one after shutdown.
+            self._losses[self._publisher.topic_name] += 1
+
+    def destroy(self) -> None:
+        """Takes the topic away."""
+        self._node.destroy_publisher(self._publisher)

@@ -1,0 +1,51 @@
+"""Primitives and their results between records and planner_msgs/ExecutePrimitive."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import KeyValue
+from geometry_msgs.msg import PointStamped
+from planner_msgs.action import ExecutePrimitive
+
+from planner.ros.conversions import header, point_message
+from planner.world.geometry import Vec3
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
+
+
+def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
+    """The goal that asks for a primitive."""
+    reference = primitive.reference_m
+    return ExecutePrimitive.Goal(
+        name=str(primitive.name),
+        target=_stamped(primitive.frame, primitive.target_m),
+        relation=str(primitive.relation or ""),
+        has_reference=reference is not None,
+        reference=_stamped(primitive.frame, reference or (0.0, 0.0, 0.0)),
+        heading_rad=primitive.heading_rad,
+        standoff_m=primitive.standoff_m,
+        pan_rad=[pan for pan, _ in primitive.views_rad],
+        tilt_rad=[tilt for _, tilt in primitive.views_rad],
+        timeout_s=primitive.timeout_s,
+    )
+
+
+def result_message(result: PrimitiveResult) -> ExecutePrimitive.Result:
+    """The result that tells how a primitive ended."""
+    return ExecutePrimitive.Result(
+        code=int(result.code),
+        text=result.text,
+        evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
+    )
+
+
+def result_record(message: ExecutePrimitive.Result) -> PrimitiveResult:
+    """The inverse of `result_message`; a code from a newer bridge counts as a fault."""
+    known = message.code in set(PrimitiveCode)
+    return PrimitiveResult(
+        PrimitiveCode(message.code) if known else PrimitiveCode.BACKEND_FAULT,
+        message.text if known else f"unknown code {message.code}: {message.text}",
+        {item.key: item.value for item in message.evidence},
+    )
+
+
+def _stamped(frame: str, point: Vec3) -> PointStamped:
+    return PointStamped(header=header(0.0, frame), point=point_message(point))

@@ -1,0 +1,210 @@
+"""The ROS side of one agent: its topics, its Trigger services and its `primitive` action."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from planner_msgs.action import ExecutePrimitive
+from rclpy.node import Node
+
+from planner.ros.agent_topics import AgentTopics, CameraTopics, TriggerServices, safety_status
+from planner.ros.conversions import point_m
+from planner.ros.primitive_server import Goal, PrimitiveServer
+from sim_bridge.control import Command
+from sim_bridge.frames import Link, moving_links, optical_frame
+from sim_bridge.pacing import Every
+from sim_bridge.presence import Clients, is_of_process
+from sim_bridge.requests import Request
+from sim_bridge.runtime import Job, Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Sensing:
+    """What agents publish: which cameras, how often in simulated time, depth how encoded."""
+
+    cameras: tuple[str, ...]
+    camera_hz: float
+    depth_encoding: str
+
+
+@dataclass(slots=True)
+class _Pursuit:
+    """A client's goal, the job that it became and the clients that may wait for it."""
+
+    goal: Goal
+    job: Job
+    clients: Clients
+
+
+class AgentPort:
+    """One agent's names in the ROS graph and what stands behind them."""
+
+    def __init__(
+        self, node: Node, runtime: Runtime, agent: str, sensing: Sensing, losses: Counter[str]
+    ) -> None:
+        """Advertises them; messages that cannot be sent are counted in `losses`."""
+        self.agent = agent
+        self._node = node
+        self._runtime = runtime
+        can = runtime.backend.capabilities(agent)
+        self._cameras = {
+            camera: CameraTopics(
+                node,
+                agent,
+                camera,
+                losses,
+                depth_encoding=sensing.depth_encoding,
+                ground_truth=can.ground_truth,
+            )
+            for camera in sensing.cameras
+            if camera in can.cameras
+        }
+        self._topics = AgentTopics(node, agent, losses)
+        self._services = TriggerServices(node, agent, tuple(Command), self._command)
+        self._server = PrimitiveServer(
+            node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
+        )
+        self._pursuits: list[_Pursuit] = []
+        self._exposure = Every(sensing.camera_hz)
+        self._hand = Every(10.0)
+        self._feedback = Every(5.0)
+
+    # Sensing
+
+    def tick(self, now_s: float, *, tf_wanted: bool) -> list[Link]:
+        """Publishes what is due at this tick; returns the frames that moved, where wanted."""
+        exposes = self._exposure.due(now_s)
+        cameras = [name for name, topics in self._cameras.items() if exposes and topics.wanted]
+        hand = self._hand.due(now_s)
+        if not (cameras or hand or tf_wanted or self._topics.wanted):
+            return []
+        return self._sense(cameras)
+
+    @property
+    def owed(self) -> bool:
+        """Whether somebody came to listen after the last tick."""
+        return self._topics.owed or any(topics.owed for topics in self._cameras.values())
+
+    def repeat(self) -> list[Link]:
+        """Publishes what somebody listens to, while time stands; returns all frames."""
+        return self._sense([name for name, topics in self._cameras.items() if topics.wanted])
+
+    def restart(self) -> None:
+        """Takes up a world whose time began anew."""
+        for schedule in (self._exposure, self._hand, self._feedback):
+            schedule.restart()
+
+    def _sense(self, cameras: list[str]) -> list[Link]:
+        seen = self._runtime.sense(self.agent, cameras)
+        self._topics.publish_motion(seen)
+        self._topics.publish_hand(seen)
+        for camera, frame in seen.cameras.items():
+            frame_id = optical_frame(self.agent, camera)
+            self._cameras[camera].publish(seen.stamp_s, frame_id, frame)
+        return moving_links(seen)
+
+    # Permission to move
+
+    def announce(self, *, repeat: bool) -> DiagnosticStatus:
+        """Publishes whether the agent may move where that changed; returns it in any case."""
+        control = self._runtime.controls[self.agent]
+        details = {
+            "claimed": str(control.claimed),
+            "powered": str(control.powered),
+            "standing": str(control.standing),
+            "estop": str(control.estop),
+        }
+        self._topics.publish_safety(control.obstacles, details, repeat=repeat)
+        return safety_status(self.agent, control.obstacles, details)
+
+    def announce_battery(self) -> None:
+        """Publishes the battery's state."""
+        self._topics.publish_battery(self._runtime.now_s())
+
+    def _command(self, command: str) -> tuple[bool, str]:
+        outcome = self._runtime.command(self.agent, Command(command))
+        self._node.get_logger().info(f"{self.agent}: {command}: {outcome.message}")
+        self.announce(repeat=False)
+        return outcome.success, outcome.message
+
+    # Acting
+
+    def settle(self, now_s: float) -> None:
+        """Ends the goals whose jobs ended, and tells the clients of others how they stand."""
+        if not self._pursuits:
+            return
+        for pursuit in self._pursuits:
+            if pursuit.job.status.result is not None:
+                self._server.finish(pursuit.goal, pursuit.job.status.result)
+        self._pursuits = [p for p in self._pursuits if not p.job.status.done]
+        if self._pursuits and self._feedback.due(now_s):
+            base = self._runtime.sense(self.agent, ()).base
+            for pursuit in self._pursuits:
+                status = pursuit.job.status
+                self._server.feedback(pursuit.goal, status.phase, status.progress, now_s, base)
+
+    def watch_clients(self) -> None:
+        """Stops what nobody waits for any more: a lost client must not leave it moving."""
+        if not self._pursuits:
+            return
+        gids, count = self._client_gids(), self._node.count_clients(self._goal_service)
+        for pursuit in self._pursuits:
+            reason = pursuit.clients.lost(gids, count)
+            if reason:
+                self._node.get_logger().warning(f"{self.agent}: {pursuit.job.name}: {reason}")
+                self._runtime.abandon(pursuit.job, reason)
+
+    def _begin(self, goal: Goal) -> None:
+        job = self._runtime.begin(self.agent, read_goal(goal.request))
+        clients = Clients(self._client_gids(), self._own_gid())
+        self._pursuits.append(_Pursuit(goal, job, clients))
+
+    def _cancel(self, goal: Goal) -> None:
+        for pursuit in self._pursuits:
+            if pursuit.goal == goal:
+                self._runtime.cancel(pursuit.job)
+
+    @property
+    def _goal_service(self) -> str:
+        return f"/{self.agent}/primitive/_action/send_goal"
+
+    def _client_gids(self) -> list[bytes]:
+        # DDS's own name of the requests: rclpy tells how many clients there are, not which.
+        requests = f"rq{self._goal_service}Request"
+        writers = self._node.get_publishers_info_by_topic(requests, no_mangle=True)
+        return [bytes(writer.endpoint_gid) for writer in writers]
+
+    def _own_gid(self) -> bytes | None:
+        replies = f"rr{self._goal_service}Reply"
+        for writer in self._node.get_publishers_info_by_topic(replies, no_mangle=True):
+            if is_of_process(bytes(writer.endpoint_gid), os.getpid()):
+                return bytes(writer.endpoint_gid)
+        return None
+
+    def destroy(self) -> None:
+        """Takes the agent's names out of the graph."""
+        self._topics.destroy()
+        for camera in self._cameras.values():
+            camera.destroy()
+        self._services.destroy()
+        self._server.destroy()
+
+
+def read_goal(goal: ExecutePrimitive.Goal) -> Request:
+    """A goal message as plain values."""
+    return Request(
+        name=goal.name,
+        target_m=point_m(goal.target.point),
+        frame=goal.target.header.frame_id,
+        relation=goal.relation,
+        reference_m=point_m(goal.reference.point) if goal.has_reference else None,
+        reference_frame=goal.reference.header.frame_id,
+        heading_rad=float(goal.heading_rad),
+        standoff_m=float(goal.standoff_m),
+        pan_rad=tuple(float(angle) for angle in goal.pan_rad),
+        tilt_rad=tuple(float(angle) for angle in goal.tilt_rad),
+        timeout_s=float(goal.timeout_s),
+    )

@@ -1,0 +1,365 @@
+"""The bridge node: one world behind the ROS interface that all worlds share (docs/bridge.md)."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from planner_msgs.msg import WorldState as WorldMessage
+from planner_msgs.srv import LoadEpisode, StepWorld
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from tf2_msgs.msg import TFMessage
+
+from planner.ros import images, parameters, qos
+from planner.ros.conversions import time_message, transform_message
+from planner.ros.lifecycle import run_node
+from planner.ros.outlet import Outlet
+from planner.ros.world_messages import WorldMessages
+from planner.world.episode import MOST_AGENTS
+from planner.world.errors import PlannerError
+from planner.world.share import config_dir
+from sim_bridge.agent.node import AgentPort, Sensing
+from sim_bridge.domain_lock import DomainLock
+from sim_bridge.frames import Link, fixed_links
+from sim_bridge.opening import LARGEST_SEED, Opened, default_house, open_world
+from sim_bridge.pacing import TICK_S, Every, IdleTime, Pace, Pacer, TimeMode, split_step
+from sim_bridge.presence import is_of_process, same_host
+from sim_bridge.registry import BACKENDS, make_backend
+from sim_bridge.runtime import Runtime
+
+LOAD_FAILED = 1
+# In which the bridges of other machines are found, where discovery reaches them.
+DISCOVERY_S = 1.5
+# How long the bridge sleeps where only a message can wake it: then it looks for lost clients.
+IDLE_WAIT_S = 0.05
+# A listener may come to be seen here a little before it can hear.
+REPEATS = 4
+# How long the names of an agent that a new episode lacks stay, for results under way.
+LINGER_S = 2.0
+
+
+class BridgeNode(Node):
+    """Stands in front of one backend; `beat` makes time pass and sends what is due."""
+
+    def __init__(self) -> None:
+        """Starts the world that the parameters ask for.
+
+        Raises:
+            PlannerError: for a wrong parameter, house or episode, or a second bridge.
+        """
+        super().__init__("bridge")
+        try:
+            self._lock = DomainLock(int(os.environ.get("ROS_DOMAIN_ID") or 0))
+            self._refuse_other_bridges()
+            self._pace = _declare_pace(self)
+            self._pacer = Pacer(self._pace)
+            self._sensing = _declare_sensing(self)
+            backend = parameters.text(self, "backend", "embedded", "the world", choices=[*BACKENDS])
+            opened = self._declare_world()
+            self._runtime = Runtime(make_backend(backend))
+            self._make_outlets()
+            self._take_up(opened)
+        except PlannerError:
+            super().destroy_node()
+            raise
+        self.create_service(LoadEpisode, "/world/load", self._on_load)
+        if self._runtime.backend.simulated:
+            self.create_service(StepWorld, "/world/step", self._on_step)
+
+    # Start and end
+
+    def _refuse_other_bridges(self) -> None:
+        # On this machine the lock is exact. Only a wider discovery meets bridges elsewhere; one
+        # of this machine that is listed then was killed, and the graph has not forgotten it.
+        if os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").upper() in ("LOCALHOST", "OFF"):
+            return
+        own = [gid for gid in self._gids("/rosout") if is_of_process(gid, os.getpid())]
+        deadline = time.monotonic() + DISCOVERY_S
+        while time.monotonic() < deadline:
+            for gid in self._gids("rr/world/loadReply", no_mangle=True):
+                if not any(same_host(gid, mine) for mine in own):
+                    raise PlannerError(
+                        "another machine's bridge runs in this ROS domain; stop it, or give this "
+                        "one a ROS_DOMAIN_ID of its own"
+                    )
+            time.sleep(0.05)
+
+    def _gids(self, topic: str, *, no_mangle: bool = False) -> list[bytes]:
+        writers = self.get_publishers_info_by_topic(topic, no_mangle=no_mangle)
+        return [bytes(writer.endpoint_gid) for writer in writers]
+
+    def _declare_world(self) -> Opened:
+        house = parameters.text(self, "house", "", "name or file; empty = the episode's")
+        episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
+        seed = parameters.whole(self, "seed", 0, "of everything random", least=0, most=LARGEST_SEED)
+        self._agent_count = parameters.whole(
+            self, "agents", 0, "number of agents; 0 as the episode says", least=0, most=MOST_AGENTS
+        )
+        if not house and not episode:
+            house = default_house()
+        return open_world(house, episode, seed, self._agent_count)
+
+    def _make_outlets(self) -> None:
+        self._losses: Counter[str] = Counter()
+        self._ports: dict[str, AgentPort] = {}
+        self._leaving: list[tuple[float, AgentPort]] = []
+        self._seconds, self._halves, self._fifths = Every(1.0), Every(2.0), Every(5.0)
+        self._repeats = 0
+        self._told_blind = False
+
+        def outlet(kind: type, topic: str, profile: QoSProfile) -> Outlet:
+            return Outlet(self, kind, topic, profile, self._losses)
+
+        self._tf = outlet(TFMessage, "/tf", qos.TF)
+        self._tf_static = outlet(TFMessage, "/tf_static", qos.TF_STATIC)
+        self._diagnostics = outlet(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        self._clock_outlet = outlet(Clock, "/clock", qos.CLOCK)
+        self._state = outlet(WorldMessage, "/world/state", qos.LATCHED)
+
+    def destroy_node(self) -> None:
+        """Stops every agent, frees the world and the domain."""
+        self._runtime.close()
+        self._lock.close()
+        super().destroy_node()
+
+    # Time
+
+    def beat(self) -> float:
+        """Makes the ticks that are due and sends what is due; returns seconds until the next."""
+        wall_s, busy = time.monotonic(), self._runtime.busy
+        for _ in range(self._pacer.due(wall_s, busy)):
+            self._tick(TICK_S)
+            if busy and not self._runtime.busy:
+                # What is waited for has ended: whether time goes on is decided anew.
+                break
+        self._settle()
+        self._keep_house(time.monotonic())
+        wait_s = self._pacer.wait_s(time.monotonic(), self._runtime.busy)
+        return IDLE_WAIT_S if wait_s is None else min(wait_s, IDLE_WAIT_S)
+
+    def _tick(self, dt_s: float) -> None:
+        self._runtime.step(dt_s)
+        self._publish_clock()
+        self._publish_state()
+        now_s, tf_wanted = self._runtime.now_s(), self._tf.wanted
+        links = [
+            link for port in self._ports.values() for link in port.tick(now_s, tf_wanted=tf_wanted)
+        ]
+        if tf_wanted:
+            self._publish_links(self._tf, links)
+
+    def _settle(self) -> None:
+        now_s = self._runtime.now_s()
+        for port in self._ports.values():
+            port.settle(now_s)
+
+    def _keep_house(self, wall_s: float) -> None:
+        """What goes by the wall clock, whether or not simulated time passes."""
+        if self._fifths.due(wall_s):
+            for port in self._ports.values():
+                port.watch_clients()
+            self._publish_clock()
+            self._publish_state()
+            self._serve_newcomers()
+        while self._leaving and self._leaving[0][0] <= wall_s:
+            self._leaving.pop(0)[1].destroy()
+        if self._halves.due(wall_s):
+            statuses = [port.announce(repeat=True) for port in self._ports.values()]
+            if self._seconds.due(wall_s):
+                self._diagnose(statuses)
+                for port in self._ports.values():
+                    port.announce_battery()
+
+    def _serve_newcomers(self) -> None:
+        """Sends the present once more to who came after it, which matters while time stands."""
+        if self._tf.owed or any(port.owed for port in self._ports.values()):
+            self._repeats = REPEATS
+        if self._repeats > 0:
+            self._repeats -= 1
+            links = [link for port in self._ports.values() for link in port.repeat()]
+            self._publish_links(self._tf, links)
+
+    # Worlds
+
+    def _take_up(self, opened: Opened) -> None:
+        """Loads a world; on an error everything stays as it was.
+
+        Raises:
+            PlannerError: where house and episode do not fit each other.
+        """
+        self._runtime.load(opened.house, opened.episode, opened.seed)
+        self._settle()
+        for agent in [name for name in self._ports if name not in self._runtime.agents]:
+            # Its clients still get their results: the port is taken down a little later.
+            self._leaving.append((time.monotonic() + LINGER_S, self._ports.pop(agent)))
+        for agent in self._runtime.agents:
+            if agent not in self._ports:
+                self._ports[agent] = AgentPort(
+                    self, self._runtime, agent, self._sensing, self._losses
+                )
+        for schedule in (self._seconds, self._halves, self._fifths):
+            schedule.restart()
+        self._state_messages = WorldMessages()
+        self._state_revision = -1
+        self._publish_clock()
+        self._publish_state(always=True)
+        self._publish_links(
+            self._tf_static, [link for agent in self._ports for link in fixed_links(agent)]
+        )
+        for port in self._ports.values():
+            port.restart()
+            port.announce(repeat=True)
+            port.announce_battery()
+        self._publish_links(self._tf, [link for p in self._ports.values() for link in p.repeat()])
+        self.get_logger().info(
+            f"{self._runtime.house}, episode {self._runtime.episode_id}, seed {opened.seed}: "
+            f"{', '.join(self._runtime.agents)}; time is {self._pace.mode}"
+        )
+
+    def _on_load(
+        self, request: LoadEpisode.Request, response: LoadEpisode.Response
+    ) -> LoadEpisode.Response:
+        try:
+            self._take_up(
+                open_world(request.house, request.episode, request.seed, self._agent_count)
+            )
+        except PlannerError as error:
+            response.code, response.message = LOAD_FAILED, str(error)
+            self.get_logger().warning(f"/world/load: {error}")
+        response.success = response.code != LOAD_FAILED
+        response.house, response.episode_id = self._runtime.house, self._runtime.episode_id
+        return response
+
+    def _on_step(self, request: StepWorld.Request, response: StepWorld.Response) -> object:
+        try:
+            if self._pace.mode is not TimeMode.STEPPED:
+                raise PlannerError(
+                    f"time is {self._pace.mode}; /world/step needs time_mode:=stepped"
+                )
+            ticks, rest_s = split_step(request.duration_s)
+            for _ in range(ticks):
+                self._tick(TICK_S)
+            if rest_s:
+                self._tick(rest_s)
+            response.success = True
+        except PlannerError as error:
+            response.message = str(error)
+        response.stamp = time_message(self._runtime.now_s())
+        return response
+
+    # Publishing
+
+    def _publish_clock(self) -> None:
+        if self._runtime.backend.simulated and self._clock_outlet.wanted:
+            self._clock_outlet.publish(Clock(clock=time_message(self._runtime.now_s())))
+
+    def _publish_state(self, *, always: bool = False) -> None:
+        """Publishes ground truth that changed, while somebody listens.
+
+        The first message of an episode is always sent, and stays for late joiners until the
+        next one; so they get the beginning and, from the next call on, the present.
+        """
+        if not (always or self._state.wanted):
+            return
+        state = self._runtime.world_state()
+        if state is not None and state.revision != self._state_revision:
+            self._state_revision = state.revision
+            self._state.publish(self._state_messages.message(state))
+
+    def _publish_links(self, outlet: Outlet, links: list[Link]) -> None:
+        now_s = self._runtime.now_s()
+        outlet.publish(
+            TFMessage(
+                transforms=[
+                    transform_message(now_s, link.parent, link.child, link.pose) for link in links
+                ]
+            )
+        )
+
+    def _diagnose(self, statuses: list[DiagnosticStatus]) -> None:
+        blind, lost = self._runtime.blind, dict(self._losses)
+        if blind and not self._told_blind:
+            self._told_blind = True
+            self.get_logger().error(f"no pictures: {blind}")
+        world = {
+            "house": self._runtime.house,
+            "episode": self._runtime.episode_id,
+            "now_s": f"{self._runtime.now_s():.3f}",
+            "time_mode": str(self._pace.mode),
+            "rate": f"{self._pace.rate:g}",
+            "idle_time": str(self._pace.idle),
+        }
+        message = DiagnosticArray(
+            status=[
+                _status("bridge: world", "", world),
+                _status("bridge: pictures", blind and f"none: {blind}", {}),
+                _status(
+                    "bridge: publishing",
+                    "messages could not be sent and are lost" if lost else "",
+                    {topic: str(count) for topic, count in lost.items()},
+                ),
+                *statuses,
+            ]
+        )
+        message.header.stamp = time_message(self._runtime.now_s())
+        self._diagnostics.publish(message)
+
+
+def _status(name: str, warning: str, values: dict[str, str]) -> DiagnosticStatus:
+    return DiagnosticStatus(
+        level=DiagnosticStatus.WARN if warning else DiagnosticStatus.OK,
+        name=name,
+        message=warning or "ok",
+        hardware_id="bridge",
+        values=[KeyValue(key=key, value=value) for key, value in values.items()],
+    )
+
+
+def _declare_pace(node: Node) -> Pace:
+    mode = parameters.text(
+        node, "time_mode", "paced", "what moves simulated time", choices=[*TimeMode]
+    )
+    idle = parameters.text(
+        node, "idle_time", "run", "simulated time while no agent is busy", choices=[*IdleTime]
+    )
+    rate = parameters.number(
+        node, "rate", 1.0, "simulated seconds a second of wall time", least=0.01, most=100.0
+    )
+    return Pace(TimeMode(mode), rate, IdleTime(idle))
+
+
+def _declare_sensing(node: Node) -> Sensing:
+    text = parameters.text(node, "cameras", "hand,body", "cameras to publish, with commas")
+    cameras = tuple(name.strip() for name in text.split(",") if name.strip())
+    camera_hz = parameters.number(
+        node, "camera_hz", 10.0, "exposures a simulated second", least=0.1, most=30.0
+    )
+    encoding = parameters.text(
+        node,
+        "depth_encoding",
+        "32FC1",
+        "32FC1 in metres or 16UC1 in millimetres",
+        choices=images.DEPTH_ENCODINGS,
+    )
+    return Sensing(cameras, camera_hz, encoding)
+
+
+class BeatExecutor(SingleThreadedExecutor):
+    """Lets its nodes' `beat` decide how long a message is waited for."""
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """Makes what is due, then waits for one message until more is due."""
+        waits = [node.beat() for node in self.get_nodes() if isinstance(node, BridgeNode)]
+        super().spin_once(min([*waits, *([] if timeout_sec is None else [timeout_sec])]))
+
+
+def main() -> int:
+    """Runs the node until it is asked to stop; returns the process's exit status."""
+    profile = config_dir() / "dds" / "fastdds_bridge.xml"
+    os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(profile))
+    return run_node(BridgeNode, make_executor=BeatExecutor)

@@ -1,0 +1,88 @@
+"""Which house and episode a user means, for start-up and for /world/load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.world.episode import MOST_AGENTS, AgentPlacement, Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+from planner.world.share import config_dir
+from planner.world.vocabulary import AgentKind
+
+# The first agent is the robot and the second its partner (PARTNR's cast); more are robots.
+_KINDS = {1: AgentKind.HUMAN}
+LARGEST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A house, an episode in it and the seed that decides what they leave open."""
+
+    house: House
+    episode: Episode
+    seed: int
+
+
+def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
+    """Reads what is asked for; names and paths as in `planner.world.house_checks`.
+
+    Args:
+        house: "" takes the episode's.
+        episode: "" takes the house as its file describes it, without a task.
+        seed: 0 or greater.
+        agents: how many agents; 0 takes the episode's, or one robot in a bare house.
+
+    Raises:
+        PlannerError: naming the file, the field and the reason.
+    """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise PlannerError(f"seed: {seed} is not between 0 and {LARGEST_SEED}")
+    if not 0 <= agents <= MOST_AGENTS:
+        raise PlannerError(f"agents: {agents} is not between 0 and {MOST_AGENTS}")
+    if not house and not episode:
+        raise PlannerError("name a house, an episode or both")
+    if not episode:
+        place = load_house(house)
+        return Opened(place, bare_episode(place, agents or 1), seed)
+    task, place = load_episode(episode)
+    if house and load_house(house).name != place.name:
+        raise PlannerError(f"house: episode {task.episode_id} is of {place.name}, not of {house}")
+    return Opened(place, _with_agents(task, agents), seed)
+
+
+def default_house() -> str:
+    """The house of those who name none: the first of the shipped training houses.
+
+    Raises:
+        PlannerError: where none is shipped.
+    """
+    shipped = sorted((config_dir() / "houses" / "train").glob("*.json"))
+    if not shipped:
+        raise PlannerError("no house is shipped in config/houses/train; name one: house:=FILE")
+    return str(shipped[0])
+
+
+def bare_episode(house: House, agents: int) -> Episode:
+    """No task: the house with what lies in it, and agents at places that the seed decides."""
+    cast = tuple(_placement(number) for number in range(agents))
+    return Episode(
+        version=1,
+        episode_id=f"{house.name}-bare",
+        house=house.name,
+        instruction="",
+        agents=cast,
+        objects=house.objects,
+    )
+
+
+def _with_agents(episode: Episode, agents: int) -> Episode:
+    if agents in (0, len(episode.agents)):
+        return episode
+    extra = (_placement(number) for number in range(len(episode.agents), agents))
+    return episode.model_copy(update={"agents": (*episode.agents[:agents], *extra)})
+
+
+def _placement(number: int) -> AgentPlacement:
+    return AgentPlacement(uid=f"agent_{number}", kind=_KINDS.get(number, AgentKind.ROBOT))

@@ -1,0 +1,73 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from planner.world.errors import PlannerError
+from sim_bridge.domain_lock import DomainLock
+from sim_bridge.presence import Clients, is_of_process, running_processes
+
+HOST = bytes.fromhex("010f78fd")
+
+
+def gid(pid: int, participant: int = 0, host: bytes = HOST) -> bytes:
+    return host + pid.to_bytes(2, "little") + bytes([7, 7, participant, 0, 0, 0, 0, 0, 20, 3])
+
+
+def test_a_process_is_running_until_it_dies_reaped_or_not() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    low_bits = child.pid & 0xFFFF
+    assert child.pid in {pid for pid, _ in running_processes(low_bits)}
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert child.pid not in {pid for pid, _ in running_processes(low_bits)}
+    child.wait()
+    assert child.pid not in {pid for pid, _ in running_processes(low_bits)}
+
+
+def test_a_client_that_stays_is_not_lost() -> None:
+    own = gid(os.getpid())
+    assert is_of_process(own, os.getpid())
+    clients = Clients([own], own)
+    assert clients.lost([own], 1) == ""
+    assert clients.lost([own, gid(5)], 2) == ""
+
+
+def test_a_client_that_left_in_order_is_lost() -> None:
+    clients = Clients([gid(1), gid(2)], None)
+    assert clients.lost([gid(1)], 1) != ""
+
+
+def test_a_killed_client_is_lost_while_the_graph_still_lists_it() -> None:
+    alive = {300: frozenset({(300, "11")})}
+    clients = Clients([gid(300)], gid(4), lambda bits: alive.get(bits, frozenset()))
+    assert clients.lost([gid(300)], 1) == ""
+    alive[300] = frozenset({(300, "99")})  # the number was given to another process
+    assert "died" in clients.lost([gid(300)], 1)
+
+
+def test_processes_that_cannot_be_seen_are_left_to_the_graph() -> None:
+    elsewhere = gid(300, host=b"\x01\x0f\x00\x00")
+    for clients in (
+        Clients([elsewhere], gid(4), lambda _bits: frozenset({(1, "1")})),
+        Clients([gid(300)], gid(4), lambda _bits: frozenset()),
+        Clients([gid(300)], None, lambda _bits: frozenset({(1, "1")})),
+    ):
+        assert clients.lost([elsewhere, gid(300)], 2) == ""
+
+
+def test_without_ids_only_the_last_client_can_be_missed() -> None:
+    clients = Clients([], None)
+    assert clients.lost([], 1) == ""
+    assert clients.lost([], 0) != ""
+
+
+def test_a_domain_has_one_bridge() -> None:
+    first = DomainLock(99_001)
+    with pytest.raises(PlannerError, match="domain 99001"):
+        DomainLock(99_001)
+    DomainLock(99_002).close()
+    first.close()
+    first.close()
+    DomainLock(99_001).close()
