@@ -54,3 +54,5 @@ def read_document(path: Path) -> object:
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (ValueError, yaml.YAMLError) as error:
         raise FileError(path, "", f"is not well formed: {error}") from None
+    except RecursionError:
+        raise FileError(path, "", "is nested too deeply") from None
