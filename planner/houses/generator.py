@@ -40,7 +40,7 @@ def generate_house(
     name: str,
     seed: int,
     *,
-    rooms: Mapping[str, int] | None = None,
+    rooms: Mapping[str, int] | int | None = None,
     required: Mapping[str, Mapping[str, int]] | None = None,
     objects: int | None = None,
     split: Split = "none",
@@ -51,7 +51,8 @@ def generate_house(
         name: the house's name.
         seed: fixes everything that is not asked for.
         rooms: how many rooms of each class; a hallway is added where the plan
-            needs one. Absent: a plausible program of 4 to 12 rooms.
+            needs one. A number: a plausible program of so many rooms. Absent:
+            of 4 to 12 rooms.
         required: for rooms by name (`bedroom_1`), the least number of each
             class of furniture. Rooms grow as needed.
         objects: how many small things at most; absent: by the furniture.
@@ -63,7 +64,7 @@ def generate_house(
     catalogue, programs = default_catalogue(), default_programs()
     rng = np.random.default_rng(seed)
     required = required or {}
-    program = dict(rooms) if rooms is not None else draw_rooms(rng, programs)
+    program = rooms if isinstance(rooms, Mapping) else draw_rooms(rng, programs, rooms)
     names = _room_names(program, programs)
     _check_required(required, names, catalogue)
     maker = GroupMaker(catalogue, programs, rng)
@@ -92,10 +93,15 @@ def generate_house(
 def draw_rooms(
     rng: np.random.Generator, programs: HousePrograms, count: int | None = None
 ) -> dict[str, int]:
-    """A plausible program: how many rooms of each class, `count` in all (absent: 4 to 12)."""
+    """A plausible program: how many rooms of each class, `count` in all (absent: 4 to 12).
+
+    Raises:
+        PlannerError: where `count` is out of bounds.
+    """
+    if count is not None and not _FEWEST_ROOMS <= count <= _MOST_ROOMS:
+        raise PlannerError(f"a house has {_FEWEST_ROOMS} to {_MOST_ROOMS} rooms, not {count}")
     total = count or int(rng.integers(_FEWEST_ROOMS, _MOST_ROOMS + 1))
-    core = ("living_room", "kitchen", "bedroom", "bathroom")[:total]
-    program = Counter(core)
+    program = Counter(("living_room", "kitchen", "bedroom", "bathroom"))
     if total >= 6:
         program["hallway"] += 1
     if total >= 7:
@@ -103,8 +109,6 @@ def draw_rooms(
     while program.total() < total:
         open_rules = [r for r in programs.rooms.values() if program[r.room] < r.most]
         weights = np.array([rule.weight for rule in open_rules])
-        if not weights.sum():
-            raise PlannerError(f"no plausible house has {total} rooms")
         program[open_rules[int(rng.choice(len(open_rules), p=weights / weights.sum()))].room] += 1
     return {room: program[room] for room in programs.rooms if program[room]}
 

@@ -25,13 +25,22 @@ _SEAT_PITCH_M = 0.62
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One piece: the middle of its footprint and the quarter turn of its front."""
+    """One piece: the middle of its footprint and the quarter turn of its front.
+
+    `touch` are its surfaces and handles from above in its own frame, x forward.
+    """
 
     class_name: str
     size_m: Vec3
     x_m: float
     y_m: float
     turn: int = 0
+    touch: tuple[Rect, ...] = ()
+
+    @property
+    def touched(self) -> list[Rect]:
+        """Its surfaces and handles where it stands."""
+        return [rect.turned(self.turn).moved(self.x_m, self.y_m) for rect in self.touch]
 
     @property
     def body(self) -> Rect:
@@ -134,6 +143,21 @@ class GroupMaker:
         x, y, z = (round(float(v), 2) for v in self._rng.uniform(low, high))
         return (x, y, z)
 
+    def _member(self, class_name: str, size: Vec3, x: float, y: float, turn: int = 0) -> Member:
+        cls = self._catalogue.furniture[class_name]
+        middles = [(s.center, s.size) for s in cls.surfaces]
+        middles += [(joint.handle, (0.0, 0.0)) for joint in cls.joints]
+        touch = tuple(
+            Rect(
+                (center[0] - extent[0] / 2) * size[0],
+                (center[1] - extent[1] / 2) * size[1],
+                (center[0] + extent[0] / 2) * size[0],
+                (center[1] + extent[1] / 2) * size[1],
+            )
+            for center, extent in middles
+        )
+        return Member(class_name, size, x, y, turn, touch)
+
     def _draw(self, count: tuple[int, int]) -> int:
         return int(self._rng.integers(count[0], count[1] + 1))
 
@@ -142,7 +166,7 @@ class GroupMaker:
         sizes = [self._size(name) for name in classes]
         members, y = [], 0.0
         for name, size in zip(classes, sizes, strict=True):
-            members.append(Member(name, size, size[0] / 2 + _BACK_GAP_M, y + size[1] / 2))
+            members.append(self._member(name, size, size[0] / 2 + _BACK_GAP_M, y + size[1] / 2))
             y += size[1] + _RUN_GAP_M
         return tuple(members)
 
@@ -155,9 +179,11 @@ class GroupMaker:
         for companion in rule.companions:
             if companion.at == "behind" and self._draw(companion.count):
                 depth = self._size(companion.furniture, companion.size)
-                behind.append(Member(companion.furniture, depth, x + (depth[0] - size[0]) / 2, 0.0))
+                behind.append(
+                    self._member(companion.furniture, depth, x + (depth[0] - size[0]) / 2, 0.0)
+                )
                 x += depth[0] + companion.gap_m
-        anchor = Member(furniture, size, x, 0.0)
+        anchor = self._member(furniture, size, x, 0.0)
         members = [anchor, *behind]
         core = len(members)
         ahead: list[Member] = []
@@ -179,7 +205,7 @@ class GroupMaker:
         if not self._draw(companion.count):
             return []
         x = last.body.x1 + companion.gap_m + size[0] / 2
-        return [Member(companion.furniture, size, x, last.y_m, 2)]
+        return [self._member(companion.furniture, size, x, last.y_m, 2)]
 
     def _beside(self, companion: Companion, anchor: Member) -> list[Member]:
         members = []
@@ -188,7 +214,9 @@ class GroupMaker:
             size = self._size(companion.furniture, companion.size)
             offset = anchor.size_m[1] / 2 + companion.gap_m + size[1] / 2
             back = anchor.body.x0
-            members.append(Member(companion.furniture, size, back + size[0] / 2, side * offset))
+            members.append(
+                self._member(companion.furniture, size, back + size[0] / 2, side * offset)
+            )
             side = -side
         return members
 
@@ -199,7 +227,7 @@ class GroupMaker:
             size = self._size(companion.furniture, companion.size)
             offset = middle.size_m[1] / 2 + companion.gap_m + size[0] / 2
             turn = 3 if side > 0 else 1
-            members.append(Member(companion.furniture, size, middle.x_m, side * offset, turn))
+            members.append(self._member(companion.furniture, size, middle.x_m, side * offset, turn))
             side = -side
         return members
 
@@ -217,6 +245,6 @@ class GroupMaker:
         end = anchor.size_m[1] / 2 + companion.gap_m + size[0] / 2
         spots += [(0.0, end, 3), (0.0, -end, 1)]
         return [
-            Member(companion.furniture, size, anchor.x_m + x, anchor.y_m + y, turn)
+            self._member(companion.furniture, size, anchor.x_m + x, anchor.y_m + y, turn)
             for x, y, turn in spots[:wanted]
         ]

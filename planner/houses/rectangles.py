@@ -45,6 +45,19 @@ class Rect:
         """Grown (or, negative, shrunk) on all four sides."""
         return Rect(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)
 
+    def moved(self, x: float, y: float) -> Rect:
+        """Shifted by (x, y)."""
+        return Rect(self.x0 + x, self.y0 + y, self.x1 + x, self.y1 + y)
+
+    def turned(self, quarters: int) -> Rect:
+        """Turned about the origin by quarter turns counter-clockwise."""
+        return (
+            self,
+            Rect(-self.y1, self.x0, -self.y0, self.x1),
+            Rect(-self.x1, -self.y1, -self.x0, -self.y0),
+            Rect(self.y0, -self.x1, self.y1, -self.x0),
+        )[quarters % 4]
+
     def corners(self) -> tuple[tuple[float, float], ...]:
         """Counter-clockwise from the lower left."""
         return ((self.x0, self.y0), (self.x1, self.y0), (self.x1, self.y1), (self.x0, self.y1))

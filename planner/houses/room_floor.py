@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import label
 
 from planner.houses.groups import Group, Member
 from planner.houses.rectangles import Rect
@@ -24,9 +24,15 @@ _GAP_M = 0.03
 _WALL_GAP_M = 0.01
 _STEP_M = 0.1
 _TRIES = 14
-# From the middle of an agent to the nearest edge of a piece that it has to serve.
-_SERVE_M = 0.9
-_SERVE_FRONT_M = 0.9
+# From the middle of an agent to what it has to reach, along each axis of the map.
+_SERVE_M = 0.85
+# Where x0, y0, x1 and y1 of a turned rectangle come from, and with which sign.
+_QUARTER_TURNS = (
+    ([0, 1, 2, 3], np.array([1.0, 1.0, 1.0, 1.0])),
+    ([3, 0, 1, 2], np.array([-1.0, 1.0, -1.0, 1.0])),
+    ([2, 3, 0, 1], np.array([-1.0, -1.0, -1.0, -1.0])),
+    ([1, 2, 3, 0], np.array([1.0, -1.0, 1.0, -1.0])),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,36 @@ class DoorMouth:
 
     keep: Rect
     inside: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spots:
+    """Candidates for a group, one a row.
+
+    Attributes:
+        turns: (n,) quarter turns.
+        origins: (n, 2) the group's origin in the map, metres.
+        relative: (n, 2) where that is between the outermost origins, 0 to 1.
+        bodies: (n, k, 4) footprints in the map.
+        fronts: (n, f, 4) floor to keep free in the map.
+    """
+
+    turns: NDArray[np.intp]
+    origins: FloatArray
+    relative: FloatArray
+    bodies: FloatArray
+    fronts: FloatArray
+
+    @staticmethod
+    def joined(parts: Sequence[_Spots], bodies: int, fronts: int) -> _Spots:
+        """All parts' rows, of so many bodies and fronts each, in order."""
+        return _Spots(
+            np.concatenate([np.empty(0, np.intp), *(p.turns for p in parts)]),
+            np.concatenate([np.empty((0, 2)), *(p.origins for p in parts)]),
+            np.concatenate([np.empty((0, 2)), *(p.relative for p in parts)]),
+            np.concatenate([np.empty((0, bodies, 4)), *(p.bodies for p in parts)]),
+            np.concatenate([np.empty((0, fronts, 4)), *(p.fronts for p in parts)]),
+        )
 
 
 class RoomFloor:
@@ -46,8 +82,8 @@ class RoomFloor:
         self.inner = rect.grown(-(WALL_THICKNESS_M / 2 + _WALL_GAP_M))
         self._radius_m = radius_m
         self._mouths = [self._cell(*mouth.inside) for mouth in mouths]
-        self._bodies: list[Rect] = []
-        self._keep: list[Rect] = [mouth.keep for mouth in mouths]
+        self._taken = _rows([])
+        self._keep = _rows([mouth.keep for mouth in mouths])
         self._serve: list[Rect] = []
         rows, columns = round(rect.depth / CELL_M), round(rect.width / CELL_M)
         self._free = np.ones((rows, columns), np.bool_)
@@ -70,36 +106,48 @@ class RoomFloor:
             group = group.shrunk()
 
     def _place_whole(self, group: Group, rng: np.random.Generator) -> tuple[Member, ...] | None:
-        spots = np.concatenate([self._spots(group, turn, rng) for turn in range(4)])
-        for cost, x, y, turn in spots[np.argsort(spots[:, 0])][:_TRIES]:
-            if not np.isfinite(cost):
-                break
-            members = tuple(_moved(m, float(x), float(y), int(turn)) for m in group.members)
+        spots = self._spots(group)
+        if not len(spots.turns):
+            return None
+        grown = self._taken + np.array([-_GAP_M, -_GAP_M, _GAP_M, _GAP_M])
+        clash = _meets(spots.bodies, np.concatenate([grown, self._keep]))
+        clash |= _meets(spots.fronts, self._taken)
+        cost = self._cost(group.place, spots) + rng.uniform(0.0, 0.35, len(clash))
+        free = np.flatnonzero(~clash)
+        for i in free[np.argsort(cost[free])][:_TRIES]:
+            x, y = float(spots.origins[i, 0]), float(spots.origins[i, 1])
+            members = tuple(_moved(m, x, y, int(spots.turns[i])) for m in group.members)
             if self._accept(members, group.fronts):
                 return members
         return None
 
-    def _spots(self, group: Group, turn: int, rng: np.random.Generator) -> FloatArray:
-        """(n, 4): cost (infinite where it collides), x, y and turn of candidate origins."""
-        turned = [_moved(member, 0.0, 0.0, turn) for member in group.members]
-        bodies = _rows([member.body for member in turned])
-        fronts = _rows([m.front(d) for m, d in zip(turned, group.fronts, strict=True) if d > 0])
-        everything = np.concatenate([bodies, fronts])
-        low = np.array([self.inner.x0, self.inner.y0]) - everything[:, :2].min(axis=0)
-        high = np.array([self.inner.x1, self.inner.y1]) - everything[:, 2:].max(axis=0)
-        if np.any(low > high):
-            return np.empty((0, 4))
-        origins = self._origins(group.place, turn, low, high)
-        shift = np.concatenate([origins, origins], axis=1)[:, None, :]
-        taken, keep = _rows(self._bodies), _rows(self._keep)
-        grown = taken + np.array([-_GAP_M, -_GAP_M, _GAP_M, _GAP_M])
-        clash = _meets(bodies + shift, np.concatenate([grown, keep]))
-        if len(fronts):
-            clash |= _meets(fronts + shift, taken)
-        cost = self._cost(group.place, turn, origins, bodies, low, high)
-        cost += rng.uniform(0.0, 0.35, len(cost))
-        cost[clash] = np.inf
-        return np.column_stack([cost, origins, np.full(len(cost), float(turn))])
+    def _spots(self, group: Group) -> _Spots:
+        """All origins and turns that keep the group inside the room, whatever stands there."""
+        bodies = _rows([member.body for member in group.members])
+        fronts = _rows(
+            [m.front(d) for m, d in zip(group.members, group.fronts, strict=True) if d > 0]
+        )
+        parts = []
+        for turn in range(4):
+            turned, ahead = _turned(bodies, turn), _turned(fronts, turn)
+            everything = np.concatenate([turned, ahead])
+            low = np.array([self.inner.x0, self.inner.y0]) - everything[:, :2].min(axis=0)
+            high = np.array([self.inner.x1, self.inner.y1]) - everything[:, 2:].max(axis=0)
+            if np.any(low > high):
+                continue
+            origins = self._origins(group.place, turn, low, high)
+            shift = np.concatenate([origins, origins], axis=1)[:, None, :]
+            span = np.maximum(high - low, 1e-6)
+            parts.append(
+                _Spots(
+                    np.full(len(origins), turn),
+                    origins,
+                    (origins - low) / span,
+                    turned + shift,
+                    ahead + shift,
+                )
+            )
+        return _Spots.joined(parts, len(bodies), len(fronts))
 
     def _origins(self, place: Place, turn: int, low: FloatArray, high: FloatArray) -> FloatArray:
         if place is Place.OPEN:
@@ -114,49 +162,42 @@ class RoomFloor:
         origins[:, 1 - along] = wall
         return origins
 
-    def _cost(
-        self,
-        place: Place,
-        turn: int,
-        origins: FloatArray,
-        bodies: FloatArray,
-        low: FloatArray,
-        high: FloatArray,
-    ) -> FloatArray:
-        """How ill each origin suits the kind of place, about 0 to 1."""
+    def _cost(self, place: Place, spots: _Spots) -> FloatArray:
+        """How ill each spot suits the kind of place, about 0 to 1."""
         if place is Place.OPEN:
-            middle = (low + high) / 2
-            reach = np.maximum(high - low, 0.5)
-            cost: FloatArray = np.abs((origins - middle) / reach).sum(axis=1) * 0.7
+            cost: FloatArray = np.abs(spots.relative - 0.5).sum(axis=1) * 0.9
             return cost
-        along = 1 if turn % 2 == 0 else 0
-        span = max(float(high[along] - low[along]), 1e-6)
-        relative = (origins[:, along] - low[along]) / span
+        relative = np.where(spots.turns % 2 == 0, spots.relative[:, 1], spots.relative[:, 0])
         if place is Place.WALL_MIDDLE:
             off_middle: FloatArray = 0.9 * np.abs(relative - 0.5)
             return off_middle
-        edges = self._gaps(origins, bodies, along)
-        snug = np.where(edges < 0.08, 0.0, np.where(edges < 0.5, 0.5, 0.3))
+        gaps = self._gaps(spots)
+        snug: FloatArray = np.where(gaps < 0.08, 0.0, np.where(gaps < 0.5, 0.5, 0.3))
         if place is Place.CORNER:
-            snug = snug + np.minimum(relative, 1 - relative)
-        wanted: FloatArray = snug
-        return wanted
+            snug += np.minimum(relative, 1 - relative)
+        return snug
 
-    def _gaps(self, origins: FloatArray, bodies: FloatArray, along: int) -> FloatArray:
-        """The narrower of the gaps left and right of a group to the next piece or wall."""
-        low = bodies[:, along].min() + origins[:, along]
-        high = bodies[:, along + 2].max() + origins[:, along]
-        inner = (self.inner.x0, self.inner.y0, self.inner.x1, self.inner.y1)
-        taken = _rows(self._bodies)
-        across = 1 - along
-        back = bodies[:, across].min() + origins[0, across]
-        front = bodies[:, across + 2].max() + origins[0, across]
-        level = taken[(taken[:, across] < front) & (taken[:, across + 2] > back)]
-        before = low[:, None] - np.append(level[:, along + 2], inner[along])
-        after = np.append(level[:, along], inner[along + 2]) - high[:, None]
-        before = np.where(before < -1e-6, np.inf, before).min(axis=1)
-        after = np.where(after < -1e-6, np.inf, after).min(axis=1)
-        gaps: FloatArray = np.minimum(before, after)
+    def _gaps(self, spots: _Spots) -> FloatArray:
+        """The narrower of the gaps along the wall to the next piece or corner, metres."""
+        boxes = np.concatenate(
+            [spots.bodies[:, :, :2].min(axis=1), spots.bodies[:, :, 2:].max(axis=1)], axis=1
+        )
+        inner = np.array([(self.inner.x0, self.inner.y0, self.inner.x1, self.inner.y1)])
+        gaps = np.full(len(boxes), np.inf)
+        for along in (0, 1):
+            here = (spots.turns % 2 == 1) == (along == 0)
+            box, across = boxes[here], 1 - along
+            level = (self._taken[None, :, across] < box[:, None, across + 2]) & (
+                self._taken[None, :, across + 2] > box[:, None, across]
+            )
+            before = box[:, None, along] - self._taken[None, :, along + 2]
+            after = self._taken[None, :, along] - box[:, None, along + 2]
+            between = np.where(level & (np.maximum(before, after) > -1e-6), before, np.inf)
+            between = np.where(level & (after > -1e-6), after, between)
+            walls = np.minimum(
+                box[:, along] - inner[0, along], inner[0, along + 2] - box[:, along + 2]
+            )
+            gaps[here] = np.minimum(walls, between.min(axis=1, initial=np.inf))
         return gaps
 
     def _accept(self, members: Sequence[Member], fronts: Sequence[float]) -> bool:
@@ -166,23 +207,25 @@ class RoomFloor:
         for body in bodies:
             free[self._cells(body.grown(self._radius_m))] = False
         serve = [
-            (m.front(_SERVE_FRONT_M) if depth else m.body).grown(0.1 if depth else _SERVE_M)
-            for m, depth in zip(members, fronts, strict=True)
+            rect
+            for member, depth in zip(members, fronts, strict=True)
+            for rect in _serving(member, depth)
         ]
         if not self._all_served(free, [*self._serve, *serve]):
             return False
         self._free = free
         self._serve += serve
-        self._bodies += bodies
-        self._keep += [m.front(d) for m, d in zip(members, fronts, strict=True) if d > 0]
+        self._taken = np.concatenate([self._taken, _rows(bodies)])
+        kept = [m.front(d) for m, d in zip(members, fronts, strict=True) if d > 0]
+        self._keep = np.concatenate([self._keep, _rows(kept)])
         return True
 
     def _all_served(self, free: NDArray[np.bool_], serve: Sequence[Rect]) -> bool:
-        labels, _ = label(free)
+        _, labels = cv2.connectedComponents(free.view(np.uint8), connectivity=4)
         doors = {int(labels[cell]) for cell in self._mouths}
         if len(doors) != 1 or 0 in doors:
             return False
-        walkable = np.asarray(labels) == doors.pop()
+        walkable = np.asarray(labels == doors.pop(), dtype=np.bool_)
         return all(bool(walkable[self._cells(rect)].any()) for rect in serve)
 
     def _cell(self, x: float, y: float) -> tuple[int, int]:
@@ -225,6 +268,14 @@ def door_mouth(
     return DoorMouth(keep, (x + (0.45 if right else -0.45), y))
 
 
+def _serving(member: Member, front_m: float) -> list[Rect]:
+    """Rectangles in each of which an agent has to be able to stand to use the piece."""
+    rects = [rect.grown(_SERVE_M) for rect in member.touched] or [member.body.grown(_SERVE_M)]
+    if front_m:
+        rects.append(member.front(_SERVE_M).grown(0.1))
+    return rects
+
+
 def _moved(member: Member, x: float, y: float, turn: int) -> Member:
     c, s = ((1, 0), (0, 1), (-1, 0), (0, -1))[turn % 4]
     return replace(
@@ -233,6 +284,13 @@ def _moved(member: Member, x: float, y: float, turn: int) -> Member:
         y_m=round(y + member.x_m * s + member.y_m * c, 4),
         turn=(member.turn + turn) % 4,
     )
+
+
+def _turned(rects: FloatArray, turn: int) -> FloatArray:
+    """(k, 4) rectangles after so many quarter turns about the origin."""
+    columns, signs = _QUARTER_TURNS[turn % 4]
+    turned: FloatArray = rects[:, columns] * signs
+    return turned
 
 
 def _rows(rects: Sequence[Rect]) -> FloatArray:
@@ -249,5 +307,4 @@ def _meets(moving: FloatArray, fixed: FloatArray) -> NDArray[np.bool_]:
         & (a[..., 1] < b[..., 3] - 1e-9)
         & (b[..., 1] < a[..., 3] - 1e-9)
     )
-    found: NDArray[np.bool_] = overlap.any(axis=(1, 2))
-    return found
+    return np.asarray(overlap.any(axis=(1, 2)), dtype=np.bool_)

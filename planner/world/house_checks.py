@@ -82,8 +82,26 @@ def load_house(path_or_name: Path | str) -> House:
         FileError: naming the file, the field and the reason of the first finding.
         PlannerError: where no house of that name is shipped.
     """
-    path = _find(path_or_name, config_dir() / "houses", "house")
+    path = find_house(path_or_name)
     return _cached_house(path, _modified_ns(path))
+
+
+def find_house(path_or_name: Path | str) -> Path:
+    """The file of a house by its path or the name of a shipped one.
+
+    Raises:
+        PlannerError: where no house of that name is shipped.
+    """
+    return _find(path_or_name, config_dir() / "houses", "house")
+
+
+def read_house(path: Path) -> House:
+    """Reads a house that may be unsound; `check_house` tells.
+
+    Raises:
+        FileError: where it is not even a house by its schema.
+    """
+    return _read(path, House, HOUSE_VERSION)
 
 
 def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
@@ -97,12 +115,14 @@ def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
         PlannerError: where no episode of that name is shipped.
     """
     path = _find(path_or_name, config_dir() / "episodes", "episode")
-    return _cached_episode(path, _modified_ns(path))
+    modified = _modified_ns(path)
+    house_path = _find_house_of(path, modified)
+    return _cached_episode(path, modified, house_path, _modified_ns(house_path))
 
 
 def _find(path_or_name: Path | str, folder: Path, what: str) -> Path:
     path = Path(path_or_name)
-    if isinstance(path_or_name, Path) or path.suffix or len(path.parts) != 1:
+    if isinstance(path_or_name, Path) or path.suffix == ".json" or len(path.parts) != 1:
         return path
     known = {found.stem: found for found in sorted(folder.rglob("*.json"))}
     if path.name not in known:
@@ -120,30 +140,38 @@ def _modified_ns(path: Path) -> int:
 
 @lru_cache(maxsize=32)
 def _cached_house(path: Path, _modified: int) -> House:
-    house = _read(path, House, HOUSE_VERSION)
+    house = read_house(path)
     _refuse(path, check_house(house, default_catalogue()))
     return house
 
 
 @lru_cache(maxsize=32)
-def _cached_episode(path: Path, _modified: int) -> tuple[Episode, House]:
-    episode = _read(path, Episode, EPISODE_VERSION)
-    try:
-        house = load_house(_house_of(path, episode.house))
-    except FileError:
-        raise
-    except PlannerError as error:
-        raise FileError(path, "house", str(error)) from None
+def _parsed_episode(path: Path, _modified: int) -> Episode:
+    return _read(path, Episode, EPISODE_VERSION)
+
+
+@lru_cache(maxsize=32)
+def _cached_episode(
+    path: Path, modified: int, house_path: Path, house_modified: int
+) -> tuple[Episode, House]:
+    episode = _parsed_episode(path, modified)
+    house = _cached_house(house_path, house_modified)
     _refuse(path, check_episode(episode, house, default_catalogue()))
     return episode, house
 
 
-def _house_of(episode_path: Path, house: str) -> Path | str:
+def _find_house_of(path: Path, modified: int) -> Path:
     """A file relative to the episode's, or a name: `houses/<name>.json` beside it comes first."""
+    house = _parsed_episode(path, modified).house
     if house.endswith(".json"):
-        return episode_path.parent / house
-    beside = episode_path.parent / "houses" / f"{house}.json"
-    return beside if beside.is_file() else house
+        return path.parent / house
+    beside = path.parent / "houses" / f"{house}.json"
+    if beside.is_file():
+        return beside
+    try:
+        return find_house(house)
+    except PlannerError as error:
+        raise FileError(path, "house", str(error)) from None
 
 
 def _read(path: Path, model: type[ModelT], version: int) -> ModelT:
