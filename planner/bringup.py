@@ -148,7 +148,7 @@ def _bridge(args: Arguments) -> NodeSpec:
             "episode": args.episode,
             "seed": args.seed,
             "agents": args.agents,
-            "paced": args.paced,
+            "time_mode": "paced" if args.paced else "fast",
         },
     )
 
@@ -162,7 +162,7 @@ def _tour(args: Arguments) -> tuple[NodeSpec, ...]:
         NodeSpec(
             name="tour",
             executable="tour",
-            parameters={"record": args.record},
+            parameters={"house": args.house, "record": args.record},
             respawn=False,
             ends_run=True,
         ),

@@ -24,7 +24,7 @@ def test_the_bridge_gets_what_was_asked_for() -> None:
         "episode": "e1",
         "seed": 7,
         "agents": 2,
-        "paced": False,
+        "time_mode": "fast",
     }
 
 

@@ -1,0 +1,146 @@
+"""Node `tour`: walks one agent from room to room, looks around, and saves a picture strip."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from geometry_msgs.msg import PointStamped
+from nav_msgs.msg import Odometry
+from planner_msgs.action import ExecutePrimitive
+from rclpy.action.client import ActionClient
+from rclpy.node import Node
+from sensor_msgs.msg import Image
+
+from planner.ros import parameters, qos
+from planner.ros.goals import run_goal
+from planner.ros.images import rgb_array
+from planner.ros.lifecycle import run_node
+from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Stop, plan_route
+from planner.tour.strip import Moment, draw_strip
+from planner.world.agents import default_bodies
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import FloorGrid
+from planner.world.house_checks import load_house
+from planner.world.observation import RgbImage
+from planner.world.primitive import PrimitiveCode
+from planner.world.vocabulary import AgentKind
+
+AGENT = "agent_0"
+MOVED_M = 0.1
+
+
+class TourNode(Node):
+    """Asks the bridge for one primitive after another; ends the process when the tour is over."""
+
+    def __init__(self) -> None:
+        """Reads the parameters.
+
+        Raises:
+            PlannerError: where the house or the folder cannot be used.
+        """
+        super().__init__("tour")
+        house = parameters.text(self, "house", "", "name or file of the house to walk through")
+        folder = parameters.text(self, "record", "", "folder that gets tour.png")
+        self._most = parameters.whole(self, "rooms", 6, "rooms to visit", least=1)
+        self._wait_s = parameters.number(
+            self, "wait", 60.0, "seconds to wait for the bridge", least=1.0
+        )
+        self._house = load_house(house)
+        self._folder = Path(folder)
+        self._grid = FloorGrid.of(self._house, default_bodies()[AgentKind.ROBOT].radius_m)
+        self._way: list[tuple[float, float]] = []
+        self._picture: RgbImage | None = None
+        self._client: ActionClient[Any, Any, Any] = ActionClient(
+            self, ExecutePrimitive, f"/{AGENT}/primitive"
+        )
+        self.create_subscription(Odometry, f"/{AGENT}/odometry", self._on_odometry, qos.STATE_INPUT)
+        self.create_subscription(
+            Image, f"/{AGENT}/camera/hand/image", self._on_picture, qos.IMAGE_INPUT
+        )
+        self._waited_s = 0.0
+        self._timer = self.create_timer(0.1, self._begin)
+
+    def _on_odometry(self, message: Odometry) -> None:
+        position = message.pose.pose.position
+        here = (position.x, position.y)
+        if not self._way or math.dist(here, self._way[-1]) > MOVED_M:
+            self._way.append(here)
+
+    def _on_picture(self, message: Image) -> None:
+        self._picture = rgb_array(message)
+
+    def _begin(self) -> None:
+        ready = self._client.server_is_ready() and self._way and self._picture is not None
+        if not ready:
+            self._waited_s += 0.1
+            if self._waited_s > self._wait_s:
+                raise PlannerError(
+                    f"no bridge answered for {AGENT} within {self._wait_s:.0f} s; "
+                    "is one running in this ROS domain?"
+                )
+            return
+        self._timer.cancel()
+        if self.executor is not None:
+            self.executor.create_task(self._tour)
+
+    async def _tour(self) -> None:
+        route = plan_route(self._house, self._grid, self._way[-1], self._most)
+        self._say(f"a tour of {len(route)} rooms of {self._house.name}")
+        moments = [await self._visit(stop) for stop in route]
+        self._save(moments)
+        rclpy.try_shutdown()
+
+    async def _visit(self, stop: Stop) -> Moment:
+        self._say(f"walking to {stop.room}")
+        walk = ExecutePrimitive.Goal(
+            name="navigate",
+            target=self._point(stop.x_m, stop.y_m),
+            heading_rad=stop.yaw_rad,
+            standoff_m=math.nan,
+        )
+        await self._do(walk)
+        look = ExecutePrimitive.Goal(
+            name="look",
+            target=self._point(stop.x_m, stop.y_m),
+            pan_rad=list(LOOK_PAN_RAD),
+            tilt_rad=[LOOK_TILT_RAD] * len(LOOK_PAN_RAD),
+            heading_rad=math.nan,
+            standoff_m=math.nan,
+        )
+        await self._do(look)
+        picture = self._picture
+        if picture is None:
+            raise PlannerError(f"no picture came from {AGENT}'s hand camera")
+        x, y = self._way[-1]
+        return Moment(stop.room, picture, x, y)
+
+    def _point(self, x_m: float, y_m: float) -> PointStamped:
+        point = PointStamped()
+        point.header.frame_id = "map"
+        point.point.x, point.point.y = x_m, y_m
+        return point
+
+    async def _do(self, goal: ExecutePrimitive.Goal) -> None:
+        result = await run_goal(self._client, goal)
+        if result.code != PrimitiveCode.SUCCESS:
+            raise PlannerError(f"{goal.name} failed: {result.text}")
+
+    def _save(self, moments: list[Moment]) -> None:
+        path = self._folder / "tour.png"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            draw_strip(self._house, self._way, moments).save(path)
+        except OSError as error:
+            raise PlannerError(f"{path}: cannot be written: {error}") from None
+        self._say(f"rooms: {len(moments)}  picture: {path}")
+
+    def _say(self, text: str) -> None:
+        print(text, flush=True)
+
+
+def main() -> int:
+    """Runs the node until the tour is over."""
+    return run_node(TourNode)

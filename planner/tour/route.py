@@ -1,0 +1,71 @@
+"""Which rooms to visit in which order, and where to stand in each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import FloorGrid
+from planner.world.house import House
+
+LOOK_PAN_RAD = (0.9, -0.9, 0.0)
+LOOK_TILT_RAD = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A room and the place in it to look around from, map frame, metres and radians."""
+
+    room: str
+    x_m: float
+    y_m: float
+    yaw_rad: float
+
+
+def plan_route(
+    house: House, grid: FloorGrid, start_m: tuple[float, float], most: int
+) -> tuple[Stop, ...]:
+    """Up to `most` rooms, each time the nearest to walk to that was not visited.
+
+    Raises:
+        PlannerError: where the start is not on the house's floor.
+    """
+    here = grid.nearest_free(*start_m, within_m=0.5)
+    if here is None:
+        raise PlannerError(f"{house.name}: the start {start_m} is not on free floor")
+    stands = {room.name: _stand(house, grid, room.name, here) for room in house.rooms}
+    left = {name: cell for name, cell in stands.items() if cell is not None}
+    route: list[Stop] = []
+    while left and len(route) < most:
+        field = grid.field(here)
+        name = min(left, key=lambda room: (field.distance_m[left[room]], room))
+        here = left.pop(name)
+        route.append(_stop(house, grid, name, here))
+    return tuple(route)
+
+
+def _stand(house: House, grid: FloorGrid, room: str, reachable_from: int) -> int | None:
+    """The reachable free cell of a room nearest to its middle."""
+    label = grid.components.flat[reachable_from]
+    middle = house.rooms_by_name[room].shape.centroid
+    cells = np.flatnonzero(grid.components == label)
+    points = [(grid.point(int(cell)), int(cell)) for cell in cells]
+    inside = [
+        (math.dist(point, (middle.x, middle.y)), cell)
+        for point, cell in points
+        if house.room_at(*point) == room
+    ]
+    return min(inside)[1] if inside else None
+
+
+def _stop(house: House, grid: FloorGrid, room: str, cell: int) -> Stop:
+    """Faces the side of the room with the most furniture."""
+    x, y = grid.point(cell)
+    pieces = [piece for piece in house.furniture if piece.room == room]
+    east = sum(piece.x_m - x for piece in pieces)
+    north = sum(piece.y_m - y for piece in pieces)
+    yaw = math.atan2(north, east) if pieces else 0.0
+    return Stop(room, x, y, yaw)
