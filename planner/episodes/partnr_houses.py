@@ -22,6 +22,7 @@ from planner.houses.generator import generate_house
 from planner.world.catalogue import Catalogue
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.house_checks import check_house
 
 MOST_ROOMS_OF_A_CLASS = 6
 MOST_PIECES_OF_A_CLASS = 9
@@ -108,7 +109,7 @@ def build_scene_house(
     for entry in entries:
         _add_needs_of_words(needs, entry, located, lexicon)
     name = f"partnr-{scene_id}"
-    house = _generate(name, scene_seed(seed, scene_id), needs)
+    house = _generate(name, scene_seed(seed, scene_id), needs, catalogue)
     return _named(house, located)
 
 
@@ -128,29 +129,33 @@ def _locate(entries: Sequence[Entry], catalogue: Catalogue) -> _Located:
     """Finds each region's room and each furniture's class and room, by co-occurrence."""
     unknown: dict[str, str] = {}
     rooms: dict[str, str] = {}
-    allowed: dict[str, set[str]] = {}
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    maybe: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
         for record in entry.things:
             for region in record.regions:
                 _locate_region(region, rooms, unknown, catalogue)
+            homes = sorted({rooms[region] for region in record.regions if region in rooms})
             for name in record.furniture_names:
-                regions = set(record.regions)
-                if name != "floor" and regions:
-                    allowed[name] = allowed.get(name, regions) & regions or {"?"}
-                else:
-                    allowed.setdefault(name, set()) if name != "floor" else None
+                if name != "floor":
+                    maybe[name].update(homes)
+                    votes[name].update(homes if len(record.regions) == 1 else ())
     furniture: dict[str, tuple[str, str]] = {}
-    for name in sorted(allowed, key=lambda word: (len(allowed[word]), _order(word))):
+    # Those whose room is said come first: the others fill the emptiest rooms.
+    for name in sorted(maybe, key=lambda word: (not votes[word], _order(word))):
         class_name = _class_of(name, catalogue)
-        homes = sorted({rooms[region] for region in allowed[name] if region in rooms})
         if class_name is None:
             unknown[name] = f"furniture {name!r} is of no known class"
-        elif not homes:
-            unknown[name] = f"furniture {name!r} is in no one room over the entries of its scene"
-        else:
-            # In several possible rooms, the emptiest so far: a scene spreads its furniture.
+        elif votes[name]:
+            most = max(votes[name].values())
+            home = min(room for room, count in votes[name].items() if count == most)
+            furniture[name] = (class_name, home)
+        elif maybe[name]:
             load = Counter(room for _, room in furniture.values())
-            furniture[name] = (class_name, min(homes, key=lambda room: (load[room], room)))
+            home = min(maybe[name], key=lambda room: (load[room], room))
+            furniture[name] = (class_name, home)
+        else:
+            unknown[name] = f"no entry of its scene says which room furniture {name!r} is in"
     return _Located(rooms, furniture, unknown)
 
 
@@ -269,16 +274,21 @@ def _only(noun: Noun) -> str:
 # The house.
 
 
-def _generate(name: str, seed: int, needs: _Needs) -> House:
+def _generate(name: str, seed: int, needs: _Needs, catalogue: Catalogue) -> House:
     required = {room: dict(pieces) for room, pieces in needs.pieces.items() if pieces.total()}
     problem: PlannerError | None = None
     for attempt in range(_SEEDS_TRIED):
         try:
-            return generate_house(
+            house = generate_house(
                 name, seed + attempt, rooms=needs.counts, required=required, objects=0
             )
         except PlannerError as error:
             problem = error
+            continue
+        findings = check_house(house, catalogue)
+        if not findings:
+            return house
+        problem = PlannerError(str(findings[0]))
     raise PlannerError(f"no house has the rooms and furniture of the scene: {problem}")
 
 

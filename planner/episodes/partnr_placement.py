@@ -84,10 +84,19 @@ def _furniture(things: Things, scene: SceneHouse) -> Iterator[str]:
             if not things.regions:
                 raise UnplaceableError("the floor of no region is named")
             yield from (floor_name(scene.rooms[region]) for region in things.regions)
-        elif name in scene.furniture:
-            yield scene.furniture[name]
-        else:
+        elif name not in scene.furniture:
             raise UnplaceableError(scene.unknown.get(name, f"unknown furniture {name!r}"))
+        else:
+            yield _allowed(scene.furniture[name], things, scene)
+
+
+def _allowed(name: str, things: Things, scene: SceneHouse) -> str:
+    """The furniture, if it is where the record says: elsewhere it would be another piece."""
+    home = scene.house.furniture_by_name[name].room
+    allowed = {scene.rooms[region] for region in things.regions}
+    if allowed and home not in allowed:
+        raise UnplaceableError(f"{name} is in {home} by most entries of the scene")
+    return name
 
 
 def _requests(
