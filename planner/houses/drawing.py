@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from PIL import Image, ImageDraw
+from shapely.geometry import Point
 
 from planner.houses.labels import Labels, font
 from planner.houses.map_frame import MapFrame
@@ -16,7 +17,7 @@ from planner.world.episode import Episode
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.footprints import furniture_corners, object_corners
 from planner.world.geometry import FloatArray, Pose
-from planner.world.house import Door, Furniture, House, ObjectPlacement
+from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
 from planner.world.shapes import Axis, Part, Shape
 from planner.world.vocabulary import Relation
 
@@ -26,6 +27,12 @@ _WALL: Colour = (52, 52, 56)
 _INK: Colour = (34, 34, 38)
 _ROOM_INK: Colour = (120, 44, 20)
 _DOOR: Colour = (120, 120, 124)
+_OPENING: Colour = (236, 230, 218)
+_ENTRANCE: Colour = (20, 110, 60)
+# Wider openings have no door leaf.
+_LEAF_M = 1.05
+# Doors do not open into it: people walk there.
+_HALLWAY = "hallway"
 _AGENTS: tuple[Colour, ...] = ((214, 40, 57), (29, 98, 201), (20, 140, 84), (148, 62, 178))
 # Drawn larger and shrunk: that smooths all edges.
 _OVERSAMPLING = 2
@@ -115,7 +122,7 @@ class _Plan:
             for (x0, y0), (x1, y1) in pairwise(ring):
                 self._wall(x0, y0, x1, y1)
         for door in house.doors:
-            self._door(door)
+            self._door(house, door)
 
     def furniture(self, piece: Furniture) -> None:
         """One piece from above: its parts from low to high, its outline and its front."""
@@ -143,19 +150,7 @@ class _Plan:
         """Names of rooms, then of furniture, then of things, where there is space for them."""
         scale = self._frame.pixels_per_m
         for room in house.rooms:
-            spot = room.shape.representative_point()
-            x0, y0, x1, y1 = room.shape.bounds
-            text = f"{room.name}\n{room.shape.area:.1f} m²"
-            middle = self._frame.to_pixels((x0 + x1) / 2, (y0 + y1) / 2)
-            inside = self._frame.to_pixels(spot.x, spot.y)
-            size = round(min(0.3, 0.13 * (x1 - x0)) * scale)
-            free = [
-                self._frame.to_pixels(x0 + (x1 - x0) * u, y0 + (y1 - y0) * v)
-                for v in (0.5, 0.4, 0.6, 0.3, 0.7)
-                for u in (0.5, 0.35, 0.65)
-                if not _covered(house, x0 + (x1 - x0) * u, y0 + (y1 - y0) * v)
-            ]
-            self._labels.write(text, [*free, middle, inside], size, _ROOM_INK, force=True)
+            self._room_name(house, room)
         if layers.furniture and layers.furniture_names:
             for piece in sorted(house.furniture, key=lambda p: -p.size_m[0] * p.size_m[1]):
                 self._furniture_name(piece)
@@ -164,6 +159,35 @@ class _Plan:
                 x, y = self._frame.to_pixels(thing.pose[0], thing.pose[1])
                 places = [(x, y - 0.1 * scale), (x, y + 0.1 * scale)]
                 self._labels.write(thing.name, places, round(0.085 * scale), _INK)
+
+    def _room_name(self, house: House, room: Room) -> None:
+        """Where it hides least furniture, and of such places next to the middle."""
+        scale = self._frame.pixels_per_m
+        x0, y0, x1, y1 = room.shape.bounds
+        text = f"{room.name}\n{room.shape.area:.1f} sq m"
+        size = round(min(0.24, 0.11 * (x1 - x0)) * scale)
+        width, height = self._labels.extent(text, size)
+        half_x, half_y = width / scale / 2 + 0.05, height / scale / 2 + 0.05
+        bodies = [p.box for p in house.furniture if p.room == room.name]
+
+        def hidden(x: float, y: float) -> float:
+            total = 0.0
+            for box in bodies:
+                dx = min(x + half_x, box.maximum_m[0]) - max(x - half_x, box.minimum_m[0])
+                dy = min(y + half_y, box.maximum_m[1]) - max(y - half_y, box.minimum_m[1])
+                total += max(0.0, dx) * max(0.0, dy)
+            return total
+
+        middle = ((x0 + x1) / 2, (y0 + y1) / 2)
+        steps = [0.15 * i for i in range(60)]
+        spots = [
+            (x, y)
+            for x in (x0 + half_x + d for d in steps)
+            for y in (y0 + half_y + d for d in steps)
+            if x + half_x <= x1 and y + half_y <= y1 and room.shape.contains(Point(x, y))
+        ] or [middle]
+        best = min(spots, key=lambda spot: hidden(*spot) + 0.02 * math.dist(spot, middle))
+        self._labels.write(text, [self._frame.to_pixels(*best)], size, _ROOM_INK, force=True)
 
     def agent(self, uid: str, start: tuple[float, float, float], colour: Colour) -> None:
         """Where an agent starts and looks to."""
@@ -181,7 +205,7 @@ class _Plan:
         area = sum(room.shape.area for room in house.rooms)
         seed = "" if house.seed is None else f"  ·  seed {house.seed}"
         title = (
-            f"{house.name}{seed}  ·  {area:.0f} m²  ·  {len(house.rooms)} rooms  ·  "
+            f"{house.name}{seed}  ·  {area:.0f} sq m  ·  {len(house.rooms)} rooms  ·  "
             f"{len(house.furniture)} pieces of furniture  ·  {len(things)} things"
         )
         k, f = _OVERSAMPLING, self._frame
@@ -239,26 +263,48 @@ class _Plan:
         )
         self._polygon(corners, _WALL)
 
-    def _door(self, door: Door) -> None:
-        """The opening, and the quarter circle that people read as a door."""
-        self._polygon(door_corners(door, WALL_THICKNESS_M * 1.05), (236, 230, 218))
-        c, s = math.cos(door.yaw_rad), math.sin(door.yaw_rad)
-        half = door.width_m / 2
-        hinge = (door.center_m[0] - c * half, door.center_m[1] - s * half)
-        leaf = min(door.width_m, 1.0)
-        arc = [
-            (
-                hinge[0] + leaf * math.cos(door.yaw_rad + t * math.pi / 2 / 12),
-                hinge[1] + leaf * math.sin(door.yaw_rad + t * math.pi / 2 / 12),
-            )
-            for t in range(13)
-        ]
-        self._line(arc, _DOOR, 0.012)
-        self._line([hinge, arc[-1]], _DOOR, 0.03)
+    def _door(self, house: House, door: Door) -> None:
+        """The opening; narrow ones with the quarter circle that people read as a door."""
+        self._polygon(door_corners(door, WALL_THICKNESS_M * 1.05), _OPENING)
+        if door.width_m < _LEAF_M:
+            self._leaf(house, door)
         if len(door.rooms) == 1:
             scale = self._frame.pixels_per_m
             spot = self._frame.to_pixels(*door.center_m)
-            self._labels.write("entrance", [spot], round(0.15 * scale), (20, 110, 60), force=True)
+            self._labels.write("entrance", [spot], round(0.15 * scale), _ENTRANCE, force=True)
+
+    def _leaf(self, house: House, door: Door) -> None:
+        """A leaf that opens into the smaller room, hinged at the nearer corner."""
+        rooms = [house.rooms_by_name[name] for name in door.rooms]
+        room = min(rooms, key=lambda r: (r.class_name == _HALLWAY, r.shape.area))
+        x, y = door.center_m
+        along = (math.cos(door.yaw_rad), math.sin(door.yaw_rad))
+        across = (-along[1], along[0])
+        if not room.shape.contains(Point(x + 0.1 * across[0], y + 0.1 * across[1])):
+            across = (along[1], -along[0])
+        half = door.width_m / 2
+        to_corner = [
+            min(
+                math.dist((x + side * half * along[0], y + side * half * along[1]), corner)
+                for corner in room.polygon_m
+            )
+            for side in (-1, 1)
+        ]
+        if to_corner[1] < to_corner[0]:
+            along = (-along[0], -along[1])
+        hinge = (x - half * along[0], y - half * along[1])
+        arc = []
+        for step in range(13):
+            c, s = math.cos(step * math.pi / 24), math.sin(step * math.pi / 24)
+            reach = door.width_m
+            arc.append(
+                (
+                    hinge[0] + reach * (c * along[0] + s * across[0]),
+                    hinge[1] + reach * (c * along[1] + s * across[1]),
+                )
+            )
+        self._line(arc, _DOOR, 0.01)
+        self._line([hinge, arc[-1]], _DOOR, 0.03)
 
     def _polygon(
         self, points_m: Sequence[tuple[float, float]], fill: Colour, outline: Colour | None = None
@@ -293,15 +339,6 @@ def _from_above(part: Part, pose: Pose) -> list[tuple[float, float]]:
         local = [(-hx, -hy), (hx, -hy), (hx, hy), (-hx, hy)]
     x, y, _ = part.center
     return [pose.apply((x + dx, y + dy, 0.0))[:2] for dx, dy in local]
-
-
-def _covered(house: House, x_m: float, y_m: float) -> bool:
-    """Whether furniture lies under a room's name written there."""
-    return any(
-        piece.box.minimum_m[0] - 0.5 < x_m < piece.box.maximum_m[0] + 0.5
-        and piece.box.minimum_m[1] - 0.2 < y_m < piece.box.maximum_m[1] + 0.2
-        for piece in house.furniture
-    )
 
 
 def _two_lines(name: str) -> str:

@@ -45,6 +45,11 @@ class Labels:
             self._put(text, *spots[0], face, colour)
         return force
 
+    def extent(self, text: str, size_px: int) -> tuple[float, float]:
+        """Width and height of a text, pixels."""
+        x0, y0, x1, y1 = self._box(text, 0.0, 0.0, font(size_px))
+        return x1 - x0, y1 - y0
+
     def _put(self, text: str, x: float, y: float, face: Font, colour: tuple[int, int, int]) -> None:
         self._taken.append(self._box(text, x, y, face))
         stroke = max(1, round(getattr(face, "size", 10) / 8))
