@@ -49,6 +49,7 @@ OCCASIONS = (
     ("exchange", "these", "objects"), ("get", "the", "toys", "out", "to", "play", "with"),
 )  # fmt: skip
 
+TIDYING = frozenset({("tidy", "up"), ("clean", "up"), ("organize",), ("rearrange",)})
 # An occasion that also says one of these is more than an occasion.
 STATE_VERBS = frozenset({
     "clean", "cleaning", "fill", "filling", "pour", "turn", "turning", "switch", "wash", "washing",
@@ -155,8 +156,8 @@ class _Sentence:
         if self._ended():
             return []
         start = self._at
-        if self._take_any(OCCASIONS):
-            return [self._occasion(start)]
+        if (opening := self._take_any(OCCASIONS)) is not None:
+            return [self._occasion(start, here=opening in TIDYING)]
         moves: list[Move] = []
         while not self._ended():
             moves += self._clause()
@@ -196,14 +197,14 @@ class _Sentence:
             return True
         return False
 
-    def _occasion(self, start: int) -> Occasion:
+    def _occasion(self, start: int, *, here: bool) -> Occasion:
         for item in self._items[self._at :]:
             if item.text in MOVE_VERBS | KEEP_VERBS | STATE_VERBS:
                 raise NotUnderstoodError(f'"{item.text}" asks for more than the occasion')
         nouns = [item for item in self._items[start:] if isinstance(item, Noun)]
         self._at = len(self._items)
         rooms = tuple(RoomPhrase(noun) for noun in nouns if noun.kind is NounKind.ROOM)
-        return Occasion(rooms, tuple(n for n in nouns if n.kind is NounKind.OBJECT))
+        return Occasion(rooms, tuple(n for n in nouns if n.kind is NounKind.OBJECT), here)
 
     # Clauses.
 

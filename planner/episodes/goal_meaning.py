@@ -147,7 +147,9 @@ class _Reading:
     def _occasion(self, occasion: Occasion) -> None:
         if occasion.rooms:
             classes = {name for room in occasion.rooms for name in room.noun.classes}
-            self._room_context = self._scene.rooms_of_class(classes)
+            rooms = self._scene.rooms_of_class(classes)
+            used = {thing.room for thing in self._scene.objects} if occasion.here else set()
+            self._room_context = [room for room in rooms if room in used] or rooms
         wanted = {name for noun in occasion.nouns for name in noun.classes}
         self._owed |= {thing.name for thing in self._scene.objects if thing.class_name in wanted}
 

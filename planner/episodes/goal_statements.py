@@ -104,10 +104,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A sentence without a goal of its own; its room is meant where later ones name none."""
+    """A sentence without a goal of its own; its room is meant where later ones name none.
+
+    `here` says that the room is one where things lie: what is tidied, not what is prepared.
+    """
 
     rooms: tuple[RoomPhrase, ...]
     nouns: tuple[Noun, ...] = ()
+    here: bool = False
 
 
 Statement = Move | Occasion

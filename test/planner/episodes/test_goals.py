@@ -156,6 +156,11 @@ def test_an_occasion_lends_its_room() -> None:
     assert _facts(goal) == [("is_on_top", ["bowl_0"], ["table_3"])]
 
 
+def test_what_is_tidied_is_where_things_lie() -> None:
+    goal = _goal("Help me tidy up the bedroom. Put the cup on the bed.", cup_0="table_4")
+    assert _facts(goal) == [("is_on_top", ["cup_0"], ["bed_0"])]
+
+
 def test_all_of_a_plural_and_of_a_group() -> None:
     objects = {"toy_bee_0": "bed_0", "toy_animal_0": "bed_0", "toy_animal_1": "bed_1"}
     goal = _goal("Bring all the toys to the dining table.", **objects)
