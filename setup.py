@@ -2,7 +2,7 @@
 
 Names of dependencies and all metadata stand in pyproject.toml. Here stands what a ROS
 workspace needs besides: the resource index, package.xml, launch files, configuration, and
-the executables of nodes/, which setup.cfg sends to lib/planner where `ros2 run` looks.
+the executables of nodes/, which go to lib/planner where `ros2 run` looks.
 """
 
 import sys
@@ -23,7 +23,14 @@ def data_files() -> list[tuple[str, list[str]]]:
     share = f"share/{NAME}"
     pairs = [
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
-        (share, ["package.xml", "LICENSE"]),
+        # The last two make no sense there but must be listed: `colcon build --symlink-install`
+        # runs this script in a folder that holds the listed files alone, and without
+        # pyproject.toml the package would have neither name nor commands.
+        (share, ["package.xml", "LICENSE", "pyproject.toml", "README.md"]),
+        # As data, not as `scripts`: those, built with --symlink-install, demand at each start
+        # that every dependency is installed under its name on PyPI, which a distribution's
+        # packages (python3-opencv, ...) are not.
+        (f"lib/{NAME}", sorted(str(path) for path in Path("nodes").iterdir() if path.is_file())),
     ]
     for top in ("launch", "config"):
         for folder in sorted({path.parent for path in Path(top).rglob("*") if path.is_file()}):
@@ -34,16 +41,13 @@ def data_files() -> list[tuple[str, list[str]]]:
     return pairs
 
 
-def executables() -> list[str]:
-    """Return the node executables: every file of nodes/."""
-    return sorted(str(path) for path in Path("nodes").iterdir() if path.is_file())
-
-
 setup(
+    # Here, because old and new setuptools disagree on how pyproject.toml spells it, ...
+    license="Apache-2.0",
+    # ... and because colcon evaluates setup.py and knows texts only, not parsed versions.
+    python_requires=">=3.11,<3.14",
     packages=find_packages(include=[NAME, f"{NAME}.*", "sim_bridge", "sim_bridge.*"]),
     package_data={"": ["py.typed"]},
     data_files=[] if EDITABLE else data_files(),
-    scripts=[] if EDITABLE else executables(),
-    entry_points={"console_scripts": ["planner = planner.cli:main"]},
     zip_safe=False,
 )

@@ -73,8 +73,7 @@ def find_executable(name: str) -> Path:
     prefixes = [p for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     folders = [
         Path(planner.__file__).resolve().parents[1] / "nodes",
-        *(Path(prefix) / "lib" / "planner" for prefix in prefixes),
-        Path(sys.prefix) / "bin",
+        *(Path(prefix) / "lib" / "planner" for prefix in (*prefixes, sys.prefix)),
     ]
     for folder in folders:
         if (folder / name).is_file():

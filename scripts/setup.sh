@@ -9,7 +9,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 venv=$root/.venv
-workspace=$root/.ws
 
 # A sourced ROS of a distribution must not leak into an environment that brings its own.
 unset PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH \
@@ -88,43 +87,24 @@ system_packages() {
 # ---- steps -------------------------------------------------------------------------------
 make_environment() {
   say "virtual environment with Python $version"
-  rm -rf "$venv" "$workspace"
+  rm -rf "$venv" .ws
   "$python" -m venv "$venv"
 }
 
 install_libraries() {
   say "libraries and ROS 2 (constraints.txt)"
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt pip setuptools
+  "$venv/bin/python" -m pip install -qq --disable-pip-version-check -c constraints.txt pip setuptools
   # compat: this folder itself on Python's path. The default finder comes after the path, where
   # any folder called planner (a checkout seen from its parent folder) would hide the package.
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt \
+  PYTHONWARNINGS=ignore "$venv/bin/python" -m pip install -qq --disable-pip-version-check -c constraints.txt \
     --no-build-isolation --config-settings editable_mode=compat -e '.[ros,dev]'
-}
-
-build_interfaces() {
-  say "ROS interfaces (msgs/)"
-  local paths=(msgs) manifest
-  # Into the environment itself, where Python and the loader look already; what an earlier
-  # build put there goes first, so that a removed message does not live on.
-  for manifest in "$workspace"/build/*/install_manifest.txt; do
-    [ -f "$manifest" ] && { xargs -d '\n' rm -f < "$manifest"; }
-  done
-  rm -rf "$workspace"
-  "$venv/bin/python" -c 'import tf2_msgs' 2> /dev/null || paths+=(shims/tf2_msgs)
-  mkdir -p "$workspace"
-  env PATH="$venv/bin:$PATH" VIRTUAL_ENV="$venv" AMENT_PREFIX_PATH="$venv" CMAKE_PREFIX_PATH="$venv" \
-    "$venv/bin/colcon" --log-base "$workspace/log" build \
-    --base-paths "${paths[@]}" --build-base "$workspace/build" \
-    --merge-install --install-base "$venv" --event-handlers console_direct- console_cohesion- \
-    --cmake-args -DPython3_EXECUTABLE="$venv/bin/python" -DBUILD_TESTING=OFF -Wno-dev \
-    > "$workspace/build.log" 2>&1 || { tail -n 40 "$workspace/build.log" >&2; fail "building the interfaces failed; full log: .ws/build.log"; }
-  "$venv/bin/python" -c 'import planner_msgs.msg, tf2_msgs.msg'
 }
 
 main() {
   local environment libraries interfaces started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
-  interfaces=$(hash_of msgs shims constraints.txt scripts/setup.sh)
+  # Of the pins, only those of ROS and NumPy end up in the compiled interfaces.
+  interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
   environment="$root ${PYTHON:-}"
   if fresh environment "$environment" && fresh libraries "$libraries" && fresh interfaces "$interfaces" \
     && [ -x "$venv/bin/python" ]; then
@@ -138,7 +118,11 @@ main() {
     stamp environment "$environment"
   fi
   if ! fresh libraries "$libraries"; then install_libraries; stamp libraries "$libraries"; fi
-  if ! fresh interfaces "$interfaces"; then build_interfaces; stamp interfaces "$interfaces"; fi
+  if ! fresh interfaces "$interfaces"; then
+    say "ROS interfaces (msgs/)"
+    scripts/build_interfaces.sh
+    stamp interfaces "$interfaces"
+  fi
   say "ready after $((SECONDS - started)) s: .venv/bin/planner"
 }
 
