@@ -133,6 +133,8 @@ class OpenGLRenderer:
         """The images of a view of the scene as it is now."""
         if threading.get_ident() != self._thread:
             raise PlannerError("a renderer works only in the thread that made it")
+        # Another backend of this thread may have made its own context current since.
+        self._context.make_current()
         scene.sync()
         self._use(scene.model, view)
         visible = visible_geoms(scene, view)
