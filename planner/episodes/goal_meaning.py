@@ -197,6 +197,8 @@ class _Reading:
         if move.things.again:
             return self._antecedent(move)
         if move.things.vague:
+            if self._spoken:
+                raise UnclearError('"these objects" may be the last ones or all of them')
             return self._everything(move.origin)
         return tuple(select(move.things, move.origin, self._scene, self._spots))
 
@@ -338,7 +340,9 @@ class _Reading:
         goals: list[Goal] = []
         for selection in group:
             leaving = everyone if together else list(selection.things)
-            here = {name for thing in leaving for name in self._here(thing, function, step)}
+            here = {
+                name for thing in leaving for name in self._here(thing, function, step, candidates)
+            }
             left = tuple(name for name in candidates if name not in here)
             if not left:
                 what = selection.things[0].name
@@ -350,7 +354,7 @@ class _Reading:
             self._goals.append(self._refined(goal, before, goals))
         self._update_spots(goals)
 
-    def _here(self, thing: Thing, function: str, step: int) -> set[str]:
+    def _here(self, thing: Thing, function: str, step: int, candidates: Sequence[str]) -> set[str]:
         """Where the thing is now, as candidates of a function would name it."""
         spot = self._spots[thing.name]
         names = spot.rooms if function == "is_in_room" else spot.furniture
@@ -358,7 +362,7 @@ class _Reading:
             return set(names)
         earlier = [g for g in self._goals if thing.name in g.selection.names and g.step < step]
         if any(g.function == function for g in earlier):
-            if len(names) > 1:
+            if len(names) > 1 and names & set(candidates):
                 raise UnclearError("two steps may end at the same place")
             return set(names)
         return set()

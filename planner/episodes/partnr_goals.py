@@ -147,11 +147,14 @@ def _neighbours_gated(goals: Sequence[Goal]) -> list[JsonValue]:
 
 
 def _later_steps_gated(goals: Sequence[Goal], scene: Scene) -> list[JsonValue]:
-    """A later step that holds at the start counts only once the earlier ones were done (E7)."""
+    """A later step counts only once the earlier ones were done, where it may hold before (E7).
+
+    It may at the start, and a room is also passed through on the way to another.
+    """
     found: list[JsonValue] = []
     first = min(goal.step for goal in goals)
     for index, goal in enumerate(goals):
-        if goal.keep or goal.step == first or not _holds_at_start(goal, scene):
+        if goal.keep or goal.step == first or not _may_hold_early(goal, scene):
             continue
         earlier: list[JsonValue] = [
             at for at, other in enumerate(goals) if other.step < goal.step and not other.keep
@@ -166,16 +169,13 @@ def _later_steps_gated(goals: Sequence[Goal], scene: Scene) -> list[JsonValue]:
     return found
 
 
-def _holds_at_start(goal: Goal, scene: Scene) -> bool:
-    """Whether enough of the things are where the goal wants them; neighbours are assumed so."""
-    if goal.function == "is_next_to":
+def _may_hold_early(goal: Goal, scene: Scene) -> bool:
+    """Whether things may meet the goal before its step, at the start or carried past."""
+    if goal.function in {"is_next_to", "is_in_room"}:
         return True
-    places = {
-        "is_in_room": lambda thing: thing.room in goal.candidates,
-        "is_on_floor": lambda thing: thing.parent not in scene.pieces,
-    }
-    holds = places.get(goal.function, lambda thing: thing.parent in goal.candidates)
-    return sum(map(holds, goal.selection.things)) >= (goal.selection.number or 1)
+    if goal.function == "is_on_floor":
+        return any(thing.parent not in scene.pieces for thing in goal.selection.things)
+    return any(thing.parent in goal.candidates for thing in goal.selection.things)
 
 
 def _task_types(goals: Sequence[Goal], constraints: Sequence[JsonValue]) -> tuple[TaskType, ...]:

@@ -242,6 +242,13 @@ def test_a_step_back_counts_only_after_the_step_away() -> None:
     ]
 
 
+def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
+    goal = _goal(
+        "First, move the cup to the kitchen. Then, move it to the closet.", cup_0="table_0"
+    )
+    assert goal["dependencies"][0]["proposition_indices"] == [1]
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -266,6 +273,7 @@ def test_a_step_back_counts_only_after_the_step_away() -> None:
         ("Move the cup and bowl next to each other.", "not said where"),
         ("Put the cup on the bed next to the bowl.", "elsewhere"),
         ("Keep the cup on the bed.", "not where it is to be left"),
+        ("Move the cup to the bedroom. Then, move these objects to the closet.", "these objects"),
     ],
 )
 def test_what_is_not_certain_is_refused_with_its_reason(words: str, reason: str) -> None:

@@ -220,7 +220,7 @@ def whole() -> Import:
 def test_most_published_instructions_are_placed(whole: Import) -> None:
     total = sum(whole.read.values())
     assert total == len(whole.episodes) + len(whole.unplaced)
-    assert len(whole.episodes) >= 0.95 * total
+    assert len(whole.episodes) >= 0.92 * total
     assert all(fault.reason for fault in whole.unplaced)
 
 
