@@ -51,7 +51,8 @@ def read_document(path: Path) -> object:
     try:
         if path.suffix == ".json":
             return json.loads(text)
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        # The C loader is the same safe one, eight times faster.
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
     except (ValueError, yaml.YAMLError) as error:
         raise FileError(path, "", f"is not well formed: {error}") from None
     except RecursionError:

@@ -122,11 +122,13 @@ class Box:
 
     @property
     def center_m(self) -> Vec3:
+        """The middle of the box."""
         (a, b, c), (d, e, f) = self.minimum_m, self.maximum_m
         return ((a + d) / 2, (b + e) / 2, (c + f) / 2)
 
     @property
     def size_m(self) -> Vec3:
+        """The full extent along x, y, z."""
         (a, b, c), (d, e, f) = self.minimum_m, self.maximum_m
         return (d - a, e - b, f - c)
 

@@ -188,10 +188,12 @@ class House(FileModel):
 
     @cached_property
     def rooms_by_name(self) -> dict[str, Room]:
+        """Its rooms by name."""
         return {room.name: room for room in self.rooms}
 
     @cached_property
     def furniture_by_name(self) -> dict[str, Furniture]:
+        """Its furniture by name."""
         return {piece.name: piece for piece in self.furniture}
 
     def room_at(self, x_m: float, y_m: float) -> str | None:

@@ -11,6 +11,8 @@ from planner.world.vocabulary import Relation
 
 
 class PrimitiveName(StrEnum):
+    """What bodies can be asked to do."""
+
     NAVIGATE = "navigate"
     LOOK = "look"
     PICK = "pick"
@@ -99,6 +101,7 @@ class PrimitiveResult:
 
     @property
     def succeeded(self) -> bool:
+        """Whether the primitive did what was asked."""
         return self.code is PrimitiveCode.SUCCESS
 
 
@@ -112,6 +115,7 @@ class PrimitiveStatus:
 
     @property
     def done(self) -> bool:
+        """Whether the primitive has ended."""
         return self.result is not None
 
 

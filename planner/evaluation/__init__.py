@@ -1,0 +1,1 @@
+"""Evaluation: what was asked, judged by the true world's states alone."""

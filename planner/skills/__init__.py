@@ -1,0 +1,1 @@
+"""Skills: PARTNR's and EPM's calls, grounded in the belief and run as primitives."""

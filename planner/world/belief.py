@@ -1,0 +1,112 @@
+"""What the robots believe about the house: the memory's content as planners and skills read it.
+
+A belief may be wrong. Rooms and furniture come from the house's layout; things
+and agents from what was seen, told or inferred.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from planner.world.geometry import Vec3
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+
+_OBJECT_ID = re.compile(r"Object[. ](\d+)")
+
+
+class Source(StrEnum):
+    """Where a belief comes from."""
+
+    SEEN = "seen"
+    TOLD = "told"
+    INFERRED = "inferred"
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefNode:
+    """One believed entity.
+
+    Attributes:
+        name: unique; furniture, rooms and agents as in the layout, things as the
+            updater names them or `<class>_<id>`.
+        kind: level of the scene graph; floors are furniture of class `floor`.
+        class_name: semantic class of the catalogue, or free words of a model.
+        entity_id: number in EPM's entity list (`Object.149`); None for rooms, floors, agents.
+        position_m: middle of its box in the map frame, metres.
+        size_m: extent along its own axes; zeros where unknown.
+        room: room's name, or None where unknown.
+        parent: what it is on, within or held by; a furniture's room; None where unknown.
+        relation: of a thing to its parent.
+        states: only those that are known.
+        openness: of furniture, 0 closed to 1 open; None where nothing opens.
+        holding: of an agent, what it is believed to hold.
+        source: where the belief comes from.
+        stamp_s: when its source last confirmed it, seconds of the world's clock.
+        description: EPM's text of the entity.
+    """
+
+    name: str
+    kind: EntityKind
+    class_name: str
+    entity_id: int | None
+    position_m: Vec3
+    size_m: Vec3 = (0.0, 0.0, 0.0)
+    room: str | None = None
+    parent: str | None = None
+    relation: Relation | None = None
+    affordances: tuple[Affordance, ...] = ()
+    states: Mapping[State, bool] = field(default_factory=dict)
+    openness: float | None = None
+    holding: str | None = None
+    source: Source = Source.TOLD
+    stamp_s: float = 0.0
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A snapshot: nodes by name, as of the memory's update `sequence` at `stamp_s`."""
+
+    stamp_s: float
+    sequence: int
+    nodes: Mapping[str, BeliefNode]
+
+    @cached_property
+    def _by_id(self) -> dict[int, BeliefNode]:
+        return {n.entity_id: n for n in self.nodes.values() if n.entity_id is not None}
+
+    @cached_property
+    def _folded(self) -> dict[str, BeliefNode]:
+        return {name.lower(): node for name, node in self.nodes.items()}
+
+    def find(self, word: str) -> BeliefNode | None:
+        """The node that a call's argument names.
+
+        Accepts a name, `Object.149`, `Object 149`, and `149_cup` (spec/partnr.md D-40).
+        """
+        node = self.nodes.get(word) or self._folded.get(word.lower())
+        if node is not None:
+            return node
+        match = _OBJECT_ID.fullmatch(word)
+        if match is not None:
+            return self._by_id.get(int(match.group(1)))
+        number, separator, class_name = word.partition("_")
+        if separator and number.isascii() and number.isdigit():
+            return self.nodes.get(f"{class_name}_{number}")
+        return None
+
+    def of_kind(self, kind: EntityKind) -> list[BeliefNode]:
+        """All nodes of a kind, in the order in which they became known."""
+        return [node for node in self.nodes.values() if node.kind is kind]
+
+    def inside(self, parent: str) -> list[BeliefNode]:
+        """The things believed on, within or held by a node."""
+        return [
+            node
+            for node in self.nodes.values()
+            if node.parent == parent and node.kind is EntityKind.OBJECT
+        ]

@@ -1,0 +1,194 @@
+"""Skill calls in PARTNR's syntax and how they end (spec/partnr.md 6.1 and 6.2, spec/epm.md 3).
+
+`Place[cup_1, on, table_2, None, None]`: a name and arguments, each the name of
+an entity (`cup_1`, `Object.149`, `kitchen_0`), a word of the syntax or None.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+SUCCESS_TEXT = "Successful execution!"
+FAILURE_PREFIX = "Unexpected failure! - "
+_CALL = re.compile(r"\s*([A-Za-z]+)\s*\[(.*)\]\s*", re.DOTALL)
+MOST_CALL_CHARACTERS = 2000
+
+
+class SkillName(StrEnum):
+    """Motor skills, then perception tools; aliases of the paper are accepted by the parser."""
+
+    NAVIGATE = "Navigate"
+    EXPLORE = "Explore"
+    EXPLORE_FURNITURE = "ExploreFurniture"
+    OPEN = "Open"
+    CLOSE = "Close"
+    PICK = "Pick"
+    PLACE = "Place"
+    REARRANGE = "Rearrange"
+    WAIT = "Wait"
+    DONE = "Done"
+    CLEAN = "Clean"
+    FILL = "Fill"
+    POUR = "Pour"
+    POWER_ON = "PowerOn"
+    POWER_OFF = "PowerOff"
+    FIND_OBJECT = "FindObjectTool"
+    FIND_RECEPTACLE = "FindReceptacleTool"
+    FIND_ROOM = "FindRoomTool"
+    FIND_AGENT_ACTION = "FindAgentActionTool"
+
+
+SKILL_ALIASES = {
+    "ExploreRoom": SkillName.EXPLORE,
+    "OpenFurniture": SkillName.OPEN,
+    "CloseFurniture": SkillName.CLOSE,
+    "PickObject": SkillName.PICK,
+    "PlaceObject": SkillName.PLACE,
+    "FindPartnerAgentActionTool": SkillName.FIND_AGENT_ACTION,
+}
+
+FREE_TEXT_TOOLS = frozenset({SkillName.FIND_OBJECT, SkillName.FIND_RECEPTACLE, SkillName.FIND_ROOM})
+
+
+class Role(StrEnum):
+    """What an argument must be."""
+
+    OBJECT = "object"
+    FURNITURE = "furniture"
+    ROOM = "room"
+    OBJECT_OR_FURNITURE = "object or furniture"
+    TARGET = "furniture, room or object"
+    RELATION = "on or within"
+    CONSTRAINT = "next_to or None"
+    REFERENCE = "object, furniture or None"
+    TEXT = "text"
+
+
+_PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.FURNITURE, Role.CONSTRAINT, Role.REFERENCE)
+
+ARGUMENT_ROLES: dict[SkillName, tuple[Role, ...]] = {
+    SkillName.NAVIGATE: (Role.TARGET,),
+    SkillName.EXPLORE: (Role.ROOM,),
+    SkillName.EXPLORE_FURNITURE: (Role.FURNITURE,),
+    SkillName.OPEN: (Role.FURNITURE,),
+    SkillName.CLOSE: (Role.FURNITURE,),
+    SkillName.PICK: (Role.OBJECT,),
+    SkillName.PLACE: _PLACE_ROLES,
+    SkillName.REARRANGE: _PLACE_ROLES,
+    SkillName.WAIT: (),
+    SkillName.DONE: (),
+    SkillName.CLEAN: (Role.OBJECT_OR_FURNITURE,),
+    SkillName.FILL: (Role.OBJECT,),
+    SkillName.POUR: (Role.OBJECT,),
+    SkillName.POWER_ON: (Role.OBJECT_OR_FURNITURE,),
+    SkillName.POWER_OFF: (Role.OBJECT_OR_FURNITURE,),
+    SkillName.FIND_OBJECT: (Role.TEXT,),
+    SkillName.FIND_RECEPTACLE: (Role.TEXT,),
+    SkillName.FIND_ROOM: (Role.TEXT,),
+    SkillName.FIND_AGENT_ACTION: (),
+}
+
+
+class SkillCode(IntEnum):
+    """How a skill call ended. The numbers are part of the ROS interface and never change."""
+
+    SUCCESS = 0
+    CANCELED = 1
+    UNPARSABLE = 2
+    UNKNOWN_SKILL = 3
+    WRONG_ARGUMENTS = 4
+    UNKNOWN_ENTITY = 5
+    WRONG_ROLE = 6
+    NOT_ABLE = 7
+    NOT_GROUNDED = 8
+    ALREADY_HOLDING = 9
+    NOT_HOLDING = 10
+    TOO_FAR = 11
+    NOT_VISIBLE = 12
+    NOT_ARTICULATED = 13
+    FURNITURE_CLOSED = 14
+    NO_AFFORDANCE = 15
+    NO_FAUCET = 16
+    REFERENCE_ELSEWHERE = 17
+    HELD_BY_OTHER = 18
+    UNREACHABLE = 19
+    NO_PLACEMENT = 20
+    GRASP_FAILED = 21
+    TIMED_OUT = 22
+    SOURCE_EMPTY = 23
+    NOT_ALLOWED = 24
+    BUSY = 25
+    BLOCKED = 26
+    BACKEND_FAULT = 27
+
+
+@dataclass(frozen=True, slots=True)
+class SkillCall:
+    """A parsed call; `arguments` hold None for the syntax's None. Roles are not checked yet."""
+
+    name: SkillName
+    arguments: tuple[str | None, ...] = ()
+
+    def __str__(self) -> str:
+        words = ", ".join("None" if a is None else a for a in self.arguments)
+        return f"{self.name.value}[{words}]"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillResult:
+    """The end of a call: a stable code, the literal text that a model reads, its evidence."""
+
+    code: SkillCode
+    text: str
+    evidence: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the skill did what was asked."""
+        return self.code is SkillCode.SUCCESS
+
+    @staticmethod
+    def success(**evidence: str) -> SkillResult:
+        """The paper's success text."""
+        return SkillResult(SkillCode.SUCCESS, SUCCESS_TEXT, evidence)
+
+    @staticmethod
+    def failure(code: SkillCode, sentence: str, **evidence: str) -> SkillResult:
+        """The paper's form of a failure (spec/partnr.md D-48); the sentence ends with a stop."""
+        return SkillResult(code, FAILURE_PREFIX + sentence, evidence)
+
+
+class CallError(ValueError):
+    """A text that is no skill call; `code` says in which way."""
+
+    def __init__(self, code: SkillCode, reason: str) -> None:
+        self.code = code
+        super().__init__(reason)
+
+
+def parse_call(text: str) -> SkillCall:
+    """Reads one call.
+
+    Raises:
+        CallError: for another form, an unknown skill or a wrong number of arguments.
+    """
+    if len(text) > MOST_CALL_CHARACTERS:
+        raise CallError(SkillCode.UNPARSABLE, f"the call has {len(text)} characters")
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise CallError(SkillCode.UNPARSABLE, f"{text[:80]!r} is not of the form Skill[arguments]")
+    word, inside = match.groups()
+    name = SKILL_ALIASES.get(word) or next((s for s in SkillName if s.value == word), None)
+    if name is None:
+        raise CallError(SkillCode.UNKNOWN_SKILL, f"there is no skill {word!r}")
+    roles = ARGUMENT_ROLES[name]
+    if name in FREE_TEXT_TOOLS:
+        return SkillCall(name, (inside.strip(),))
+    words = [part.strip() for part in inside.split(",")] if inside.strip() else []
+    if len(words) != len(roles):
+        wanted = ", ".join(role.value for role in roles) or "nothing"
+        reason = f"{name.value} takes {len(roles)} arguments ({wanted}), not {len(words)}"
+        raise CallError(SkillCode.WRONG_ARGUMENTS, reason)
+    return SkillCall(name, tuple(None if w in ("None", "none") else w for w in words))
