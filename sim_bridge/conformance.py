@@ -1,0 +1,155 @@
+"""Whether a backend keeps what `sim_bridge.backend.Backend` promises, as a published check.
+
+    python -m sim_bridge.conformance --backend embedded
+
+What a backend cannot be asked for (no ground truth, no camera, no arm, time
+that cannot be repeated) is skipped and said so; everything else must hold.
+docs/bridge.md tells how to write a backend and run this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from sim_bridge.backend import Backend
+from sim_bridge.conformance_checks import acting, episodes, handling, sensing
+from sim_bridge.conformance_checks.trial import ConformanceError, Setting, Trial, UnsuitableError
+from sim_bridge.opening import default_house, open_world
+from sim_bridge.registry import BACKENDS, make_backend
+
+CHECKS: tuple[Callable[[Trial], None], ...] = (
+    *episodes.CHECKS,
+    *sensing.CHECKS,
+    *acting.CHECKS,
+    *handling.CHECKS,
+)
+
+
+class Verdict(StrEnum):
+    """How a check came out."""
+
+    PASSED = "passed"
+    SKIPPED = "skipped"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check's verdict; `text` says what is wrong, or why the check could not be made."""
+
+    check: str
+    verdict: Verdict
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings of one run."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def conforms(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failed
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """What is wrong, by the check's name."""
+        return {f.check: f.text for f in self.findings if f.verdict is Verdict.FAILED}
+
+    def table(self) -> str:
+        """One line a check."""
+        width = max(len(f.check) for f in self.findings)
+        return "\n".join(
+            f"{f.verdict:<8} {f.check:<{width}}  {f.text}".rstrip() for f in self.findings
+        )
+
+
+def check_backend(
+    backend_factory: Callable[[], Backend],
+    *,
+    house: House,
+    episode: Episode,
+    seed: int = 7,
+    only: Sequence[str] = (),
+) -> Report:
+    """Runs the checks, each on the episode loaded anew.
+
+    Args:
+        backend_factory: makes a backend without an episode; called a few times.
+        house: a house with furniture that opens and things that lie open.
+        episode: in that house, with at least one agent.
+        seed: of the episode.
+        only: names of checks; empty runs all.
+
+    Raises:
+        PlannerError: where the backend cannot load the episode at all, or a name is unknown.
+    """
+    known = {check.__name__ for check in CHECKS}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise PlannerError(f"there is no check {unknown[0]!r}; there are: {', '.join(known)}")
+    setting = Setting(backend_factory, house, episode, seed)
+    backend = backend_factory()
+    wanted = [check for check in CHECKS if not only or check.__name__ in only]
+    try:
+        return Report(tuple(_run(check, Trial(backend, setting)) for check in wanted))
+    finally:
+        backend.close()
+
+
+def _run(check: Callable[[Trial], None], trial: Trial) -> Finding:
+    name = check.__name__
+    try:
+        check(trial)
+    except ConformanceError as broken:
+        return Finding(name, Verdict.FAILED, str(broken))
+    except UnsuitableError as reason:
+        return Finding(name, Verdict.SKIPPED, str(reason))
+    except Exception as error:
+        # A backend that raises what it must not is a finding, not the end of the check.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename}:{last.lineno}"
+        return Finding(name, Verdict.FAILED, f"raised {error!r} at {where}")
+    return Finding(name, Verdict.PASSED)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns 0 where the backend conforms, 1 where not, 2 for a wrong argument."""
+    parser = argparse.ArgumentParser(prog="python -m sim_bridge.conformance", description=__doc__)
+    parser.add_argument("--backend", default="embedded", choices=sorted(BACKENDS))
+    parser.add_argument("--house", default="", help="name or file; default: the first shipped")
+    parser.add_argument("--episode", default="", help="name or file; default: the bare house")
+    parser.add_argument("--agents", type=int, default=2, help="in a bare house (default 2)")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--only", nargs="*", default=[], metavar="CHECK")
+    options = parser.parse_args(argv)
+    try:
+        house = options.house or ("" if options.episode else default_house())
+        agents = 0 if options.episode else options.agents
+        opened = open_world(house, options.episode, options.seed, agents)
+        report = check_backend(
+            lambda: make_backend(options.backend),
+            house=opened.house,
+            episode=opened.episode,
+            seed=opened.seed,
+            only=options.only,
+        )
+    except PlannerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(report.table())
+    return 0 if report.conforms else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

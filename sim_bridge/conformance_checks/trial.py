@@ -1,0 +1,278 @@
+"""A backend on trial: a freshly loaded episode, and what checks do to it again and again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import House, ObjectPlacement
+from planner.world.observation import Observation
+from planner.world.primitive import (
+    Capabilities,
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+)
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind, Relation
+from sim_bridge.backend import Backend, Handle
+from sim_bridge.pacing import TICK_S
+
+# Longer than any sensible primitive takes, so that a backend that hangs is told apart.
+PATIENCE_S = 300.0
+MOST_CANDIDATES = 8
+
+
+class ConformanceError(Exception):
+    """Something that a backend must not do; its text is the finding."""
+
+
+def expect(condition: bool, text: str) -> None:
+    """Raises a ConformanceError with this text unless the condition holds."""
+    if not condition:
+        raise ConformanceError(text)
+
+
+class UnsuitableError(Exception):
+    """The house, the episode or the backend offers nothing to try a check on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all checks of one run share."""
+
+    make_backend: Callable[[], Backend]
+    house: House
+    episode: Episode
+    seed: int
+
+
+class Trial:
+    """One backend with the episode loaded anew."""
+
+    def __init__(self, backend: Backend, setting: Setting) -> None:
+        """Loads the episode."""
+        self.backend = backend
+        self.setting = setting
+        self.reload()
+
+    def reload(self) -> None:
+        """Loads the episode again."""
+        self.backend.reset(self.setting.house, self.setting.episode, self.setting.seed)
+
+    # Reading
+
+    @property
+    def agent(self) -> str:
+        """The first agent, which most checks try things on."""
+        return self.backend.agents[0]
+
+    def can(self) -> Capabilities:
+        """What the first agent can do."""
+        return self.backend.capabilities(self.agent)
+
+    def truth(self) -> WorldState:
+        """Ground truth, checked for what must always hold.
+
+        Raises:
+            UnsuitableError: where nobody knows it.
+        """
+        state = self.backend.world_state()
+        if state is None:
+            raise UnsuitableError("nobody knows the true state of this world")
+        check_invariants(state)
+        return state
+
+    def base(self, agent: str = "") -> Pose:
+        """Where an agent believes to be."""
+        return self.backend.observe(agent or self.agent, ()).base
+
+    def look(self, cameras: tuple[str, ...]) -> Observation:
+        """What the first agent sees, stamped with the present.
+
+        Raises:
+            UnsuitableError: where there are no pictures.
+        """
+        try:
+            seen = self.backend.observe(self.agent, cameras)
+        except PlannerError as error:
+            raise UnsuitableError(f"no pictures here: {error}") from error
+        now_s = self.backend.now_s()
+        expect(seen.stamp_s == now_s, f"an observation is stamped {seen.stamp_s} at {now_s}")
+        return seen
+
+    # Acting
+
+    def start(self, name: PrimitiveName, target_m: Vec3, **more: object) -> Handle:
+        """Starts a primitive of the first agent."""
+        return self.backend.start(self.agent, Primitive(name, target_m, **more))  # type: ignore[arg-type]
+
+    def finish(self, handle: Handle) -> PrimitiveResult:
+        """Lets time pass until a primitive has ended.
+
+        Raises:
+            ConformanceError: where it does not end, or its status is none.
+        """
+        deadline_s = self.backend.now_s() + PATIENCE_S
+        while True:
+            status = self.backend.poll(handle)
+            expect(0.0 <= status.progress <= 1.0, f"progress {status.progress} is not in 0 to 1")
+            if status.result is not None:
+                expect(bool(status.result.text), f"a result of {status.result.code.name} says why")
+                return status.result
+            expect(
+                self.backend.now_s() < deadline_s,
+                f"a primitive still runs after {PATIENCE_S:.0f} s; its phase is {status.phase!r}",
+            )
+            self.backend.step(TICK_S)
+
+    def do(self, name: PrimitiveName, target_m: Vec3, **more: object) -> PrimitiveResult:
+        """Carries out a primitive of the first agent."""
+        return self.finish(self.start(name, target_m, **more))
+
+    def refused(
+        self, code: PrimitiveCode, what: str, primitive: Primitive, agent: str = ""
+    ) -> None:
+        """Expects a primitive to end with this code, told in words, without harm."""
+        try:
+            handle = self.backend.start(agent or self.agent, primitive)
+        except Exception as error:
+            raise ConformanceError(f"{what}: start raised {error!r} instead of a result") from error
+        result = self.finish(handle)
+        expect(result.code is code, f"{what} ended as {result.code.name}, not {code.name}")
+
+    def step(self, seconds: float) -> None:
+        """Lets simulated time pass in ticks."""
+        for _ in range(max(1, round(seconds / TICK_S))):
+            self.backend.step(TICK_S)
+
+    # Finding something to try things on
+
+    def lying_open(self) -> list[EntityState]:
+        """Objects on furniture, which can be seen and taken, in an order that never changes.
+
+        Where nobody knows the truth, they are where the episode placed them.
+
+        Raises:
+            UnsuitableError: where there is none.
+        """
+        state = self.backend.world_state()
+        if state is None:
+            things = [_as_placed(item) for item in self.setting.episode.objects]
+        else:
+            check_invariants(state)
+            things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
+        found = [
+            e
+            for e in things
+            if e.relation is Relation.ON and e.parent in self.setting.house.furniture_by_name
+        ]
+        if not found:
+            raise UnsuitableError("nothing lies open")
+        return sorted(found, key=lambda e: e.name)
+
+    def walk_to(self, candidates: Iterable[EntityState], what: str) -> EntityState:
+        """Walks up to the first of some entities that can be walked up to.
+
+        Raises:
+            UnsuitableError: where there is none among the first few.
+        """
+        for entity in list(candidates)[:MOST_CANDIDATES]:
+            if self.approach(entity) is not None:
+                return entity
+        raise UnsuitableError(f"no {what} that {self.agent} can walk up to")
+
+    def approach(self, entity: EntityState) -> Vec3 | None:
+        """Walks up to an entity; the point of it that could be walked up to, or None."""
+        for point in self.points_of(entity):
+            if self.do(PrimitiveName.NAVIGATE, point).succeeded:
+                return point
+        return None
+
+    def points_of(self, entity: EntityState) -> list[Vec3]:
+        """Points that stand for an entity: a thing's middle, what can be seen of furniture."""
+        piece = self.setting.house.furniture_by_name.get(entity.name)
+        if piece is None:
+            return [middle_m(entity)]
+        depth_m, _, height_m = piece.size_m
+        own = [
+            *(joint.handle for joint in piece.joints),
+            (depth_m / 2, 0.0, height_m / 2),
+            (0.0, 0.0, height_m),
+            (0.0, 0.0, height_m / 2),
+        ]
+        return [piece.pose.apply(point) for point in own]
+
+
+def middle_m(entity: EntityState) -> Vec3:
+    """The middle of an entity's box in `map`."""
+    return entity.box.center_m
+
+
+def _as_placed(item: ObjectPlacement) -> EntityState:
+    x, y, z, yaw = item.pose
+    return EntityState(
+        name=item.name,
+        kind=EntityKind.OBJECT,
+        class_name=item.class_name,
+        instance_id=0,
+        pose=Pose.planar(x, y, yaw, z),
+        size_m=item.size_m,
+        parent=item.parent,
+        relation=item.relation,
+        room=None,
+    )
+
+
+def moved_m(before: Pose, after: Pose) -> float:
+    """How far apart two poses are."""
+    return math.dist(before.position_m, after.position_m)
+
+
+def raises_planner_error(call: Callable[[], object], what: str) -> None:
+    """Expects a call to fail with the error that is meant for users, and with no other."""
+    try:
+        call()
+    except PlannerError:
+        return
+    except Exception as error:
+        raise ConformanceError(f"{what} raised {error!r}, not a PlannerError") from error
+    raise ConformanceError(f"{what} raised nothing; a PlannerError is due")
+
+
+def check_invariants(state: WorldState) -> None:
+    """What holds at any time: each thing is in one place, and hands agree with what they hold.
+
+    Raises:
+        ConformanceError: naming the entity.
+    """
+    entities = state.entities
+    ids = [e.instance_id for e in entities.values() if e.instance_id != 0]
+    expect(len(ids) == len(set(ids)), "two entities share an instance id")
+    for name, entity in entities.items():
+        expect(entity.name == name, f"{name} is called {entity.name} in its own record")
+        numbers = (*entity.pose.position_m, *entity.pose.orientation, *entity.size_m)
+        expect(all(map(math.isfinite, numbers)), f"{name} has a pose or size that is not finite")
+        held = entity.relation is Relation.HELD
+        if entity.kind is EntityKind.OBJECT:
+            expect(entity.parent is not None, f"{name} is nowhere")
+            expect(entity.relation is not None, f"{name} has a parent without a relation")
+            known = entity.parent in entities or str(entity.parent).startswith("floor_")
+            expect(known, f"{name} is at {entity.parent}, which does not exist")
+        if held:
+            holder = entities.get(entity.parent or "")
+            expect(
+                holder is not None and holder.holding == name,
+                f"{name} is held by {entity.parent}, whose hand does not hold it",
+            )
+        if entity.holding is not None:
+            thing = entities.get(entity.holding)
+            expect(
+                thing is not None and thing.parent == name and thing.relation is Relation.HELD,
+                f"{name} holds {entity.holding}, which is elsewhere",
+            )
