@@ -86,7 +86,7 @@ def _place(
     if group.is_run:
         return [part for half in maker.split(group) for part in _place(floor, half, maker, rng)]
     if group.place is not Place.WALL:
-        members = floor.place(replace(group, place=Place.WALL), rng)
+        members = floor.place(group.at_wall(), rng)
         if members is not None:
             return [members]
     return [None] if group.essential else []

@@ -32,6 +32,7 @@ _DOOR_CLEARANCE_M = 0.75
 _RADIUS_MARGIN_M = 0.03
 _FEWEST_ROOMS, _MOST_ROOMS = 4, 12
 _OBJECTS_PER_PIECE = (1.1, 2.2)
+_HALLWAY = "hallway_0"
 
 Split = Literal["train", "heldout", "none"]
 
@@ -72,7 +73,15 @@ def generate_house(
         room: draw_furnishing(programs.rooms[cls], required.get(room, {}), maker, rng)
         for room, cls in names.items()
     }
-    plan, members = _plan_and_furnish(names, wishes, maker, programs, rng)
+    try:
+        plan, members = _plan_and_furnish(names, wishes, maker, programs, rng)
+    except PlannerError:
+        if _HALLWAY in names or len(names) < _FEWEST_ROOMS:
+            raise
+        # Rooms too unequal to stand around one of them do fit along a hallway.
+        names[_HALLWAY] = "hallway"
+        wishes[_HALLWAY] = draw_furnishing(programs.rooms["hallway"], {}, maker, rng)
+        plan, members = _plan_and_furnish(names, wishes, maker, programs, rng)
     bare = House(
         version=1,
         name=name,

@@ -27,7 +27,8 @@ _SEAT_PITCH_M = 0.62
 class Member:
     """One piece: the middle of its footprint and the quarter turn of its front.
 
-    `touch` are its surfaces and handles from above in its own frame, x forward.
+    `touch` are its surfaces and handles from above in its own frame, x forward;
+    `opens` says that it has a door, drawer or lid.
     """
 
     class_name: str
@@ -36,6 +37,7 @@ class Member:
     y_m: float
     turn: int = 0
     touch: tuple[Rect, ...] = ()
+    opens: bool = False
 
     @property
     def touched(self) -> list[Rect]:
@@ -76,6 +78,12 @@ class Group:
     core: int
     essential: bool
     run: bool = False
+
+    def at_wall(self) -> Group:
+        """The same group with its back to a wall."""
+        shift = _BACK_GAP_M - min(member.body.x0 for member in self.members)
+        members = tuple(replace(m, x_m=m.x_m + shift) for m in self.members)
+        return replace(self, members=members, place=Place.WALL)
 
     def shrunk(self) -> Group:
         """The group without its last companion."""
@@ -156,7 +164,7 @@ class GroupMaker:
             )
             for center, extent in middles
         )
-        return Member(class_name, size, x, y, turn, touch)
+        return Member(class_name, size, x, y, turn, touch, bool(cls.joints))
 
     def _draw(self, count: tuple[int, int]) -> int:
         return int(self._rng.integers(count[0], count[1] + 1))

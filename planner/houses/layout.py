@@ -97,9 +97,9 @@ def _hub_plan(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str,
     ranked = sorted(wishes, key=lambda wish: (wish.rule.zone is not Zone.PUBLIC, -wish.area_m2))
     hub, rest = ranked[0], _shuffled(ranked[1:], rng)
     left = int(rng.integers(0, len(rest) // 2 + 1))
-    sides = [_stack(side, rng) for side in (rest[:left], rest[left:]) if side]
-    tallest = max((height for _, height, _ in sides), default=0.0)
-    height = max(tallest, math.sqrt(hub.area_m2 / float(rng.uniform(0.8, 1.5))))
+    height = math.sqrt(_area(wishes) * float(rng.uniform(0.4, 1.5)))
+    sides = [_stack(side, height) for side in (rest[:left], rest[left:]) if side]
+    height = max(height, *(tall for _, tall, _ in sides)) if sides else height
     width = max(hub.area_m2 / height, hub.rule.min_side_m + 0.1)
     rects: dict[str, Rect] = {}
     x = 0.0
@@ -115,16 +115,15 @@ def _hub_plan(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str,
     return rects or {hub.name: Rect(x, 0.0, x + width, height)}
 
 
-def _stack(
-    wishes: Sequence[RoomWish], rng: np.random.Generator
-) -> tuple[dict[str, Rect], float, float]:
-    """Rooms from bottom to top of a column, with its height and width."""
-    width = math.sqrt(_area(wishes) / len(wishes) * float(rng.uniform(0.8, 1.7)))
-    width = max(width, *(wish.rule.min_side_m + 0.1 for wish in wishes))
+def _stack(wishes: Sequence[RoomWish], height: float) -> tuple[dict[str, Rect], float, float]:
+    """Rooms from bottom to top of a column about so high, with its height and width."""
+    width = _area(wishes) / height
+    width = max([width, *(wish.rule.min_side_m + 0.1 for wish in wishes)])
     rects: dict[str, Rect] = {}
     y = 0.0
     for wish in wishes:
-        top = y + max(wish.rule.min_side_m + 0.1, wish.area_m2 / width)
+        shortest = max(wish.rule.min_side_m, width / wish.rule.max_aspect) + 0.1
+        top = y + max(shortest, wish.area_m2 / width)
         rects[wish.name] = Rect(0.0, y, width, top)
         y = top
     return rects, y, width
@@ -258,7 +257,8 @@ def _shape_cost(wishes: Sequence[RoomWish], rects: Mapping[str, Rect]) -> float:
         if rect.aspect > wish.rule.max_aspect or rect.area_m2 < 0.93 * wish.area_m2:
             return math.inf
         cost += 1.5 * max(0.0, rect.aspect - 1.3) ** 2
-        cost += 1.5 * max(0.0, rect.area_m2 / wish.area_m2 - 1.15)
+        oversize = 4.0 if wish.rule.zone is Zone.SERVICE else 1.5
+        cost += oversize * max(0.0, rect.area_m2 / wish.area_m2 - 1.15)
     x0, x1 = min(r.x0 for r in rects.values()), max(r.x1 for r in rects.values())
     y0, y1 = min(r.y0 for r in rects.values()), max(r.y1 for r in rects.values())
     whole = Rect(x0, y0, x1, y1)

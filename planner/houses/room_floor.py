@@ -271,7 +271,7 @@ def door_mouth(
 def _serving(member: Member, front_m: float) -> list[Rect]:
     """Rectangles in each of which an agent has to be able to stand to use the piece."""
     rects = [rect.grown(_SERVE_M) for rect in member.touched] or [member.body.grown(_SERVE_M)]
-    if front_m:
+    if front_m and member.opens:
         rects.append(member.front(_SERVE_M).grown(0.1))
     return rects
 
