@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.geometry import Pose
+from planner.world.geometry import Pose, Vec3
 
 RgbImage = NDArray[np.uint8]
 DepthImage = NDArray[np.float32]
@@ -74,3 +74,22 @@ class Observation:
     holding: bool
     cameras: Mapping[str, CameraFrame]
     optical: Mapping[str, Pose] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One entity in one camera's view, as ground truth tells it.
+
+    Attributes:
+        name: the entity's true name.
+        fraction: of the view's pixels that show it, 0 to 1.
+        distance_m: depth along the optical axis to what is seen of it.
+        pixel: (u, v) of the middle of what is seen, or of its middle's projection.
+        position_m: middle of its box in `map`.
+    """
+
+    name: str
+    fraction: float
+    distance_m: float
+    pixel: tuple[float, float]
+    position_m: Vec3
