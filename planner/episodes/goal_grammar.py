@@ -360,7 +360,8 @@ class _Sentence:
         if furniture is None:
             if room is None:
                 raise self._stop()
-            return Place(rooms=self._rooms(other), other=other, same=same)
+            definite = definite and not other and not room.plural
+            return Place(rooms=self._rooms(other), other=other, same=same, definite=definite)
         self._at += 1 if room is None else 2
         said = () if room is None else (RoomPhrase(room),)
         rooms = said or self._in_rooms()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from planner.episodes.goal_grammar import OTHER_WORDS, SENTENCE_ENDS
 from planner.episodes.partnr import Entry
-from planner.episodes.wording import Item, Lexicon, Noun, NounKind, Word
+from planner.episodes.wording import PLURAL_ONLY, Item, Lexicon, Noun, NounKind, Word
 from planner.houses.generator import generate_house
 from planner.world.catalogue import Catalogue
 from planner.world.errors import PlannerError
@@ -211,6 +211,8 @@ def _add_needs_of_words(needs: _Needs, entry: Entry, located: _Located, lexicon:
             room_class = _room_meant(items, at, furniture)
             needs.room(room_class, 1)
             _add_piece(needs, room_class, furniture, used, other=_says_other(items, at))
+            if item.plural and item.text not in PLURAL_ONLY:
+                needs.at_least(_most_of(needs, room_class, furniture), furniture, 2)
 
 
 def _used_at_start(entry: Entry, located: _Located) -> Counter[tuple[str, str]]:
@@ -231,6 +233,11 @@ def _add_piece(
     if not taken and not any(needs.pieces[room][furniture] for room in rooms):
         # Another room's second chance is a room of the same class, hence the last.
         needs.at_least(rooms[-1 if other else 0], furniture, 1)
+
+
+def _most_of(needs: _Needs, room_class: str, furniture: str) -> str:
+    """The room of a class that has most of a furniture already; the first of equals."""
+    return max(needs.rooms_of(room_class), key=lambda room: needs.pieces[room][furniture])
 
 
 def _says_other(items: Sequence[Item], at: int) -> bool:

@@ -137,6 +137,15 @@ def test_a_room_of_several_may_be_any_of_them_but_the_same_for_all() -> None:
     assert len(_constraints(goal, "Same")) == 1
 
 
+def test_the_same_definite_room_in_two_sentences_is_one() -> None:
+    goal = _goal(
+        "Take the cup to the bedroom. Take the lamp to the bedroom.",
+        cup_0="table_0",
+        lamp_0="table_1",
+    )
+    assert _constraints(goal, "Same")[0]["proposition_indices"] == [0, 1]
+
+
 def test_another_room_is_not_the_one_it_is_in() -> None:
     goal = _goal("Move the cup to another bedroom.", cup_0="bed_0")
     assert _facts(goal) == [("is_in_room", ["cup_0"], ["bedroom_1"])]
