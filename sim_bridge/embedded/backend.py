@@ -14,7 +14,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
-from planner.world.observation import Observation
+from planner.world.observation import Observation, Sighting
 from planner.world.primitive import (
     Capabilities,
     Primitive,
@@ -31,6 +31,7 @@ from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.sensing import observation
+from sim_bridge.embedded.sight import sightings
 from sim_bridge.embedded.walking import Courtesy, Routine, make_way
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 
@@ -128,6 +129,10 @@ class EmbeddedBackend:
         body = self._agent(agent)
         renderer = self._ready_renderer(cameras) if cameras else None
         return observation(self._loaded(), self._scene_now, body, cameras, renderer)
+
+    def sightings(self, agent: str, farthest_m: float = 6.0) -> list[Sighting]:
+        """What the agent's hand camera shows, found by rays: for runs without images."""
+        return sightings(self._loaded(), self._scene_now(), self._agent(agent), farthest_m)
 
     def world_state(self) -> WorldState | None:
         """Ground truth, or None before the first episode."""

@@ -133,6 +133,8 @@ class OpenGLRenderer:
         """The images of a view of the scene as it is now."""
         if threading.get_ident() != self._thread:
             raise PlannerError("a renderer works only in the thread that made it")
+        if self._context is None:
+            raise PlannerError("the renderer is closed")
         # Another backend of this thread may have made its own context current since.
         self._context.make_current()
         scene.sync()
@@ -269,7 +271,9 @@ class RayRenderer:
         ranges = np.empty(len(rays), np.float64)
         visible = visible_geoms(scene, view)
         scene.model.geom_group[:] = np.where(visible, 0, GROUP_HIDDEN)
-        self._cast(scene, view, directions, hits, ranges)
+        groups = np.array([1, 1, 1, 1, 1, 0], np.uint8)
+        eye = np.asarray(view.pose.position_m, np.float64)
+        scene.cast(eye, directions, groups, hits, ranges, view.far_m * 2)
         met = hits >= 0
         depth = np.where(met, ranges * rays[:, 2], 0.0).astype(np.float32)
         met &= (depth >= view.near_m) & (depth <= view.far_m)
@@ -282,25 +286,6 @@ class RayRenderer:
         shade = 1.0 - 0.5 * np.clip(depth[met] / 8.0, 0.0, 1.0)
         rgb[met] = np.clip(colours * shade[:, None] * 255.0, 0, 255).astype(np.uint8)
         return Images(rgb.reshape(*shape, 3), depth.reshape(shape), instances.reshape(shape))
-
-    def _cast(
-        self,
-        scene: Scene,
-        view: View,
-        directions: FloatArray,
-        hits: NDArray[np.int32],
-        ranges: FloatArray,
-    ) -> None:
-        groups = np.array([1, 1, 1, 1, 1, 0], np.uint8)
-        eye = np.asarray(view.pose.position_m, np.float64)
-        # Newer MuJoCo returns normals through one more argument, placed before the counts.
-        call = mujoco.mj_multiRay
-        count = len(directions)
-        args = (scene.model, scene.data, eye, directions.ravel(), groups, 1, -1, hits, ranges)
-        if "normal" in (call.__doc__ or ""):
-            call(*args, None, count, view.far_m * 2)
-        else:
-            call(*args, count, view.far_m * 2)
 
     def close(self) -> None:
         """Frees what is held; safe to call twice."""

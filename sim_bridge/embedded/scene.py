@@ -20,7 +20,7 @@ from shapely.ops import linemerge, unary_union
 
 from planner.world.catalogue import Catalogue
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
-from planner.world.geometry import Vec3, quaternion_from_yaw
+from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
 from planner.world.shapes import Axis, Part, Shape, scale_parts
 from sim_bridge.embedded.world import KinematicWorld
@@ -302,6 +302,29 @@ class Scene:
         if hit[0] < 0:
             return -1, math.inf
         return int(self.instance_of_geom[hit[0]]), float(distance)
+
+    def cast(
+        self,
+        eye_m: FloatArray,
+        directions: FloatArray,
+        groups: NDArray[np.uint8],
+        hits: NDArray[np.int32],
+        ranges_m: FloatArray,
+        far_m: float,
+        without: str = "",
+    ) -> None:
+        """Casts (n, 3) unit rays from one point; fills the geoms that are hit and how far.
+
+        `without` names an entity that rays pass through.
+        """
+        body = self.model.body(without).id if without else -1
+        flat = np.ascontiguousarray(directions).ravel()
+        arguments = (self.model, self.data, eye_m, flat, groups, 1, body, hits, ranges_m)
+        # Newer MuJoCo returns normals through one more argument, placed before the count.
+        if "normal" in (mujoco.mj_multiRay.__doc__ or ""):
+            mujoco.mj_multiRay(*arguments, None, len(directions), far_m)
+        else:
+            mujoco.mj_multiRay(*arguments, len(directions), far_m)
 
     def sees(self, origin_m: Vec3, points_m: Iterable[Vec3], instances: frozenset[int]) -> bool:
         """Whether any point is in view: nothing, or one of `instances`, is met before it."""

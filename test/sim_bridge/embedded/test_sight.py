@@ -1,0 +1,50 @@
+"""What rays tell of a view agrees with what a picture of it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.primitive import Primitive, PrimitiveName
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+
+@pytest.mark.parametrize("target", ["cup_0", "book_0", "sink_0", "chest_of_drawers_0"])
+def test_sightings_are_what_the_picture_shows(
+    small_house: House, small_episode: Episode, target: str
+) -> None:
+    backend = EmbeddedBackend()
+    backend.reset(small_house, small_episode, 0)
+    state = backend.world_state()
+    assert state is not None
+    center = state.entities[target].box.center_m
+    for name in (PrimitiveName.NAVIGATE, PrimitiveName.LOOK):
+        handle = backend.start("agent_0", Primitive(name, center))
+        while not backend.poll(handle).done:
+            backend.step(1 / 30)
+    frame = backend.observe("agent_0").cameras["hand"]
+    state = backend.world_state()
+    assert state is not None
+    assert frame.instances is not None
+    total = frame.instances.size
+    told = {s.name: s for s in backend.sightings("agent_0")}
+    drawn = {
+        e.name: float((frame.instances == e.instance_id).sum()) / total
+        for e in state.entities.values()
+        if e.instance_id > 0
+    }
+    assert target in told
+    for name, share in drawn.items():
+        if share > 0.01:
+            assert name in told
+            assert 0.2 < told[name].fraction / share < 5
+    for sighting in told.values():
+        if sighting.fraction > 0.01:
+            assert drawn[sighting.name] > 0.001
+    rows, columns = np.nonzero(frame.instances == state.entities[target].instance_id)
+    u, v = told[target].pixel
+    assert columns.min() - 1 <= u <= columns.max() + 1
+    assert rows.min() - 1 <= v <= rows.max() + 1
+    backend.close()
