@@ -25,7 +25,7 @@ from sim_bridge.pacing import TICK_S
 
 # Longer than any sensible primitive takes, so that a backend that hangs is told apart.
 PATIENCE_S = 300.0
-MOST_CANDIDATES = 8
+MOST_CANDIDATES = 16
 
 
 class ConformanceError(Exception):
