@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
+from planner.episodes.goal_fit import misfit
 from planner.episodes.goal_scene import scene_of
 from planner.episodes.partnr import Entry, Fault, read_instructions
 from planner.episodes.partnr_goals import derive
@@ -130,6 +131,8 @@ def _episode(
     derivation = derive(entry.instruction, scene_of(bare, scene.house), lexicon)
     if derivation.evaluation is None:
         return bare, derivation.reason
+    if want := misfit(bare, scene.house, derivation.evaluation):
+        return bare, want
     goal = {"evaluation": derivation.evaluation, "task_types": derivation.task_types}
     return Episode.model_validate({**document, **goal}), ""
 

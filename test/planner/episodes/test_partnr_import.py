@@ -82,6 +82,11 @@ OWN = [
     _entry(8, "Dust them.", _record(40, "basket", "table_4", "living_room_0")),
     {"episode_id": 9, "instruction": "No state."},
     _entry(10, "Dust it.", _record(1, "vase", "table_4", "kitchen_0")),
+    _entry(
+        11,
+        "Move all the baskets to the stool in the kitchen.",
+        _record(2, "basket", "table_4 table_6", "living_room_0"),
+    ),
 ]
 
 
@@ -100,7 +105,7 @@ def test_every_entry_is_placed_or_listed_with_its_reason(own: tuple[Path, Import
     _, result = own
     placed = {e.source.episode_id for e in result.episodes if e.source}
     listed = {fault.episode_id: fault.reason for fault in result.unplaced}
-    assert placed == {"0", "1", "2", "7"}
+    assert placed == {"0", "1", "2", "7", "11"}
     assert sorted(listed) == ["10", "3", "4", "5", "6", "8", "9"]
     for number, words in {
         "3": "unicorn",
@@ -151,7 +156,11 @@ def test_goals_are_in_the_names_of_the_house(own: tuple[Path, Import]) -> None:
     assert {scene.pieces[name].room for name in first["args"]["receptacles"]} == {"garage_0"}
     assert episode.task_types == ("constraint_free",)
     assert _by_id(own[1], 2).evaluation is None
-    assert [u.episode_id for u in own[1].underived] == ["my_train_tasks-2", "my_train_tasks-7"]
+    assert [u.episode_id for u in own[1].underived] == [f"my_train_tasks-{n}" for n in (2, 7, 11)]
+
+
+def test_a_goal_without_room_is_none(own: tuple[Path, Import]) -> None:
+    assert "no room together on stool" in own[1].underived[-1].reason
 
 
 def test_the_same_seed_gives_the_same_files(own: tuple[Path, Import], tmp_path: Path) -> None:
@@ -159,7 +168,7 @@ def test_the_same_seed_gives_the_same_files(own: tuple[Path, Import], tmp_path: 
     write_import(result, tmp_path / "a")
     write_import(import_instructions([path], 7), tmp_path / "b")
     files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.json"))
-    assert len(files) == 4 + 1 + 1
+    assert len(files) == 5 + 1 + 1
     for name in files:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert import_instructions([path], 8).episodes != result.episodes
@@ -168,7 +177,7 @@ def test_the_same_seed_gives_the_same_files(own: tuple[Path, Import], tmp_path: 
 def test_written_episodes_load_with_their_house(own: tuple[Path, Import], tmp_path: Path) -> None:
     write_import(own[1], tmp_path)
     found = list(episodes_in([tmp_path]))
-    assert len(found) == 4
+    assert len(found) == 5
     for path, episode in found:
         loaded, house = load_episode(path)
         assert loaded == episode
@@ -178,8 +187,8 @@ def test_written_episodes_load_with_their_house(own: tuple[Path, Import], tmp_pa
 def test_the_report_accounts_for_everything(own: tuple[Path, Import], tmp_path: Path) -> None:
     write_import(own[1], tmp_path)
     report = json.loads((tmp_path / REPORT_NAME).read_text(encoding="utf-8"))
-    assert report["files"] == {"my_train_tasks.json": 11}
-    assert report["episodes"] + len(report["unplaced"]) == 11
+    assert report["files"] == {"my_train_tasks.json": 12}
+    assert report["episodes"] + len(report["unplaced"]) == 12
     assert report["scenes"]["villa"]["furniture"]["table_4"] == "table_4"
     assert report["scenes"]["villa"]["rooms"]["living_room_0"] == "living_room_0"
 
@@ -195,7 +204,7 @@ def test_command_line(
     words = ["episodes", "import", "partnr-instructions", str(own[0]), "-o", str(tmp_path)]
     assert main([*words, "--seed", "7"]) == 0
     printed = capsys.readouterr().out
-    assert "placed 4 (36.4 %) in 1 houses; 2 have a derived goal" in printed
+    assert "placed 5 (41.7 %) in 1 houses; 2 have a derived goal" in printed
     assert "my_train_tasks.json  3  " in printed
     assert main(["episodes", "list", str(tmp_path)]) == 0
     assert "my_train_tasks-0\tpartnr-villa\tconstraint_free\tTake" in capsys.readouterr().out
