@@ -119,8 +119,10 @@ class GroupMaker:
         self._rng = rng
 
     def single(self, class_name: str) -> Group:
-        """One piece that has to be there."""
-        return self.make(GroupRule(furniture=class_name, essential=True))
+        """One piece that has to be there, at a wall, where it is least in the way."""
+        place = self._programs.stand(class_name).place
+        wall = Place.WALL if place is Place.OPEN else place
+        return self.make(GroupRule(furniture=class_name, essential=True, place=wall))
 
     def make(self, rule: GroupRule) -> Group:
         """A group by its rule; `chance` and `count` are the caller's business."""
