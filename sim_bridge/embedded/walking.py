@@ -26,6 +26,7 @@ NEAR_FRACTION = 0.6
 MOST_LOOKS = 60
 REPLAN_S = 1.0
 LET_PASS_S = 3.0
+CLOSE_M = 0.3
 FLOOR_HEIGHT_M = 0.1
 # A target inside a thing is in view when its surface is.
 VIEW_TOLERANCE_M = 0.12
@@ -149,7 +150,7 @@ class _Walk:
         if around is not None:
             self.follow(around)
             return
-        for other in self.world.agents.values():
+        for other in _close_by(self.world, self.agent):
             # Two that meet in a doorway: the one named later goes back.
             if other.remaining_path and other.name < self.agent.name:
                 aside = _aside(self.world, self.agent, other)
@@ -276,11 +277,8 @@ def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
 
 def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
     """An idle agent steps aside for one whose path it blocks; ends at once otherwise."""
-    for other in world.agents.values():
-        if other is agent or not other.remaining_path:
-            continue
-        near = _clear_m(agent, other) + 0.3
-        if math.dist((agent.x_m, agent.y_m), (other.x_m, other.y_m)) > near:
+    for other in _close_by(world, agent):
+        if not other.remaining_path:
             continue
         aside = _aside(world, agent, other)
         if aside is None:
@@ -293,6 +291,21 @@ def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
                 motion.send(dt)
         except StopIteration:
             return
+
+
+def _close_by(world: KinematicWorld, agent: Agent) -> list[Agent]:
+    """The other agents within an arm's length, nearest first."""
+    here = (agent.x_m, agent.y_m)
+    near = [
+        (math.dist(here, (other.x_m, other.y_m)), other.name)
+        for other in world.agents.values()
+        if other is not agent
+    ]
+    return [
+        world.agents[name]
+        for apart, name in sorted(near)
+        if apart <= _clear_m(agent, world.agents[name]) + CLOSE_M
+    ]
 
 
 def _clear_m(agent: Agent, other: Agent) -> float:
