@@ -1,4 +1,4 @@
-"""Ground truth between records and planner_msgs/WorldState."""
+"""Ground truth as planner_msgs/WorldState; `planner.world.wire` reads it back."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from planner_msgs.msg import EntityState as EntityMessage
 from planner_msgs.msg import NamedState
 from planner_msgs.msg import WorldState as WorldMessage
 
-from planner.ros.conversions import header, point_m, pose_message, pose_record, seconds
+from planner.ros.conversions import header, pose_message
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind
 
 _KIND_NUMBERS = {
     EntityKind.ROOM: EntityMessage.KIND_ROOM,
@@ -17,7 +17,6 @@ _KIND_NUMBERS = {
     EntityKind.OBJECT: EntityMessage.KIND_OBJECT,
     EntityKind.AGENT: EntityMessage.KIND_AGENT,
 }
-_KINDS = {number: kind for kind, number in _KIND_NUMBERS.items()}
 
 
 class WorldMessages:
@@ -63,36 +62,4 @@ def entity_message(entity: EntityState) -> EntityMessage:
         states=[NamedState(name=str(name), value=value) for name, value in states.items()],
         openness=-1.0 if entity.openness is None else entity.openness,
         holding=entity.holding or "",
-    )
-
-
-def entity_record(message: EntityMessage) -> EntityState:
-    """The inverse of `entity_message`; `openness` comes back in single precision."""
-    states = {State(item.name): bool(item.value) for item in message.states}
-    return EntityState(
-        name=message.name,
-        kind=_KINDS[message.kind],
-        class_name=message.class_name,
-        instance_id=int(message.instance_id),
-        pose=pose_record(message.pose),
-        size_m=point_m(message.size),
-        parent=message.parent or None,
-        relation=Relation(message.relation) if message.relation else None,
-        room=message.room or None,
-        affordances=tuple(Affordance(word) for word in message.affordances),
-        states=states or None,
-        openness=None if message.openness < 0 else float(message.openness),
-        holding=message.holding or None,
-    )
-
-
-def world_record(message: WorldMessage) -> WorldState:
-    """The inverse of `WorldMessages.message`."""
-    return WorldState(
-        stamp_s=seconds(message.header.stamp),
-        step=int(message.sim_step),
-        revision=int(message.revision),
-        house=message.house,
-        episode_id=message.episode_id,
-        entities={item.name: entity_record(item) for item in message.entities},
     )

@@ -1,0 +1,184 @@
+"""A rosbag2 bag in MCAP: a folder with one .mcap file and metadata.yaml.
+
+What was written up to the last `flush` is on disk whatever happens to the
+process; `planner.replay.recovery` completes a bag that was not closed.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import yaml
+from mcap.writer import CompressionType, Writer
+
+from planner.world.errors import PlannerError
+
+BAG_VERSION = 9
+_CHUNK_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as rosbag2 describes it.
+
+    Attributes:
+        name: with its leading slash.
+        type_name: as `sensor_msgs/msg/Image`.
+        definition: the message's text with those of all messages in it (`ros2msg`).
+        qos: rosbag2's YAML list of the offered profiles.
+    """
+
+    name: str
+    type_name: str
+    definition: str
+    qos: str
+
+
+class BagWriter:
+    """Writes serialised messages; one bag, one process."""
+
+    def __init__(self, folder: Path) -> None:
+        """Makes the folder.
+
+        Raises:
+            PlannerError: where it exists already or cannot be made.
+        """
+        self.folder = folder
+        self._file_name = f"{folder.name}_0.mcap"
+        try:
+            folder.mkdir(parents=True)
+            self._stream: BinaryIO = (folder / self._file_name).open("wb")
+        except FileExistsError:
+            raise PlannerError(f"{folder}: exists already, nothing is overwritten") from None
+        except OSError as error:
+            raise PlannerError(f"{folder}: cannot be written: {error}") from None
+        self._writer = Writer(
+            self._stream,
+            chunk_size=_CHUNK_BYTES,
+            compression=CompressionType.LZ4,
+            enable_crcs=False,
+        )
+        self._writer.start(profile="ros2", library="planner")
+        self._topics: list[Topic] = []
+        self._counts: list[int] = []
+        self._schemas: dict[str, int] = {}
+        self._channels: list[int] = []
+        self._first_ns: int | None = None
+        self._last_ns = 0
+        self._save_metadata()
+
+    def add_topic(self, topic: Topic) -> int:
+        """Declares a topic; returns the number that `write` takes."""
+        schema = self._schemas.get(topic.type_name)
+        if schema is None:
+            schema = self._writer.register_schema(
+                topic.type_name, "ros2msg", topic.definition.encode()
+            )
+            self._schemas[topic.type_name] = schema
+        channel = self._writer.register_channel(
+            topic.name, "cdr", schema, {"offered_qos_profiles": topic.qos}
+        )
+        self._topics.append(topic)
+        self._counts.append(0)
+        self._channels.append(channel)
+        return len(self._topics) - 1
+
+    def write(self, topic: int, received_ns: int, published_ns: int, data: bytes) -> None:
+        """Adds one serialised message.
+
+        Raises:
+            PlannerError: where the disk takes no more.
+        """
+        try:
+            self._writer.add_message(
+                self._channels[topic], received_ns, data, published_ns, self._counts[topic]
+            )
+        except OSError as error:
+            raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
+        self._counts[topic] += 1
+        self._first_ns = received_ns if self._first_ns is None else self._first_ns
+        self._last_ns = max(self._last_ns, received_ns)
+
+    @property
+    def count(self) -> int:
+        """Messages written so far."""
+        return sum(self._counts)
+
+    def flush(self) -> None:
+        """Brings everything written so far to the disk.
+
+        Raises:
+            PlannerError: where the disk takes no more.
+        """
+        try:
+            self._writer.flush()
+            os.fdatasync(self._stream.fileno())
+            self._save_metadata()
+        except OSError as error:
+            raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
+
+    def close(self) -> None:
+        """Completes the bag."""
+        if self._stream.closed:
+            return
+        self._writer.finish()
+        self._stream.close()
+        self._save_metadata()
+
+    def _save_metadata(self) -> None:
+        first = self._first_ns or 0
+        document = metadata(
+            self._file_name,
+            list(zip(self._topics, self._counts, strict=True)),
+            first,
+            max(self._last_ns - first, 0),
+        )
+        save_metadata(self.folder, document)
+
+
+def metadata(
+    file_name: str, topics: list[tuple[Topic, int]], first_ns: int, duration_ns: int
+) -> dict[str, object]:
+    """The content of metadata.yaml for topics with their message counts."""
+    total = sum(count for _, count in topics)
+    span = {
+        "starting_time": {"nanoseconds_since_epoch": first_ns},
+        "duration": {"nanoseconds": duration_ns},
+        "message_count": total,
+    }
+    return {
+        "rosbag2_bagfile_information": {
+            "version": BAG_VERSION,
+            "storage_identifier": "mcap",
+            "relative_file_paths": [file_name],
+            **span,
+            "topics_with_message_count": [
+                {
+                    "topic_metadata": {
+                        "name": topic.name,
+                        "type": topic.type_name,
+                        "serialization_format": "cdr",
+                        "offered_qos_profiles": yaml.safe_load(topic.qos) or [],
+                        "type_description_hash": "",
+                    },
+                    "message_count": count,
+                }
+                for topic, count in topics
+            ],
+            "compression_format": "",
+            "compression_mode": "",
+            "files": [{"path": file_name, **span}],
+            "custom_data": None,
+            "ros_distro": "kilted",
+        }
+    }
+
+
+def save_metadata(folder: Path, document: dict[str, object]) -> None:
+    """Writes metadata.yaml as a whole or not at all."""
+    temporary = folder / "metadata.yaml.tmp"
+    temporary.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    temporary.replace(folder / "metadata.yaml")

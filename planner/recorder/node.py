@@ -1,0 +1,156 @@
+"""Node `recorder`: every topic into one bag, without loss where publishers are reliable."""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rclpy.node import Node
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+)
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+from planner.recorder.bag_writer import BagWriter, Topic
+from planner.ros import parameters
+from planner.ros.definitions import definition, message_class
+from planner.ros.lifecycle import run_node
+from planner.world.errors import PlannerError
+
+LOOK_S = 0.5
+FLUSH_S = 0.5
+DEPTH = 100
+# The cameras on the body are drawn only for those who look; a bag does not make them.
+EXCLUDED = r".*/body/(image|camera_info)|/rosout|/parameter_events"
+
+
+class RecorderNode(Node):
+    """Subscribes to whatever is published and writes it down as it comes."""
+
+    def __init__(self) -> None:
+        """Makes the bag.
+
+        Raises:
+            PlannerError: where the folder or a parameter cannot be used.
+        """
+        super().__init__("recorder")
+        folder = parameters.text(self, "folder", "", "folder of the bag; must not exist yet")
+        pattern = parameters.text(self, "exclude", EXCLUDED, "topics to leave out, an expression")
+        if not folder:
+            raise PlannerError("recorder: parameter folder: says where the bag goes")
+        try:
+            self._exclude = re.compile(pattern)
+        except re.error as error:
+            raise PlannerError(f"recorder: parameter exclude: {error}") from None
+        self._bag = BagWriter(_free_folder(Path(folder)))
+        self._topics: set[str] = set()
+        self._skipped: set[str] = set()
+        self._full = False
+        self.create_timer(LOOK_S, self._look)
+        self.create_timer(FLUSH_S, self._flush)
+        self._look()
+        self.get_logger().info(f"recording into {self._bag.folder}")
+
+    def _look(self) -> None:
+        for name, types in self.get_topic_names_and_types():
+            if name in self._topics or self._exclude.fullmatch(name):
+                continue
+            publishers = self.get_publishers_info_by_topic(name)
+            if publishers:
+                self._begin(name, types[0], publishers)
+
+    def _begin(self, name: str, type_name: str, publishers: list[TopicEndpointInfo]) -> None:
+        try:
+            kind, text = message_class(type_name), definition(type_name)
+        except PlannerError as error:
+            if name not in self._skipped:
+                self._skipped.add(name)
+                self.get_logger().warning(f"{name} is not recorded: {error}")
+            return
+        offered = [publisher.qos_profile for publisher in publishers]
+        number = self._bag.add_topic(Topic(name, type_name, text, _qos_yaml(offered)))
+        self._topics.add(name)
+        self.create_subscription(
+            kind, name, partial(self._on_message, number), _wanted(offered), raw=True
+        )
+
+    def _on_message(self, topic: int, data: bytes) -> None:
+        if self._full:
+            return
+        now = time.time_ns()
+        try:
+            self._bag.write(topic, now, now, data)
+        except PlannerError as error:
+            self._stop_writing(error)
+
+    def _flush(self) -> None:
+        if self._full:
+            return
+        try:
+            self._bag.flush()
+        except PlannerError as error:
+            self._stop_writing(error)
+
+    def _stop_writing(self, error: PlannerError) -> None:
+        # What is on disk stays readable; the robots are not stopped by a full disk.
+        self._full = True
+        self.get_logger().error(f"recording ended: {error}")
+
+    def destroy_node(self) -> None:
+        """Completes the bag."""
+        if not self._full:
+            self._bag.close()
+        super().destroy_node()
+
+
+def _free_folder(folder: Path) -> Path:
+    """The folder, or with a number where it exists: a restarted recorder starts a second bag."""
+    candidate, number = folder, 1
+    while candidate.exists():
+        number += 1
+        candidate = folder.with_name(f"{folder.name}_{number}")
+    return candidate
+
+
+def _wanted(offered: list[QoSProfile]) -> QoSProfile:
+    """Reliable and latched where every publisher is, so that nothing offered is missed."""
+    reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
+    latched = all(q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=DEPTH,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+def _qos_yaml(offered: list[QoSProfile]) -> str:
+    """The offered profiles in the form that rosbag2 keeps."""
+    never = {"sec": 9223372036, "nsec": 854775807}
+    profiles: list[dict[str, Any]] = [
+        {
+            "history": "unknown",
+            "depth": 0,
+            "reliability": q.reliability.name.lower(),
+            "durability": q.durability.name.lower(),
+            "deadline": never,
+            "lifespan": never,
+            "liveliness": "automatic",
+            "liveliness_lease_duration": never,
+            "avoid_ros_namespace_conventions": False,
+        }
+        for q in offered
+    ]
+    return str(yaml.safe_dump(profiles, sort_keys=False))
+
+
+def main() -> int:
+    """Runs the node until it is asked to stop."""
+    return run_node(RecorderNode)

@@ -1,0 +1,1 @@
+"""Replay: bags in, the same evaluator and the same records out. Needs no ROS."""

@@ -1,0 +1,53 @@
+"""Ground truth from planner_msgs/WorldState, live or read from a bag.
+
+The messages are taken by their fields, so that the same function reads rclpy's
+classes and those that a bag reader makes, and nothing here needs ROS.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.world.geometry import Pose
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+
+# The constants KIND_* of EntityState.msg.
+_KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
+
+
+def world_record(message: Any) -> WorldState:
+    """The state that a WorldState message carries."""
+    stamp = message.header.stamp
+    return WorldState(
+        stamp_s=float(stamp.sec) + float(stamp.nanosec) * 1e-9,
+        step=int(message.sim_step),
+        revision=int(message.revision),
+        house=message.house,
+        episode_id=message.episode_id,
+        entities={item.name: entity_record(item) for item in message.entities},
+    )
+
+
+def entity_record(message: Any) -> EntityState:
+    """The entity that an EntityState message carries; `openness` has single precision."""
+    at, turn = message.pose.position, message.pose.orientation
+    states = {State(item.name): bool(item.value) for item in message.states}
+    return EntityState(
+        name=message.name,
+        kind=_KINDS[message.kind],
+        class_name=message.class_name,
+        instance_id=int(message.instance_id),
+        pose=Pose(
+            (float(at.x), float(at.y), float(at.z)),
+            (float(turn.x), float(turn.y), float(turn.z), float(turn.w)),
+        ),
+        size_m=(float(message.size.x), float(message.size.y), float(message.size.z)),
+        parent=message.parent or None,
+        relation=Relation(message.relation) if message.relation else None,
+        room=message.room or None,
+        affordances=tuple(Affordance(word) for word in message.affordances),
+        states=states or None,
+        openness=None if message.openness < 0 else float(message.openness),
+        holding=message.holding or None,
+    )

@@ -1,0 +1,120 @@
+"""Bags: written, cut off, completed, read by rosbags."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rosbags.typesys import Stores, get_typestore
+
+from planner.recorder.bag_writer import BagWriter, Topic
+from planner.replay.bag import read_bag
+from planner.replay.recovery import is_complete, recover
+from planner.world.errors import FileError, PlannerError
+
+STORE = get_typestore(Stores.ROS2_HUMBLE)
+STRING = STORE.types["std_msgs/msg/String"]
+TOPIC = Topic("/words", "std_msgs/msg/String", "string data\n", "")
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from rosbags.typesys import Stores, get_typestore
+from planner.recorder.bag_writer import BagWriter, Topic
+store = get_typestore(Stores.ROS2_HUMBLE)
+String = store.types["std_msgs/msg/String"]
+bag = BagWriter(Path(sys.argv[1]))
+topic = bag.add_topic(Topic("/words", "std_msgs/msg/String", "string data\\n", ""))
+for i in range(100000):
+    data = bytes(store.serialize_cdr(String(str(i)), "std_msgs/msg/String"))
+    bag.write(topic, i + 1, i + 1, data)
+    if i % 50 == 49:
+        bag.flush()
+        print(i + 1, flush=True)
+    time.sleep(0.0005)
+"""
+
+
+def serialised(text: str) -> bytes:
+    return bytes(STORE.serialize_cdr(STRING(text), "std_msgs/msg/String"))
+
+
+def words(bag: Path) -> list[str]:
+    return [message.content.data for message in read_bag(bag)]
+
+
+def write(bag: Path, count: int) -> BagWriter:
+    writer = BagWriter(bag)
+    topic = writer.add_topic(TOPIC)
+    for i in range(count):
+        writer.write(topic, i + 1, i + 1, serialised(str(i)))
+    return writer
+
+
+def test_a_closed_bag_is_read_back(tmp_path: Path) -> None:
+    write(tmp_path / "bag", 7).close()
+    assert is_complete(tmp_path / "bag")
+    assert words(tmp_path / "bag") == [str(i) for i in range(7)]
+
+
+def test_an_empty_bag_is_a_bag(tmp_path: Path) -> None:
+    write(tmp_path / "bag", 0).close()
+    assert words(tmp_path / "bag") == []
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    write(tmp_path / "bag", 1).close()
+    with pytest.raises(PlannerError, match="exists already"):
+        BagWriter(tmp_path / "bag")
+
+
+def test_a_killed_writer_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    child = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(bag)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    flushed = 0
+    while flushed < 200:
+        flushed = int(child.stdout.readline())
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    assert not is_complete(bag)
+    found = words(bag)
+    assert len(found) >= flushed
+    assert found == [str(i) for i in range(len(found))]
+    assert is_complete(bag)
+
+
+@pytest.mark.parametrize("share", [0.35, 0.6, 0.93])
+def test_a_file_cut_anywhere_keeps_a_beginning(tmp_path: Path, share: float) -> None:
+    bag = tmp_path / "bag"
+    writer = BagWriter(bag)
+    topic = writer.add_topic(TOPIC)
+    for i in range(300):
+        writer.write(topic, i + 1, i + 1, serialised(os.urandom(50).hex()))
+        if i % 20 == 19:
+            writer.flush()
+    writer.close()
+    whole = words(bag)
+    path = next(bag.glob("*.mcap"))
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+    kept = recover(bag)
+    assert 0 < kept <= 300
+    assert words(bag) == whole[:kept]
+
+
+def test_garbage_is_no_bag(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    bag.mkdir()
+    with pytest.raises(FileError, match=r"holds 0 \.mcap files"):
+        list(read_bag(bag))
+    (bag / "bag_0.mcap").write_bytes(b"garbage" * 100)
+    with pytest.raises(FileError, match="is no MCAP file"):
+        list(read_bag(bag))
