@@ -31,6 +31,7 @@ class Request:
     pan_rad: tuple[float, ...] = ()
     tilt_rad: tuple[float, ...] = ()
     timeout_s: float = 0.0
+    tolerance_m: float = 0.0
 
 
 def read_request(
@@ -63,6 +64,7 @@ def read_request(
         standoff_m=request.standoff_m,
         views_rad=tuple(zip(request.pan_rad, request.tilt_rad, strict=True)),
         timeout_s=request.timeout_s,
+        tolerance_m=request.tolerance_m,
     )
 
 
@@ -121,5 +123,8 @@ def _check_numbers(request: Request) -> PrimitiveResult | None:
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
     if not (math.isfinite(request.timeout_s) and request.timeout_s >= 0):
         text = f"timeout_s {request.timeout_s} is not 0 or a time to wait"
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
+    if not (math.isfinite(request.tolerance_m) and request.tolerance_m >= 0):
+        text = f"tolerance_m {request.tolerance_m} is not 0 or a distance"
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
     return None

@@ -25,6 +25,7 @@ def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
         pan_rad=[pan for pan, _ in primitive.views_rad],
         tilt_rad=[tilt for _, tilt in primitive.views_rad],
         timeout_s=primitive.timeout_s,
+        tolerance_m=primitive.tolerance_m,
     )
 
 

@@ -78,6 +78,8 @@ class Primitive:
         views_rad: for `look`: (pan, tilt) pairs relative to the body, tilt down
             positive, visited in order; empty means look at the target.
         timeout_s: simulated seconds before `TIMED_OUT`; 0 takes the backend's default.
+        tolerance_m: how far the thing meant may be from the target (or the reference);
+            0 takes the backend's own.
     """
 
     name: PrimitiveName
@@ -89,6 +91,7 @@ class Primitive:
     standoff_m: float = math.nan
     views_rad: tuple[tuple[float, float], ...] = ()
     timeout_s: float = 0.0
+    tolerance_m: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

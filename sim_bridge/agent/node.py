@@ -207,4 +207,5 @@ def read_goal(goal: ExecutePrimitive.Goal) -> Request:
         pan_rad=tuple(float(angle) for angle in goal.pan_rad),
         tilt_rad=tuple(float(angle) for angle in goal.tilt_rad),
         timeout_s=float(goal.timeout_s),
+        tolerance_m=float(goal.tolerance_m),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import State
-from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.entities import Agent, Thing
 from sim_bridge.embedded.manipulation import (
     RefusalError,
     check_joint,
@@ -133,15 +133,22 @@ def _face(act: Act, point_m: Vec3) -> Motion:
 
 def _pick(act: Act) -> Routine:
     world, agent = act.world, act.agent
-    check_pick(world, act.scene(), agent, act.target_m)
+    tolerance_m = act.primitive.tolerance_m
+    check_pick(world, act.scene(), agent, act.target_m, tolerance_m)
     yield from _face(act, act.target_m)
     yield from _spend(world.options.durations.pick, "reaching")
     # The world may have changed while the hand was on its way.
-    thing = check_pick(world, act.scene(), agent, act.target_m)
+    thing = check_pick(world, act.scene(), agent, act.target_m, tolerance_m)
+    where = _at(thing)
     if _fails(act, world.options.noise.failed_grasps):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the grasp slipped", {})
     world.take(agent, thing)
-    return _success("picked", thing=thing.name)
+    return _success("picked", thing=thing.name, at_m=where)
+
+
+def _at(thing: Thing) -> str:
+    """Where the hand closed or opened around a thing, which a robot knows as well."""
+    return " ".join(f"{value:.4f}" for value in thing.center_m)
 
 
 def _fails(act: Act, probability: float) -> bool:
@@ -159,7 +166,8 @@ def _place(act: Act) -> Routine:
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the thing was not released", {})
     support = spot.support
     thing = world.put(agent, support.parent, support.part, support.relation, spot.pose)
-    return _success("placed", thing=thing.name, on=f"{support.parent}/{support.part}")
+    on = f"{support.parent}/{support.part}"
+    return _success("placed", thing=thing.name, on=on, at_m=_at(thing))
 
 
 def _joint(act: Act) -> Routine:
@@ -183,7 +191,8 @@ def _joint(act: Act) -> Routine:
 
 def _change_state(act: Act) -> Routine:
     world, agent, name = act.world, act.agent, act.primitive.name
-    check_state_change(world, act.scene(), agent, name, act.target_m)
+    tolerance_m = act.primitive.tolerance_m
+    check_state_change(world, act.scene(), agent, name, act.target_m, tolerance_m)
     durations = world.options.durations
     seconds = {
         PrimitiveName.CLEAN: durations.clean,
@@ -192,7 +201,9 @@ def _change_state(act: Act) -> Routine:
     }.get(name, durations.power)
     yield from _face(act, act.target_m)
     yield from _spend(seconds, name.value)
-    entity, state, value = check_state_change(world, act.scene(), agent, name, act.target_m)
+    entity, state, value = check_state_change(
+        world, act.scene(), agent, name, act.target_m, tolerance_m
+    )
     world.set_state(entity, state, value)
     if name is PrimitiveName.POUR and agent.holding is not None:
         world.set_state(agent.holding, State.FILLED, False)

@@ -339,6 +339,8 @@ def _bad_numbers(primitive: Primitive) -> str:
         return "heading and standoff are finite or NaN"
     if not math.isfinite(primitive.timeout_s) or primitive.timeout_s < 0:
         return f"the timeout {primitive.timeout_s} is not a finite time of 0 or more"
+    if not math.isfinite(primitive.tolerance_m) or primitive.tolerance_m < 0:
+        return f"the tolerance {primitive.tolerance_m} is not a finite distance of 0 or more"
     return ""
 
 

@@ -20,7 +20,7 @@ from sim_bridge.embedded.scene import Scene
 from sim_bridge.embedded.walking import FLOOR_HEIGHT_M
 from sim_bridge.embedded.world import KinematicWorld
 
-# A target point means the entity nearest to it, if that is this near.
+# A target point means the entity nearest to it, if that is this near or as near as is asked.
 POINT_TOLERANCE_M = 0.15
 SUPPORT_TOLERANCE_M = 0.3
 
@@ -33,8 +33,10 @@ class RefusalError(Exception):
         self.result = PrimitiveResult(code, text, evidence)
 
 
-def thing_at(world: KinematicWorld, agent: Agent, point_m: Vec3) -> Thing:
-    """The thing nearest to a point, the agent's own load aside.
+def thing_at(
+    world: KinematicWorld, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0
+) -> Thing:
+    """The thing nearest to a point, the agent's own load aside; a tolerance of 0 is ours.
 
     Raises:
         RefusalError: where none is near.
@@ -45,7 +47,7 @@ def thing_at(world: KinematicWorld, agent: Agent, point_m: Vec3) -> Thing:
         if thing.name != agent.holding
     ]
     best = min(near, default=None)
-    if best is None or best[0] > POINT_TOLERANCE_M:
+    if best is None or best[0] > (tolerance_m or POINT_TOLERANCE_M):
         raise RefusalError(PrimitiveCode.NOTHING_THERE, "nothing to take is at the target")
     return world.things[best[2]]
 
@@ -54,7 +56,9 @@ def _center_gap(thing: Thing, point_m: Vec3) -> float:
     return sum((a - b) ** 2 for a, b in zip(thing.center_m, point_m, strict=True))
 
 
-def check_pick(world: KinematicWorld, scene: Scene, agent: Agent, point_m: Vec3) -> Thing:
+def check_pick(
+    world: KinematicWorld, scene: Scene, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0
+) -> Thing:
     """The thing that a pick would take.
 
     Raises:
@@ -64,7 +68,7 @@ def check_pick(world: KinematicWorld, scene: Scene, agent: Agent, point_m: Vec3)
         raise RefusalError(
             PrimitiveCode.HAND_FULL, "the hand already holds something", holding=agent.holding
         )
-    thing = thing_at(world, agent, point_m)
+    thing = thing_at(world, agent, point_m, tolerance_m)
     if thing.relation is Relation.HELD:
         raise RefusalError(
             PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=thing.parent
@@ -123,7 +127,7 @@ def check_place(
     support = _support(world, relation, point_m)
     reference = None
     if reference_m is not None:
-        reference = thing_at(world, agent, reference_m)
+        reference = thing_at(world, agent, reference_m, primitive.tolerance_m)
         if (reference.parent, reference.part) != (support.parent, support.part):
             raise RefusalError(
                 PrimitiveCode.NOTHING_THERE,
@@ -228,7 +232,12 @@ def _check_lid(world: KinematicWorld, piece: Piece, joint: Joint) -> None:
 
 
 def check_state_change(
-    world: KinematicWorld, scene: Scene, agent: Agent, name: PrimitiveName, point_m: Vec3
+    world: KinematicWorld,
+    scene: Scene,
+    agent: Agent,
+    name: PrimitiveName,
+    point_m: Vec3,
+    tolerance_m: float = 0.0,
 ) -> tuple[str, State, bool]:
     """The entity, state and value that a clean, fill, pour or power primitive sets.
 
@@ -242,7 +251,9 @@ def check_state_change(
         PrimitiveName.POWER_ON: (State.POWERED_ON, True),
         PrimitiveName.POWER_OFF: (State.POWERED_ON, False),
     }[name]
-    entity = _entity_at(world, agent, name, point_m, AFFORDANCE_OF_STATE[state])
+    tolerance_m = tolerance_m or POINT_TOLERANCE_M
+    needed = AFFORDANCE_OF_STATE[state]
+    entity = _entity_at(world, agent, name, point_m, needed, tolerance_m)
     if isinstance(entity, Thing):
         if entity.relation is Relation.HELD and entity.parent != agent.name:
             raise RefusalError(
@@ -274,7 +285,12 @@ def check_state_change(
 
 
 def _entity_at(
-    world: KinematicWorld, agent: Agent, name: PrimitiveName, point_m: Vec3, needed: Affordance
+    world: KinematicWorld,
+    agent: Agent,
+    name: PrimitiveName,
+    point_m: Vec3,
+    needed: Affordance,
+    tolerance_m: float,
 ) -> Thing | Piece:
     """The thing or piece of furniture at a point: one with the affordance before one without."""
     found: list[tuple[bool, float, float, str]] = []
@@ -282,12 +298,12 @@ def _entity_at(
         if name is PrimitiveName.POUR and thing.name == agent.holding:
             continue
         distance = thing.state().box.distance_m(point_m)
-        if distance <= POINT_TOLERANCE_M:
+        if distance <= tolerance_m:
             lacks = needed not in thing.affordances
             found.append((lacks, distance, _center_gap(thing, point_m), thing.name))
     for piece in world.pieces.values():
         distance = piece.record.box.distance_m(point_m)
-        if distance <= POINT_TOLERANCE_M:
+        if distance <= tolerance_m:
             lacks = needed not in piece.record.affordances
             # A thing on the furniture is meant before the furniture under it.
             found.append((lacks, distance + 0.02, 0.0, piece.name))
