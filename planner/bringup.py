@@ -14,6 +14,7 @@ from planner.world.errors import PlannerError
 ParameterValue = bool | int | float | str
 
 MOST_AGENTS = 6
+BAG_FOLDER = "bag"
 
 
 class ArgumentError(PlannerError):
@@ -50,6 +51,12 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("seed", "0", "seed of everything random, 0 or greater"),
     Argument("agents", "0", f"number of agents, 1 to {MOST_AGENTS}; 0 = as the episode says"),
     Argument("record", "", "folder that the run is recorded in; empty = no recording"),
+    Argument(
+        "narrate",
+        "false",
+        "give the episode's instruction, tell the story, end with the verdict",
+        ("true", "false"),
+    ),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
 )
 
@@ -66,6 +73,7 @@ class Arguments:
     seed: int = 0
     agents: int = 0
     record: str = ""
+    narrate: bool = False
     paced: bool = True
 
     @staticmethod
@@ -84,8 +92,8 @@ class Arguments:
             choices = known[name].choices
             if choices and value not in choices:
                 raise ArgumentError(name, f"{value!r} is not one of {', '.join(choices)}")
-        if text["record"] and text["planner"] == "none":
-            raise ArgumentError("record", "nothing records without a planner")
+        if text["narrate"] == "true" and not text["episode"]:
+            raise ArgumentError("narrate", "needs an episode with an instruction")
         return Arguments(
             backend=text["backend"],
             planner=text["planner"],
@@ -95,6 +103,7 @@ class Arguments:
             seed=_whole("seed", text["seed"], most=2**63 - 1),
             agents=_whole("agents", text["agents"], most=MOST_AGENTS),
             record=text["record"],
+            narrate=text["narrate"] == "true",
             paced=text["paced"] == "true",
         )
 
@@ -135,7 +144,7 @@ class NodeSpec:
 
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
     """Return the nodes that these arguments ask for, in the order in which they start."""
-    return (_bridge(args), *_PLANNERS[args.planner](args))
+    return (_bridge(args), *_PLANNERS[args.planner](args), *_recorder(args), *_narrator(args))
 
 
 def _bridge(args: Arguments) -> NodeSpec:
@@ -150,6 +159,38 @@ def _bridge(args: Arguments) -> NodeSpec:
             "agents": args.agents,
             "time_mode": "paced" if args.paced else "fast",
         },
+    )
+
+
+def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
+    if not args.record or args.planner == "tour":
+        return ()
+    return (
+        NodeSpec(
+            name="recorder",
+            executable="recorder",
+            parameters={"folder": f"{args.record}/{BAG_FOLDER}"},
+        ),
+    )
+
+
+def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
+    if not args.narrate:
+        return ()
+    parameters: dict[str, ParameterValue] = {
+        "episode": args.episode,
+        "agents": args.agents,
+        "record": args.record,
+        "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
+    }
+    return (
+        NodeSpec(
+            name="narrator",
+            executable="narrator",
+            parameters=parameters,
+            respawn=False,
+            ends_run=True,
+        ),
     )
 
 

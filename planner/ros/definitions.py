@@ -14,25 +14,9 @@ from planner.world.errors import PlannerError
 
 _SEPARATOR = "=" * 80
 _FIELD = re.compile(r"^\s*([A-Za-z][A-Za-z0-9_/]*)(?:<=\d+)?(?:\[[^\]]*\])?\s+[A-Za-z]")
-_BUILTIN = frozenset(
-    (
-        "bool",
-        "byte",
-        "char",
-        "float32",
-        "float64",
-        "string",
-        "wstring",
-        "int8",
-        "uint8",
-        "int16",
-        "uint16",
-        "int32",
-        "uint32",
-        "int64",
-        "uint64",
-    )
-)
+_BUILTIN = frozenset(("bool", "byte", "char", "float32", "float64", "string", "wstring")) | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 
 
 def message_class(type_name: str) -> Any:

@@ -33,7 +33,15 @@ def test_the_tour_ends_the_run() -> None:
     assert bridge.name == "bridge"
     assert tour.ends_run
     assert not tour.respawn
-    assert tour.parameters == {"record": "out/tour"}
+    assert tour.parameters == {"house": "", "record": "out/tour"}
+
+
+def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
+    given = {"record": "out", "narrate": "true", "episode": "e1"}
+    nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
+    assert nodes["recorder"].parameters == {"folder": "out/bag"}
+    assert nodes["narrator"].ends_run
+    assert nodes["narrator"].parameters["bag"] == "out/bag"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +55,7 @@ def test_the_tour_ends_the_run() -> None:
         ({"seed": str(2**63)}, "seed", "is greater than"),
         ({"agents": "7"}, "agents", "7 is greater than 6"),
         ({"paced": "True"}, "paced", "'True' is not one of true, false"),
-        ({"record": "out"}, "record", "nothing records without a planner"),
+        ({"narrate": "true"}, "narrate", "needs an episode with an instruction"),
     ],
 )
 def test_a_wrong_argument_is_named(given: dict[str, str], name: str, message: str) -> None:

@@ -1,0 +1,1 @@
+"""The narrator: gives the instruction, tells the story, draws the picture, says the verdict."""

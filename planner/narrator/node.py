@@ -1,0 +1,212 @@
+"""Node `narrator`: hands over the instruction, prints the story, ends the run with a verdict."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from nav_msgs.msg import Odometry
+from planner_msgs.action import FollowInstruction
+from planner_msgs.msg import Evaluation, MemoryUpdate, Operation, SkillReport
+from rclpy.action.client import ActionClient
+from rclpy.node import Node
+from sensor_msgs.msg import Image
+
+from planner.narrator import story
+from planner.narrator.picture import Moment, Move, Point, draw_run
+from planner.ros import parameters, qos
+from planner.ros.conversions import seconds
+from planner.ros.goals import run_goal
+from planner.ros.images import rgb_array
+from planner.ros.lifecycle import run_node
+from planner.world.errors import PlannerError
+from planner.world.house_checks import load_episode
+from planner.world.observation import RgbImage
+from planner.world.skill import CallError, SkillCode, SkillName, parse_call
+
+MOVED_M = 0.1
+MOST_MOMENTS = 10
+VERDICT_WAIT_S = 15.0
+
+
+class NarratorNode(Node):
+    """A client of the task planner like any other: it has no power of its own."""
+
+    def __init__(self) -> None:
+        """Reads the episode.
+
+        Raises:
+            PlannerError: where the episode or a parameter cannot be used.
+        """
+        super().__init__("narrator")
+        episode = parameters.text(self, "episode", "", "name or file of the episode")
+        agents = parameters.whole(self, "agents", 0, "agents to use; 0 = all", least=0)
+        self._folder = Path(parameters.text(self, "record", "", "folder for the picture"))
+        self._bag = parameters.text(self, "bag", "", "where the bag is, for the last line")
+        self._wait_s = parameters.number(
+            self, "wait", 90.0, "seconds to wait for the task planner", least=1.0
+        )
+        self._episode, self._house = load_episode(episode)
+        uids = [placement.uid for placement in self._episode.agents]
+        self._agents = uids[: agents or len(uids)]
+        self.succeeded = False
+        self._now_s = 0.0
+        self._ways: dict[str, list[Point]] = {agent: [] for agent in self._agents}
+        self._views: dict[str, RgbImage] = {}
+        self._picked_at: dict[str, Point] = {}
+        self._moves: list[Move] = []
+        self._moments: list[Moment] = []
+        self._plan: dict[str, str] = {}
+        self._progress: tuple[float, int] = (-1.0, -1)
+        self._result: Evaluation | None = None
+        self._waited_s = 0.0
+        self._listen()
+        self._client: ActionClient[Any, Any, Any] = ActionClient(
+            self, FollowInstruction, "/instruct"
+        )
+        self._timer = self.create_timer(0.2, self._begin)
+
+    def _listen(self) -> None:
+        for agent in self._agents:
+            self.create_subscription(
+                Odometry, f"/{agent}/odometry", partial(self._on_odometry, agent), qos.STATE_INPUT
+            )
+            self.create_subscription(
+                Image,
+                f"/{agent}/camera/hand/image",
+                partial(self._on_view, agent),
+                qos.IMAGE_INPUT,
+            )
+        self.create_subscription(MemoryUpdate, "/memory/updates", self._on_memory, qos.EVENTS)
+        self.create_subscription(SkillReport, "/skills/results", self._on_skill, qos.EVENTS)
+        self.create_subscription(Evaluation, "/evaluation", self._on_progress, qos.EVENTS)
+        self.create_subscription(Evaluation, "/evaluation/result", self._on_result, qos.LATCHED)
+
+    # What is told
+
+    def _on_odometry(self, agent: str, message: Odometry) -> None:
+        self._now_s = seconds(message.header.stamp)
+        position = message.pose.pose.position
+        here, way = (position.x, position.y), self._ways[agent]
+        if not way or math.dist(here, way[-1]) > MOVED_M:
+            way.append(here)
+
+    def _on_view(self, agent: str, message: Image) -> None:
+        self._views[agent] = rgb_array(message)
+
+    def _on_memory(self, message: MemoryUpdate) -> None:
+        added = [
+            (operation.entity.description, operation.entity.room)
+            for operation in message.operations
+            if operation.kind == Operation.ADD and not operation.entity.is_furniture
+        ]
+        for line in story.seen_lines(seconds(message.header.stamp), added):
+            self._say(line)
+
+    def _on_skill(self, message: SkillReport) -> None:
+        stamp = seconds(message.header.stamp)
+        self._say(story.ended_line(stamp, message.agent, message.call, message.code, message.text))
+        try:
+            call = parse_call(message.call)
+        except CallError:
+            return
+        moved = (SkillName.PICK, SkillName.PLACE, SkillName.REARRANGE)
+        if message.code != SkillCode.SUCCESS or call.name not in moved:
+            return
+        thing, here = str(call.arguments[0]), self._ways.get(message.agent)
+        if call.name is SkillName.PICK and here:
+            self._picked_at[thing] = here[-1]
+        elif thing in self._picked_at and here:
+            self._moves.append(Move(thing, self._picked_at.pop(thing), here[-1]))
+        self._keep_moment(message.agent, f"{story.clock(stamp)} {message.agent}\n{message.call}")
+
+    def _keep_moment(self, agent: str, caption: str) -> None:
+        if agent in self._views and len(self._moments) < MOST_MOMENTS:
+            self._moments.append(Moment(caption, self._views[agent]))
+
+    def _on_progress(self, message: Evaluation) -> None:
+        satisfied = sum(1 for p in message.propositions if p.satisfied)
+        state = (round(float(message.percent_complete), 4), satisfied)
+        if message.propositions and state != self._progress:
+            self._progress = state
+            stamp = seconds(message.header.stamp)
+            self._say(story.progress_line(stamp, state[0], satisfied, len(message.propositions)))
+
+    def _on_result(self, message: Evaluation) -> None:
+        self._result = message
+
+    def _on_feedback(self, message: Any) -> None:
+        feedback = message.feedback
+        for agent, call in zip(feedback.agents, feedback.calls, strict=False):
+            if call and self._plan.get(agent) != call:
+                self._say(story.decided_line(self._now_s, agent, call))
+            self._plan[agent] = call
+
+    # The run
+
+    def _begin(self) -> None:
+        if not self._client.server_is_ready():
+            self._waited_s += 0.2
+            if self._waited_s > self._wait_s:
+                raise PlannerError(f"no task planner answered within {self._wait_s:.0f} s")
+            return
+        self._timer.cancel()
+        if self.executor is not None:
+            self.executor.create_task(self._run)
+
+    async def _run(self) -> None:
+        self._say(f'task: "{self._episode.instruction}"')
+        self._say(f"in {self._house.name}, by {', '.join(self._agents)}")
+        goal = FollowInstruction.Goal(instruction=self._episode.instruction, agents=self._agents)
+        result = await run_goal(self._client, goal, self._on_feedback)
+        self._say(f"planner: {result.text}")
+        self._deadline = self.get_clock().now().nanoseconds * 1e-9 + VERDICT_WAIT_S
+        self._timer = self.create_timer(0.1, self._conclude)
+
+    def _conclude(self) -> None:
+        verdict = self._result
+        if verdict is None:
+            if self.get_clock().now().nanoseconds * 1e-9 > self._deadline:
+                raise PlannerError("no verdict came from the evaluator")
+            return
+        self._timer.cancel()
+        self.succeeded = verdict.status == Evaluation.SUCCEEDED
+        if verdict.explanation:
+            self._say(f"why: {verdict.explanation}")
+        self._say(
+            story.verdict_line(
+                self.succeeded,
+                float(verdict.percent_complete),
+                int(verdict.sim_step),
+                {"bag": self._bag, "picture": self._draw()},
+            )
+        )
+        rclpy.try_shutdown()
+
+    def _draw(self) -> str:
+        path = self._folder / "run.png"
+        title = f"{self._episode.episode_id}: {self._episode.instruction}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            draw_run(self._house, title, self._ways, self._moves, self._moments).save(path)
+        except OSError as error:
+            raise PlannerError(f"{path}: cannot be written: {error}") from None
+        return str(path)
+
+    def _say(self, text: str) -> None:
+        print(text, flush=True)
+
+
+def main() -> int:
+    """Runs the node until the verdict; 0 only on success."""
+    nodes: list[NarratorNode] = []
+
+    def make() -> NarratorNode:
+        nodes.append(NarratorNode())
+        return nodes[0]
+
+    status = run_node(make)
+    return status if status or (nodes and nodes[0].succeeded) else 1
