@@ -248,8 +248,8 @@ class _Clutter:
         usable = [
             name
             for name in names
-            if name in self._floors
-            or any(s.relation is request.relation for s in self._spots[name])
+            if (name in self._floors and request.relation is Relation.ON)
+            or any(spot.relation is request.relation for spot in self._spots.get(name, ()))
         ]
         if not usable:
             return f"{', '.join(names)} has no {wanted} for a {cls.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -33,6 +34,8 @@ _RADIUS_MARGIN_M = 0.03
 _FEWEST_ROOMS, _MOST_ROOMS = 4, 12
 _OBJECTS_PER_PIECE = (1.1, 2.2)
 _HALLWAY = "hallway_0"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_LARGEST_ROOM_M2 = 400.0
 
 Split = Literal["train", "heldout", "none"]
 
@@ -62,6 +65,10 @@ def generate_house(
     Raises:
         PlannerError: for unknown classes, or where no house was found.
     """
+    if not _NAME.fullmatch(name):
+        raise PlannerError(f"{name!r} is not a name for a house: letters, digits and _ . - only")
+    if seed < 0:
+        raise PlannerError(f"the seed {seed} is negative")
     catalogue, programs = default_catalogue(), default_programs()
     rng = np.random.default_rng(seed)
     required = required or {}
@@ -164,6 +171,10 @@ def _plan_and_furnish(
     for room, cls in names.items():
         low, high = programs.rooms[cls].area_m2
         areas[room] = max(float(rng.uniform(low, high)), wishes[room].area_m2)
+        if areas[room] > _LARGEST_ROOM_M2:
+            raise PlannerError(
+                f"no place was found for the furniture of {room}: it needs {areas[room]:.0f} m2"
+            )
     cramped: set[str] = set()
     for _ in range(_ATTEMPTS):
         try:

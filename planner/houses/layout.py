@@ -73,8 +73,8 @@ def plan_layout(wishes: Sequence[RoomWish], rng: np.random.Generator) -> Plan:
 def _draw(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str, Rect]:
     passages = [wish for wish in wishes if wish.rule.zone is Zone.PASSAGE]
     others = [wish for wish in wishes if wish.rule.zone is not Zone.PASSAGE]
-    hub = not passages and len(others) <= _MOST_HUB_ROOMS
-    drawn = _hub_plan(others, rng) if hub else _corridor_plan(passages, others, rng)
+    hub = not others or (not passages and len(others) <= _MOST_HUB_ROOMS)
+    drawn = _hub_plan(wishes, rng) if hub else _corridor_plan(passages, others, rng)
     return {name: _snapped(rect) for name, rect in drawn.items()}
 
 

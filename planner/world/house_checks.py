@@ -32,6 +32,8 @@ TOLERANCE_M = 0.001
 _WALL_TOLERANCE_M = 0.02
 # Floor on either side of an opening that must stay clear for it to be one.
 _DOORWAY_M = 0.5
+# Points all over a rectangle, in fractions of its size.
+_SPREAD = np.array([(x, y) for x in (-0.4, 0.0, 0.4) for y in (-0.4, 0.0, 0.4)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,10 +300,9 @@ def _touch_points(piece: Furniture) -> Iterator[tuple[str, FloatArray]]:
     turn = np.array([[c, s], [-s, c]])
     origin = np.array([piece.x_m, piece.y_m])
     for surface in piece.surfaces:
-        half = np.array(surface.size) / 2
-        grid = np.array([(x, y) for x in (-0.8, 0, 0.8) for y in (-0.8, 0, 0.8)]) * half
-        yield surface.name, (grid + surface.center[:2]) @ turn + origin
+        spread = _SPREAD * np.array(surface.size)
+        yield surface.name, (spread + surface.center[:2]) @ turn + origin
     for joint in piece.joints:
         yield joint.name, np.array([joint.handle[:2]]) @ turn + origin
     if not piece.surfaces and not piece.joints:
-        yield "body", np.zeros((1, 2)) @ turn + origin
+        yield "body", (_SPREAD * np.array(piece.size_m[:2])) @ turn + origin

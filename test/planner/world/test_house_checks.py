@@ -252,7 +252,7 @@ def test_object_above_every_reach(document: Document, tmp_path: Path) -> None:
     table["surfaces"][0]["center"][2] = 1.8
     for thing in document["objects"][:2]:
         thing["pose"][2] = 1.8
-    with pytest.raises(FileError, match="out of reach at 1.80 m height"):
+    with pytest.raises(FileError, match=r"out of reach at 1\.80 m height"):
         load_house(write(tmp_path, document))
 
 
