@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
+from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.observation import Observation
+from planner.world.vocabulary import Relation, State
 
 
-class OperationKind(StrEnum):
-    """The edits of EPM's grammar."""
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an updater knows besides EPM's text; without them they are read from the text.
 
-    ADD = "Add"
-    UPDATE = "Update"
-    REMOVE = "Remove"
+    Attributes as in `planner.world.entity.Entity`.
+    """
+
+    class_name: str
+    size_m: Vec3 = (0.0, 0.0, 0.0)
+    parent: str | None = None
+    relation: Relation | None = None
+    room: str | None = None
+    states: Mapping[State, bool] | None = None
+    openness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +33,14 @@ class Operation:
     """One edit of the entity list (spec/epm.md 2.3).
 
     Attributes:
-        entity_id: of Update and Remove; Add gets the next number.
+        entity_id: of Update and Remove; Add gets the next number. An Update without one is of
+            the agent `name`, which is at `position_m`.
         pixel: (u, v) in the observation's image, which the list turns into a point with depth.
         description: EPM's text, of Add and Update; the words picked and placed set the flag.
         position_m: the point in `map` where the updater knows it; then `pixel` is not used.
         name: the entity's name where the updater knows it (privileged); None otherwise.
+        distance_m: from the camera, where `position_m` is given and a camera saw it.
+        facts: what the updater knows besides the text.
     """
 
     kind: OperationKind
@@ -37,19 +49,8 @@ class Operation:
     description: str = ""
     position_m: Vec3 | None = None
     name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EntityView:
-    """An entity of the list as an updater sees it."""
-
-    entity_id: int
-    description: str
-    position_m: Vec3
-    seen_distance_m: float | None
-    picked: bool
-    is_furniture: bool
-    name: str
+    distance_m: float | None = None
+    facts: Facts | None = None
 
 
 class MemoryUpdater(Protocol):
@@ -60,6 +61,10 @@ class MemoryUpdater(Protocol):
         """As in the bring-up's argument `memory`."""
 
     def update(
-        self, observation: Observation, entities: Sequence[EntityView], last_action: str
+        self, observation: Observation, entities: Sequence[Entity], last_action: str
     ) -> list[Operation]:
-        """The edits that an observation calls for; `last_action` as `Pick[Object.149]` or ''."""
+        """The edits that an observation calls for; `last_action` as `Pick[Object.149]` or ''.
+
+        Things seen as they are remembered may be returned as Updates: the list tells them
+        from changes.
+        """

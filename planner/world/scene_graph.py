@@ -126,7 +126,7 @@ def _support(house: House, state: WorldState, entity: EntityState) -> Edge | Non
         openness = state.entities[piece.name].openness or 0.0
         local = piece.pose.inverse().apply(middle)
         bottom = local[2] - entity.size_m[2] / 2
-        within = _enclosing(piece, openness, local)
+        within = enclosing(piece, openness, local)
         if within is not None:
             return Edge(entity.name, EdgeKind.WITHIN, piece.name, within)
         for surface in piece.surfaces:
@@ -143,7 +143,8 @@ def _support(house: House, state: WorldState, entity: EntityState) -> Edge | Non
     return None
 
 
-def _enclosing(piece: Furniture, openness: float, local: Vec3) -> str | None:
+def enclosing(piece: Furniture, openness: float, local: Vec3) -> str | None:
+    """The interior that a point of the furniture's frame is in; `openness` is 0 to 1."""
     for hollow in piece.interiors:
         # A drawer is somewhere between closed and as far out as the widest one.
         shifts = [0.0]

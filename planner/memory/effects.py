@@ -1,0 +1,190 @@
+"""What a skill that succeeded did to the world, for cameras may miss it (spec/partnr.md 5.3).
+
+A failure changes nothing. Agents and floors are no entities of the list: what is about them
+is left out, except as parents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from planner.memory.entity_list import EntityList
+from planner.memory.support import surface_point
+from planner.memory.updater import Facts, Operation
+from planner.memory.wording import PICKED, PLACED, describe
+from planner.world.entity import Entity, OperationKind
+from planner.world.geometry import Vec3
+from planner.world.house import House
+from planner.world.skill import SkillCall, SkillName, SkillResult
+from planner.world.vocabulary import Relation, State, floor_name
+
+# The key of a result's evidence that says where a thing was put down: "x, y, z" in `map`.
+POSITION_EVIDENCE = "position_m"
+
+
+def effects(
+    agent: str, call: SkillCall, result: SkillResult, entities: EntityList, layout: House
+) -> list[Operation]:
+    """The operations that a call's end calls for; none after a failure or for an unknown name."""
+    if not result.succeeded or call.name not in _EFFECTS:
+        return []
+    return _EFFECTS[call.name](_Deed(agent, call, result, entities, layout))
+
+
+class _Deed:
+    """A skill call that succeeded, with what it is looked up in."""
+
+    def __init__(
+        self,
+        agent: str,
+        call: SkillCall,
+        result: SkillResult,
+        entities: EntityList,
+        layout: House,
+    ) -> None:
+        self.agent = agent
+        self.call = call
+        self.evidence = result.evidence
+        self.entities = entities
+        self.layout = layout
+
+    def argument(self, index: int) -> Entity | None:
+        """The entity of an argument."""
+        word = self.call.arguments[index] if index < len(self.call.arguments) else None
+        return self.entities.find(word) if word is not None else None
+
+    @property
+    def held(self) -> Entity | None:
+        """What the agent is believed to hold."""
+        for entity in self.entities.entities:
+            if entity.picked and entity.parent == self.agent:
+                return entity
+        return None
+
+
+def _pick(deed: _Deed) -> list[Operation]:
+    thing = deed.argument(0)
+    if thing is None or thing.is_furniture:
+        return []
+    text = f"{describe(thing.class_name, thing.states)} {PICKED}"
+    return [_update(thing, text, thing.position_m, deed.agent, Relation.HELD, None, thing.states)]
+
+
+def _place(deed: _Deed) -> list[Operation]:
+    thing = deed.argument(0) or deed.held
+    if thing is None or thing.is_furniture:
+        return []
+    relation = Relation.WITHIN if deed.call.arguments[1] == Relation.WITHIN else Relation.ON
+    target = deed.argument(2)
+    piece = deed.layout.furniture_by_name.get(target.name) if target is not None else None
+    told = _point(deed.evidence)
+    if piece is not None and target is not None:
+        where = told or surface_point(piece, relation)
+        text = describe(thing.class_name, thing.states, "", target.entity_id)
+        parent, room = piece.name, piece.room
+    else:
+        floor = _floor(deed.layout, deed.call.arguments[2] or "")
+        if floor is None:
+            return []
+        parent, room, middle = floor
+        where, text = told or middle, describe(thing.class_name, thing.states)
+    return [_update(thing, f"{text} {PLACED}", where, parent, relation, room, thing.states)]
+
+
+def _floor(layout: House, word: str) -> tuple[str, str, Vec3] | None:
+    """A floor's name, its room and a point on it."""
+    for room in layout.rooms:
+        if word.lower() in (floor_name(room.name), room.name):
+            inside = room.shape.representative_point()
+            return floor_name(room.name), room.name, (float(inside.x), float(inside.y), 0.0)
+    return None
+
+
+def _point(evidence: Mapping[str, str]) -> Vec3 | None:
+    try:
+        x, y, z = (float(word) for word in evidence.get(POSITION_EVIDENCE, "").split(","))
+    except ValueError:
+        return None
+    return (x, y, z) if all(map(math.isfinite, (x, y, z))) else None
+
+
+def _opens(openness: float) -> Callable[[_Deed], list[Operation]]:
+    def effect(deed: _Deed) -> list[Operation]:
+        piece = deed.argument(0)
+        if piece is None or not piece.is_furniture:
+            return []
+        return [_furniture(piece, piece.states, openness)]
+
+    return effect
+
+
+def _sets(state: State, value: bool) -> Callable[[_Deed], list[Operation]]:
+    def effect(deed: _Deed) -> list[Operation]:
+        entity = deed.argument(0)
+        return [] if entity is None else [_changed(deed, entity, state, value)]
+
+    return effect
+
+
+def _pour(deed: _Deed) -> list[Operation]:
+    target, source = deed.argument(0), deed.held
+    made = [] if target is None else [_changed(deed, target, State.FILLED, True)]
+    if source is not None and source is not target:
+        made.append(_changed(deed, source, State.FILLED, False))
+    return made
+
+
+def _changed(deed: _Deed, entity: Entity, state: State, value: bool) -> Operation:
+    states = {**entity.states, state: value}
+    if entity.is_furniture:
+        return _furniture(entity, states, entity.openness)
+    support = deed.entities.named(entity.parent) if entity.parent is not None else None
+    number = support.entity_id if support is not None and not entity.picked else None
+    text = describe(entity.class_name, states, "", number)
+    where = entity.position_m
+    return _update(entity, text, where, entity.parent, entity.relation, entity.room, states)
+
+
+def _furniture(piece: Entity, states: Mapping[State, bool], openness: float | None) -> Operation:
+    facts = Facts(piece.class_name, piece.size_m, piece.parent, None, piece.room, states, openness)
+    word = "" if openness is None else ("open" if openness >= 0.5 else "closed")
+    return Operation(
+        OperationKind.UPDATE,
+        entity_id=piece.entity_id,
+        description=describe(piece.class_name, states, word),
+        position_m=piece.position_m,
+        facts=facts,
+    )
+
+
+def _update(
+    thing: Entity,
+    text: str,
+    where: Vec3,
+    parent: str | None,
+    relation: Relation | None,
+    room: str | None,
+    states: Mapping[State, bool],
+) -> Operation:
+    return Operation(
+        OperationKind.UPDATE,
+        entity_id=thing.entity_id,
+        description=text,
+        position_m=where,
+        facts=Facts(thing.class_name, thing.size_m, parent, relation, room, states),
+    )
+
+
+_EFFECTS: Mapping[SkillName, Callable[[_Deed], list[Operation]]] = {
+    SkillName.PICK: _pick,
+    SkillName.PLACE: _place,
+    SkillName.REARRANGE: _place,
+    SkillName.OPEN: _opens(1.0),
+    SkillName.CLOSE: _opens(0.0),
+    SkillName.CLEAN: _sets(State.CLEAN, True),
+    SkillName.FILL: _sets(State.FILLED, True),
+    SkillName.POUR: _pour,
+    SkillName.POWER_ON: _sets(State.POWERED_ON, True),
+    SkillName.POWER_OFF: _sets(State.POWERED_ON, False),
+}

@@ -1,0 +1,359 @@
+"""EPM's entity list: numbered entities, and what each operation does to them (spec/epm.md 2.3)."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planner.memory.camera import measured
+from planner.memory.support import support_of
+from planner.memory.updater import Facts, Operation
+from planner.memory.wording import (
+    PICKED,
+    PLACED,
+    Description,
+    WordMatch,
+    normal_text,
+    read_description,
+    take_flag_words,
+    words_of,
+)
+from planner.world.belief import Source
+from planner.world.entity import FIRST_ID, Edit, Entity, MemoryChange, OperationKind
+from planner.world.geometry import Vec3
+from planner.world.house import House
+from planner.world.observation import CameraFrame
+from planner.world.vocabulary import DEFAULT_STATES, Relation, State
+
+MOST_DESCRIPTION_CHARACTERS = 500
+# What is seen this near its stored place, with the same text, is the same: no edit is told.
+STILL_M = 0.1
+STILL_OPENNESS = 0.2
+_OBJECT_ID = re.compile(r"Object[. ](\d{1,9})")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """When, by whom and from where operations are made.
+
+    Attributes:
+        author: updater, action or person, for the record.
+        agent: whose camera or action it is; "" for a person's edit.
+        camera: the exposure that pixels refer to; None where operations bring positions.
+    """
+
+    stamp_s: float
+    author: str
+    source: Source
+    agent: str = ""
+    camera: CameraFrame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a list of operations.
+
+    Attributes:
+        change: the numbered change; None where nothing changed.
+        ids: of the entities, one an operation; 0 where it was refused.
+        refused: one sentence an operation that was skipped.
+        confirmed: things seen to be as remembered.
+    """
+
+    change: MemoryChange | None
+    ids: tuple[int, ...]
+    refused: tuple[str, ...]
+    confirmed: tuple[Entity, ...] = ()
+
+
+class _RefusedError(ValueError):
+    """An operation that is skipped; its text says why."""
+
+
+class EntityList:
+    """Furniture of the layout first, then what was seen; ids grow and are never used again."""
+
+    def __init__(self, layout: House, match: WordMatch = WordMatch.WHOLE) -> None:
+        """Numbers the layout's furniture in its order, from 100."""
+        self._layout = layout
+        self._match = match
+        self._entities: dict[int, Entity] = {}
+        self._by_name: dict[str, int] = {}
+        self._next_id = FIRST_ID
+        self.sequence = 0
+        for piece in layout.furniture:
+            self._put(
+                Entity(
+                    entity_id=self._next_id,
+                    name=piece.name,
+                    class_name=piece.class_name,
+                    is_furniture=True,
+                    description=words_of(piece.class_name),
+                    position_m=piece.box.center_m,
+                    size_m=piece.size_m,
+                    parent=piece.room,
+                    room=piece.room,
+                )
+            )
+            self._next_id += 1
+
+    def copy(self) -> EntityList:
+        """Another list with the same content; changing one leaves the other alone."""
+        other = EntityList(self._layout, self._match)
+        other.restore(self._entities.values(), self._next_id, self.sequence)
+        return other
+
+    def restore(self, entities: Iterable[Entity], next_id: int, sequence: int) -> None:
+        """Takes the content of a store; ids and sequence numbers go on from there."""
+        self._entities.clear()
+        self._by_name.clear()
+        for entity in sorted(entities, key=lambda e: e.entity_id):
+            self._put(entity)
+        self._next_id, self.sequence = next_id, sequence
+
+    # Reading
+
+    @property
+    def next_id(self) -> int:
+        """The number that the next entity gets."""
+        return self._next_id
+
+    @property
+    def entities(self) -> Sequence[Entity]:
+        """All of them, sorted by id."""
+        return tuple(self._entities.values())
+
+    def __len__(self) -> int:
+        return len(self._entities)
+
+    def get(self, entity_id: int) -> Entity | None:
+        """The entity of a number."""
+        return self._entities.get(entity_id)
+
+    def named(self, name: str) -> Entity | None:
+        """The entity of a name."""
+        return self._entities.get(self._by_name.get(name, 0))
+
+    def find(self, word: str) -> Entity | None:
+        """The entity that a call's argument names: as `planner.world.belief.Belief.find`."""
+        found = self.named(word) or self.named(word.lower())
+        if found is not None:
+            return found
+        match = _OBJECT_ID.fullmatch(word)
+        if match is not None:
+            return self.get(int(match[1]))
+        number, separator, class_name = word.partition("_")
+        if separator and number.isascii() and number.isdigit():
+            return self.named(f"{class_name}_{number}")
+        return None
+
+    # Changing
+
+    def apply(self, operations: Sequence[Operation], occasion: Occasion) -> Outcome:
+        """Carries operations out in their order; one that cannot be is skipped and logged."""
+        edits: list[Edit] = []
+        ids: list[int] = []
+        refused: list[str] = []
+        confirmed: list[Entity] = []
+        for operation in operations:
+            try:
+                edit, told = self._apply(operation, occasion)
+            except _RefusedError as refusal:
+                refused.append(f"{operation.kind.value}: {refusal}")
+                _log.warning("%s: %s", occasion.author, refused[-1])
+                ids.append(0)
+                continue
+            ids.append(edit.entity.entity_id)
+            if told:
+                edits.append(edit)
+            else:
+                confirmed.append(edit.entity)
+        change = None
+        if edits:
+            self.sequence += 1
+            change = MemoryChange(self.sequence, occasion.stamp_s, occasion.author, tuple(edits))
+        return Outcome(change, tuple(ids), tuple(refused), tuple(confirmed))
+
+    def _apply(self, operation: Operation, occasion: Occasion) -> tuple[Edit, bool]:
+        """The edit, and whether it changed anything worth telling."""
+        if operation.kind is OperationKind.ADD:
+            return self._add(operation, occasion), True
+        entity = self.get(operation.entity_id or 0)
+        if entity is None:
+            raise _RefusedError(f"there is no Object.{operation.entity_id}")
+        if operation.kind is OperationKind.REMOVE:
+            return self._remove(entity), True
+        return self._update(entity, operation, occasion)
+
+    def _add(self, operation: Operation, occasion: Occasion) -> Edit:
+        text = _checked_text(operation.description)
+        position_m, distance_m = _place(operation, occasion)
+        facts = operation.facts
+        class_name = facts.class_name if facts else read_description(text).class_name
+        name = operation.name or self._free_name(class_name or "thing")
+        if name in self._by_name:
+            raise _RefusedError(f"{name} is Object.{self._by_name[name]} already")
+        entity = Entity(
+            entity_id=self._next_id,
+            name=name,
+            class_name=class_name or "thing",
+            is_furniture=False,
+            description=text,
+            position_m=position_m,
+        )
+        # The pick words are of Updates only; who knows that it is held says so in the facts.
+        held = facts is not None and facts.relation is Relation.HELD
+        entity = self._grasped(entity, text, operation, occasion, position_m, distance_m, held)
+        self._next_id += 1
+        self._put(entity)
+        return Edit(OperationKind.ADD, entity)
+
+    def _remove(self, entity: Entity) -> Edit:
+        if entity.is_furniture:
+            raise _RefusedError(f"Object.{entity.entity_id} is furniture of the layout")
+        if entity.picked:
+            raise _RefusedError(f"Object.{entity.entity_id} is held")
+        del self._entities[entity.entity_id]
+        del self._by_name[entity.name]
+        return Edit(OperationKind.REMOVE, entity)
+
+    def _update(self, old: Entity, operation: Operation, occasion: Occasion) -> tuple[Edit, bool]:
+        text, flag, both = take_flag_words(_checked_text(operation.description), self._match)
+        if both:
+            _log.warning(
+                "%s: Update of Object.%d says %s and %s; it counts as %s",
+                occasion.author, old.entity_id, PICKED, PLACED, PLACED,
+            )  # fmt: skip
+        if not text:
+            raise _RefusedError("it has no description but its flag words")
+        picked = old.picked if flag is None else flag
+        if picked and old.is_furniture:
+            raise _RefusedError(f"Object.{old.entity_id} is furniture and is never held")
+        position_m, distance_m = _place(operation, occasion)
+        new = self._grasped(old, text, operation, occasion, position_m, distance_m, picked)
+        told = not _same(old, new)
+        if not told:
+            # The stored place stays: small steps must not add up to a move that nobody was told.
+            openness = new.openness if old.openness is None else old.openness
+            new = replace(new, position_m=old.position_m, openness=openness)
+        self._put(new)
+        return Edit(OperationKind.UPDATE, new), told
+
+    def _grasped(
+        self,
+        old: Entity,
+        text: str,
+        operation: Operation,
+        occasion: Occasion,
+        position_m: Vec3,
+        distance_m: float | None,
+        picked: bool,
+    ) -> Entity:
+        """The entity with everything that an Add or Update says and implies."""
+        seen = occasion.source is Source.SEEN
+        facts = operation.facts or self._facts_of_text(
+            old, read_description(text), position_m, picked, occasion.agent
+        )
+        return replace(
+            old,
+            description=text,
+            # Furniture stands where the layout says, whatever part of it was seen.
+            position_m=old.position_m if old.is_furniture else position_m,
+            seen_distance_m=distance_m if distance_m is not None else old.seen_distance_m,
+            picked=picked,
+            class_name=facts.class_name or old.class_name,
+            size_m=facts.size_m if any(facts.size_m) else old.size_m,
+            parent=facts.parent,
+            relation=facts.relation,
+            room=facts.room,
+            states=facts.states if facts.states is not None else old.states,
+            openness=facts.openness if facts.openness is not None else old.openness,
+            source=occasion.source,
+            stamp_s=occasion.stamp_s,
+            seen_s=occasion.stamp_s if seen else old.seen_s,
+        )
+
+    def _facts_of_text(
+        self, old: Entity, said: Description, position_m: Vec3, picked: bool, agent: str
+    ) -> Facts:
+        """What a model's text and the layout's geometry say together."""
+        states = {**old.states, **said.states}
+        if old.is_furniture:
+            # A model may call it something else; what it is follows from the layout.
+            return Facts(
+                old.class_name, old.size_m, old.parent, None, old.room, states, said.openness
+            )
+        if picked:
+            holder = old.parent if old.relation is Relation.HELD else agent or None
+            return Facts(said.class_name, (0, 0, 0), holder, Relation.HELD, None, states)
+        support = self.get(said.support_id or 0)
+        openness = {e.name: e.openness for e in self._entities.values() if e.openness is not None}
+        named = support.name if support is not None and support.is_furniture else None
+        place = support_of(self._layout, position_m, named, openness)
+        return Facts(said.class_name, (0, 0, 0), place.parent, place.relation, place.room, states)
+
+    def _free_name(self, class_name: str) -> str:
+        name = f"{class_name}_{self._next_id}"
+        while name in self._by_name:
+            name += "_1"
+        return name
+
+    def _put(self, entity: Entity) -> None:
+        self._entities[entity.entity_id] = entity
+        self._by_name[entity.name] = entity.entity_id
+
+
+def _checked_text(text: str) -> str:
+    words = normal_text(text)
+    if not words:
+        raise _RefusedError("it has no description")
+    if len(words) > MOST_DESCRIPTION_CHARACTERS:
+        raise _RefusedError(
+            f"its description has {len(words)} characters, over {MOST_DESCRIPTION_CHARACTERS}"
+        )
+    return words
+
+
+def _place(operation: Operation, occasion: Occasion) -> tuple[Vec3, float | None]:
+    """The point of an operation and its distance from the camera, where there was one."""
+    if operation.position_m is not None:
+        if not all(map(math.isfinite, operation.position_m)):
+            raise _RefusedError(f"its position {operation.position_m} is not finite")
+        return operation.position_m, operation.distance_m
+    if operation.pixel is None:
+        raise _RefusedError("it has no coordinates")
+    if occasion.camera is None:
+        raise _RefusedError("its coordinates are pixels, and there is no image")
+    found = measured(occasion.camera, operation.pixel)
+    if isinstance(found, str):
+        raise _RefusedError(found)
+    return found
+
+
+def _same(old: Entity, new: Entity) -> bool:
+    """Whether nothing changed but when and from where it was seen."""
+    return (
+        old.description == new.description
+        and old.picked == new.picked
+        and old.parent == new.parent
+        and old.relation == new.relation
+        and old.room == new.room
+        and _same_states(old.states, new.states)
+        and old.class_name == new.class_name
+        and (old.picked or math.dist(old.position_m, new.position_m) <= STILL_M)
+        and _near(old.openness, new.openness)
+    )
+
+
+def _same_states(old: Mapping[State, bool], new: Mapping[State, bool]) -> bool:
+    # What was not known is thought to be as usual, so that hearing so is no news.
+    return all(old.get(state, DEFAULT_STATES[state]) == value for state, value in new.items())
+
+
+def _near(old: float | None, new: float | None) -> bool:
+    # Furniture of which nothing is known is thought closed (partnr.md D-6).
+    return abs((old or 0.0) - (new or 0.0)) <= STILL_OPENNESS

@@ -1,0 +1,158 @@
+"""The belief that planners and skills read: rooms, furniture, floors, agents and things.
+
+Built from the layout and the entity list. A node that did not change is the same record as
+before, so that a snapshot of a large house costs little more than a dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.catalogue import default_catalogue
+from planner.world.entity import Entity
+from planner.world.geometry import Vec3
+from planner.world.house import Furniture, House, Room
+from planner.world.vocabulary import Affordance, EntityKind, Relation, floor_name
+
+
+@dataclass(frozen=True, slots=True)
+class AgentBelief:
+    """Where an agent is; `class_name` is its kind, "agent" where nobody told."""
+
+    name: str
+    class_name: str
+    position_m: Vec3
+    source: Source
+    stamp_s: float
+
+
+class BeliefBuilder:
+    """Makes beliefs of one house."""
+
+    def __init__(self, layout: House) -> None:
+        """Makes the nodes that never change."""
+        self._layout = layout
+        self._fixed: dict[str, BeliefNode] = {}
+        for room in layout.rooms:
+            self._fixed[room.name] = _room_node(room)
+        for room in layout.rooms:
+            floor = _floor_node(room)
+            self._fixed[floor.name] = floor
+        self._made: dict[str, tuple[Entity | AgentBelief, BeliefNode]] = {}
+
+    def belief(
+        self,
+        entities: Iterable[Entity],
+        agents: Iterable[AgentBelief],
+        sequence: int,
+        stamp_s: float,
+    ) -> Belief:
+        """The belief at `stamp_s`: rooms, floors, furniture, agents, then things by number."""
+        nodes = dict(self._fixed)
+        holders: dict[str, str] = {}
+        made: dict[str, tuple[Entity | AgentBelief, BeliefNode]] = {}
+        things = []
+        for entity in entities:
+            if entity.is_furniture:
+                nodes[entity.name] = self._made_once(made, entity)
+                continue
+            things.append(entity)
+            if entity.picked and entity.parent is not None:
+                holders[entity.parent] = entity.name
+        for agent in agents:
+            node = self._made_once(made, agent)
+            held = holders.get(agent.name)
+            nodes[agent.name] = node if held is None else replace(node, holding=held)
+        for entity in things:
+            node = self._made_once(made, entity)
+            holder = nodes.get(entity.parent or "") if entity.picked else None
+            if holder is not None:
+                # What is held is where its holder is.
+                node = replace(node, position_m=holder.position_m, room=holder.room)
+            nodes[entity.name] = node
+        self._made = made
+        return Belief(stamp_s, sequence, nodes)
+
+    def _made_once(
+        self,
+        made: dict[str, tuple[Entity | AgentBelief, BeliefNode]],
+        of: Entity | AgentBelief,
+    ) -> BeliefNode:
+        old = self._made.get(of.name)
+        if old is not None and old[0] is of:
+            made[of.name] = old
+            return old[1]
+        node = self._agent_node(of) if isinstance(of, AgentBelief) else self._entity_node(of)
+        made[of.name] = (of, node)
+        return node
+
+    def _agent_node(self, agent: AgentBelief) -> BeliefNode:
+        room = self._layout.room_at(agent.position_m[0], agent.position_m[1])
+        return BeliefNode(
+            name=agent.name,
+            kind=EntityKind.AGENT,
+            class_name=agent.class_name,
+            entity_id=None,
+            position_m=agent.position_m,
+            room=room,
+            parent=room,
+            source=agent.source,
+            stamp_s=agent.stamp_s,
+        )
+
+    def _entity_node(self, entity: Entity) -> BeliefNode:
+        piece = self._layout.furniture_by_name.get(entity.name) if entity.is_furniture else None
+        return BeliefNode(
+            name=entity.name,
+            kind=EntityKind.OBJECT if piece is None else EntityKind.FURNITURE,
+            class_name=entity.class_name,
+            entity_id=entity.entity_id,
+            position_m=entity.position_m,
+            size_m=entity.size_m,
+            room=entity.room,
+            parent=entity.parent,
+            relation=Relation.HELD if entity.picked else entity.relation,
+            affordances=_affordances(entity, piece),
+            states=entity.states,
+            openness=entity.openness,
+            source=entity.source,
+            stamp_s=entity.stamp_s,
+            description=entity.description,
+        )
+
+
+def _affordances(entity: Entity, piece: Furniture | None) -> tuple[Affordance, ...]:
+    """Of furniture as the layout says; of a thing as its class has them in the catalogue."""
+    if piece is not None:
+        return piece.affordances
+    catalogue = default_catalogue()
+    name = catalogue.object_name(entity.class_name)
+    return catalogue.objects[name].affordances if name is not None else ()
+
+
+def _room_node(room: Room) -> BeliefNode:
+    middle = room.shape.representative_point()
+    x0, y0, x1, y1 = room.shape.bounds
+    return BeliefNode(
+        name=room.name,
+        kind=EntityKind.ROOM,
+        class_name=room.class_name,
+        entity_id=None,
+        position_m=(float(middle.x), float(middle.y), 0.0),
+        size_m=(x1 - x0, y1 - y0, room.height_m),
+        room=room.name,
+    )
+
+
+def _floor_node(room: Room) -> BeliefNode:
+    node = _room_node(room)
+    return replace(
+        node,
+        name=floor_name(room.name),
+        kind=EntityKind.FURNITURE,
+        class_name="floor",
+        size_m=(node.size_m[0], node.size_m[1], 0.0),
+        parent=room.name,
+    )

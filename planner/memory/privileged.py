@@ -1,0 +1,276 @@
+"""The updater that knows what it sees: ground truth, as far as a camera shows it.
+
+Names, classes, parents and states come from the simulator, but only of what the camera shows
+by the paper's thresholds (spec/epm.md 1.2, spec/partnr.md 5.3 "partial"). What is inside closed
+furniture shows in no picture and so is never learned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from planner.memory.camera import in_image, project
+from planner.memory.sightings import GT_VISIBILITY, Visibility, sightings_of_images
+from planner.memory.updater import Facts, Operation
+from planner.memory.wording import PICKED, PLACED, describe
+from planner.world.agents import default_bodies
+from planner.world.entity import Entity, OperationKind
+from planner.world.geometry import Pose
+from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import AgentKind, EntityKind, Relation
+
+CAMERA: Final = "hand"
+OPEN_FROM = 0.5
+# A thing is missed where its stored place is this far inside the picture, and something this
+# far behind it is seen, in so many frames on end of one camera.
+MARGIN_PX = 24
+BEYOND_M = 0.25
+FRAMES_TO_MISS = 2
+# Truth this near the stored place: it is there, and something else hides it.
+STILL_THERE_M = 0.3
+
+Truth = Callable[[], WorldState | None]
+SightingProvider = Callable[[str], Sequence[Sighting]]
+
+
+class PrivilegedUpdater:
+    """Adds what is first seen, updates what changed, removes what is seen to be gone."""
+
+    name = "privileged"
+
+    def __init__(
+        self,
+        truth: Truth,
+        visibility: Visibility = GT_VISIBILITY,
+        sightings: SightingProvider | None = None,
+    ) -> None:
+        """Takes the ground truth's source.
+
+        Args:
+            truth: the world's state now; None while there is none.
+            visibility: when a thing in view counts as seen.
+            sightings: what an agent's hand camera shows, where no images are made; without it
+                the observation's images are read.
+        """
+        self._truth = truth
+        self._visibility = visibility
+        self._provider = sightings
+        self._missed: dict[str, dict[int, int]] = defaultdict(dict)
+        self._instances: tuple[tuple[str, str, int], dict[int, str]] = (("", "", 0), {})
+
+    def update(
+        self,
+        observation: Observation,
+        entities: Sequence[Entity],
+        last_action: str,  # noqa: ARG002 - who knows the truth need not be told
+    ) -> list[Operation]:
+        """The edits that an observation calls for; see `MemoryUpdater`."""
+        state = self._truth()
+        if state is None:
+            return []
+        frame = observation.cameras.get(CAMERA)
+        if self._provider is None and frame is None:
+            return []
+        shown = [s for s in self._look(observation, frame, state) if self._visibility.shows(s)]
+        seen = {s.name: s for s in shown if s.name in state.entities}
+        known = {entity.name: entity for entity in entities}
+        operations = [
+            operation
+            for sighting in seen.values()
+            if (operation := _told(state, sighting, seen, known)) is not None
+        ]
+        gone = self._gone(observation, frame, state, seen, entities)
+        return operations + [Operation(OperationKind.REMOVE, entity_id=e.entity_id) for e in gone]
+
+    def _look(
+        self, observation: Observation, frame: CameraFrame | None, state: WorldState
+    ) -> Sequence[Sighting]:
+        if self._provider is not None:
+            return self._provider(observation.agent)
+        return [] if frame is None else sightings_of_images(frame, self._names(state))
+
+    def _names(self, state: WorldState) -> Mapping[int, str]:
+        """Names by instance id; they stay the same through an episode."""
+        key = (state.house, state.episode_id, len(state.entities))
+        if self._instances[0] != key:
+            names = {e.instance_id: e.name for e in state.entities.values() if e.instance_id > 0}
+            self._instances = (key, names)
+        return self._instances[1]
+
+    # What is not where it was
+
+    def _gone(
+        self,
+        observation: Observation,
+        frame: CameraFrame | None,
+        state: WorldState,
+        seen: Mapping[str, Sighting],
+        entities: Sequence[Entity],
+    ) -> list[Entity]:
+        """Things missed in enough frames on end whose truth is elsewhere."""
+        lost = [
+            e
+            for e in entities
+            if not e.is_furniture
+            and not e.picked
+            and e.name not in seen
+            and _is_elsewhere(e, state.entities.get(e.name))
+        ]
+        counts = self._missed[observation.agent]
+        bare = {e.entity_id for e in self._laid_bare(lost, observation, frame, state, seen)}
+        self._missed[observation.agent] = {n: counts.get(n, 0) + 1 for n in bare}
+        counts = self._missed[observation.agent]
+        return [e for e in lost if counts.get(e.entity_id, 0) >= FRAMES_TO_MISS]
+
+    def _laid_bare(
+        self,
+        lost: Sequence[Entity],
+        observation: Observation,
+        frame: CameraFrame | None,
+        state: WorldState,
+        seen: Mapping[str, Sighting],
+    ) -> list[Entity]:
+        """Those whose stored place is clearly in view."""
+        view = _view(observation, frame, state) if lost else None
+        if view is None:
+            return []
+        lens, pose = view
+        projected = project(lens, pose, np.array([e.position_m for e in lost], float))
+        inside = in_image(lens, projected, MARGIN_PX)
+        limits = self._visibility
+        inside &= (projected[:, 2] >= limits.nearest_m) & (projected[:, 2] <= limits.farthest_m)
+        bare = []
+        for index in np.flatnonzero(inside).tolist():
+            u, v, depth_m = (float(value) for value in projected[index])
+            if self._provider is not None or frame is None:
+                clear = _support_shows(lost[index], seen, state)
+            else:
+                clear = float(frame.depth_m[int(v), int(u)]) >= depth_m + BEYOND_M
+            if clear:
+                bare.append(lost[index])
+        return bare
+
+
+def _told(
+    state: WorldState,
+    sighting: Sighting,
+    seen: Mapping[str, Sighting],
+    known: Mapping[str, Entity],
+) -> Operation | None:
+    """The operation for one seen entity; the list finds out whether it changes anything."""
+    truth = state.entities[sighting.name]
+    if truth.kind is EntityKind.AGENT:
+        return Operation(
+            OperationKind.UPDATE,
+            name=truth.name,
+            position_m=truth.pose.position_m,
+            distance_m=sighting.distance_m,
+            facts=Facts(truth.class_name),
+        )
+    if truth.kind is EntityKind.FURNITURE:
+        entity = known.get(truth.name)
+        return None if entity is None else _furniture(entity, truth, sighting)
+    return _thing(known.get(truth.name), truth, sighting, seen, known)
+
+
+def _furniture(entity: Entity, truth: EntityState, sighting: Sighting) -> Operation:
+    # Furniture is thought closed until it is seen open: "closed" is said only of what was open.
+    openness = truth.openness
+    word = ""
+    if openness is not None:
+        was_open = entity.description.endswith((" open", " closed"))
+        word = "open" if openness >= OPEN_FROM else ("closed" if was_open else "")
+    states = truth.states or {}
+    facts = Facts(
+        entity.class_name, entity.size_m, entity.parent, None, entity.room, states, openness
+    )
+    return Operation(
+        OperationKind.UPDATE,
+        entity_id=entity.entity_id,
+        description=describe(entity.class_name, states, word),
+        position_m=entity.position_m,
+        distance_m=sighting.distance_m,
+        facts=facts,
+    )
+
+
+def _thing(
+    entity: Entity | None,
+    truth: EntityState,
+    sighting: Sighting,
+    seen: Mapping[str, Sighting],
+    known: Mapping[str, Entity],
+) -> Operation:
+    held = truth.relation is Relation.HELD
+    states = truth.states or {}
+    facts = Facts(
+        class_name=truth.class_name,
+        size_m=truth.size_m,
+        parent=truth.parent,
+        relation=truth.relation,
+        room=None if held else truth.room,
+        states=states,
+    )
+    support = known.get(truth.parent or "")
+    number = support.entity_id if support is not None and truth.parent in seen else None
+    if support is not None and entity is not None and entity.parent == truth.parent:
+        # The text goes on naming furniture that is just out of the picture.
+        named = f"with the Object.{support.entity_id}" in entity.description
+        number = support.entity_id if named else number
+    text = describe(truth.class_name, states, "", number)
+    if entity is not None and entity.picked != held:
+        text = f"{text} {PICKED if held else PLACED}"
+    return Operation(
+        OperationKind.ADD if entity is None else OperationKind.UPDATE,
+        entity_id=None if entity is None else entity.entity_id,
+        description=text,
+        position_m=truth.box.center_m,
+        name=truth.name,
+        distance_m=sighting.distance_m,
+        facts=facts,
+    )
+
+
+def _is_elsewhere(entity: Entity, truth: EntityState | None) -> bool:
+    if truth is None or truth.relation is Relation.HELD:
+        return True
+    return math.dist(truth.box.center_m, entity.position_m) > STILL_THERE_M
+
+
+def _support_shows(entity: Entity, seen: Mapping[str, Sighting], state: WorldState) -> bool:
+    """Without a depth image: whether what the thing was thought to lie on, or in, is seen."""
+    parent = state.entities.get(entity.parent or "")
+    if parent is None:
+        # A floor is no entity of the world.
+        return True
+    if entity.relation is Relation.WITHIN and (parent.openness or 0.0) < OPEN_FROM:
+        return parent.openness is None and parent.name in seen
+    return parent.name in seen
+
+
+def _view(
+    observation: Observation, frame: CameraFrame | None, state: WorldState
+) -> tuple[Intrinsics, Pose] | None:
+    """Lens and pose of the camera: the frame's, or where it would be without one."""
+    if frame is not None:
+        return frame.intrinsics, frame.pose
+    agent, on_base = state.entities.get(observation.agent), observation.optical.get(CAMERA)
+    if agent is None or on_base is None or agent.class_name not in set(AgentKind):
+        return None
+    mount = default_bodies()[AgentKind(agent.class_name)].cameras[CAMERA]
+    focal_px = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
+    lens = Intrinsics(
+        mount.width_px,
+        mount.height_px,
+        focal_px,
+        focal_px,
+        mount.width_px / 2,
+        mount.height_px / 2,
+    )
+    return lens, observation.base.compose(on_base)

@@ -1,0 +1,315 @@
+"""The memory on disk: one SQLite file a run, in write-ahead mode.
+
+A change is committed before anybody is told of it, so that a killed process loses nothing that
+was published. `PRAGMA user_version` is the schema's version; another one is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from planner.world.entity import Edit, Entity, MemoryChange
+from planner.world.errors import FileError, PlannerError
+
+SCHEMA_VERSION = 1
+# "EPM1": tells a memory from any other SQLite file.
+APPLICATION_ID = 0x45504D31
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entities (id INTEGER PRIMARY KEY, record TEXT NOT NULL);
+CREATE TABLE changes (
+  sequence INTEGER PRIMARY KEY, stamp_s REAL NOT NULL, author TEXT NOT NULL, edits TEXT NOT NULL
+);
+"""
+_ENTITY = TypeAdapter(Entity)
+_EDITS: TypeAdapter[tuple[Edit, ...]] = TypeAdapter(tuple[Edit, ...])
+
+
+class StoreError(PlannerError):
+    """A store that cannot be used or written; its text names the file and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything that a store holds.
+
+    Attributes:
+        house: name of the house whose layout the entities are of.
+        episode: of the run, or the house where there is none.
+        next_id: number of the next entity.
+        sequence: of the last change.
+        stamp_s: of the newest thing that was stored.
+        entities: sorted by id.
+        changes: in order; the list before the first of them is not kept.
+    """
+
+    house: str
+    episode: str
+    next_id: int
+    sequence: int
+    stamp_s: float
+    entities: tuple[Entity, ...]
+    changes: tuple[MemoryChange, ...]
+
+
+class Store:
+    """One open file; every method but `close` may raise `StoreError`."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens or creates the file.
+
+        Raises:
+            StoreError: where it cannot be opened, is no memory, or one of another version.
+        """
+        self.path = path
+        self._database: sqlite3.Connection | None = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path}: its folder cannot be made: {error.strerror}") from None
+        with _told(path):
+            # Autocommit: transactions are begun and ended here, in `_transaction`.
+            self._database = sqlite3.connect(path, isolation_level=None, timeout=1.0)
+            _check_or_create(self._database, path)
+
+    def close(self) -> None:
+        """Closes the file; safe to call twice, and with a full disk."""
+        if self._database is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._database.close()
+            self._database = None
+
+    def read(self) -> Content | None:
+        """What the file holds; None for a new one.
+
+        Raises:
+            StoreError: naming the place that is broken.
+        """
+        database = self._open()
+        with _told(self.path):
+            meta = dict(database.execute("SELECT key, value FROM meta"))
+            rows = database.execute("SELECT id, record FROM entities ORDER BY id").fetchall()
+            logged = database.execute(
+                "SELECT sequence, stamp_s, author, edits FROM changes ORDER BY sequence"
+            ).fetchall()
+        if not meta:
+            return None
+        return _content(self.path, meta, rows, logged)
+
+    def replace(self, content: Content) -> None:
+        """Makes this the file's content, as a whole or not at all."""
+        with self._transaction() as database:
+            for table in ("meta", "entities", "changes"):
+                database.execute(f"DELETE FROM {table}")  # noqa: S608 - a fixed list
+            _put_meta(database, house=content.house, episode=content.episode)
+            _put_state(database, content.next_id, content.sequence, content.stamp_s)
+            _put_entities(database, content.entities)
+            for change in content.changes:
+                _put_change(database, change)
+
+    def append(
+        self, changes: Sequence[MemoryChange], confirmed: Iterable[Entity], next_id: int
+    ) -> None:
+        """Stores changes in their order, and entities that were seen again, in one transaction."""
+        with self._transaction() as database:
+            stamps = [change.stamp_s for change in changes]
+            touched: dict[int, Entity | None] = {}
+            for change in changes:
+                _put_change(database, change)
+                for edit in change.edits:
+                    removed = edit.kind.value == "Remove"
+                    touched[edit.entity.entity_id] = None if removed else edit.entity
+            for entity in confirmed:
+                stamps.append(entity.stamp_s)
+                touched[entity.entity_id] = entity
+            gone = [(number,) for number, entity in touched.items() if entity is None]
+            database.executemany("DELETE FROM entities WHERE id = ?", gone)
+            _put_entities(database, [e for e in touched.values() if e is not None])
+            sequence = changes[-1].sequence if changes else None
+            _put_state(database, next_id, sequence, max(stamps, default=None))
+
+    def write_copy(self, path: Path) -> None:
+        """Writes the whole content to another file, which appears complete or not at all.
+
+        Raises:
+            StoreError: where that file exists and is no memory, or cannot be written.
+        """
+        content = self.read()
+        if content is None:
+            raise StoreError(f"{self.path}: holds nothing yet")
+        write_file(path, content)
+
+    def _open(self) -> sqlite3.Connection:
+        if self._database is None:
+            raise StoreError(f"{self.path}: is closed")
+        return self._database
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        database = self._open()
+        with _told(self.path):
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+                database.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+
+
+def read_file(path: Path) -> Content:
+    """The content of a memory's file.
+
+    Raises:
+        StoreError: where it is missing or cannot be read.
+    """
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such file")
+    store = Store(path)
+    try:
+        content = store.read()
+    finally:
+        store.close()
+    if content is None:
+        raise StoreError(f"{path}: holds nothing")
+    return content
+
+
+def write_file(path: Path, content: Content) -> None:
+    """Writes a memory's file, complete or not at all; only another memory is overwritten.
+
+    Raises:
+        StoreError: where the file is something else, or cannot be written.
+    """
+    if path.exists():
+        Store(path).close()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        store = Store(temporary)
+        try:
+            store.replace(content)
+        finally:
+            # The last connection's end writes everything into the one file.
+            store.close()
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        temporary.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
+
+
+def set_aside(path: Path) -> Path | None:
+    """Renames the file of an earlier run so that a new one can begin; None where there is none."""
+    if not path.exists():
+        return None
+    number = 1
+    while (aside := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
+        number += 1
+    try:
+        for suffix in ("-wal", "-shm"):
+            journal = path.with_name(path.name + suffix)
+            if journal.exists():
+                journal.rename(aside.with_name(aside.name + suffix))
+        path.rename(aside)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be set aside: {error.strerror}") from None
+    return aside
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from None
+
+
+def _check_or_create(database: sqlite3.Connection, path: Path) -> None:
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and application != APPLICATION_ID:
+        raise StoreError(f"{path}: is a database, but not of a memory")
+    if tables and version != SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: schema version {version}; this program reads version {SCHEMA_VERSION}"
+        )
+    database.execute("PRAGMA journal_mode = WAL")
+    # Commits survive a killed process; a power cut may cost the last of them, never the file.
+    database.execute("PRAGMA synchronous = NORMAL")
+    if not tables:
+        database.executescript(
+            f"BEGIN; {_TABLES} PRAGMA application_id = {APPLICATION_ID}; "
+            f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+        )
+
+
+def _put_meta(database: sqlite3.Connection, **values: object) -> None:
+    database.executemany(
+        "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, str(v)) for k, v in values.items()]
+    )
+
+
+def _put_state(
+    database: sqlite3.Connection, next_id: int, sequence: int | None, stamp_s: float | None
+) -> None:
+    _put_meta(database, next_id=next_id)
+    if sequence is not None:
+        _put_meta(database, sequence=sequence)
+    if stamp_s is not None:
+        _put_meta(database, stamp_s=repr(stamp_s))
+
+
+def _put_entities(database: sqlite3.Connection, entities: Iterable[Entity]) -> None:
+    database.executemany(
+        "INSERT OR REPLACE INTO entities VALUES (?, ?)",
+        [(entity.entity_id, _ENTITY.dump_json(entity).decode()) for entity in entities],
+    )
+
+
+def _put_change(database: sqlite3.Connection, change: MemoryChange) -> None:
+    edits = _EDITS.dump_json(change.edits).decode()
+    database.execute(
+        "INSERT INTO changes VALUES (?, ?, ?, ?)",
+        (change.sequence, change.stamp_s, change.author, edits),
+    )
+
+
+def _content(
+    path: Path,
+    meta: dict[str, str],
+    rows: Sequence[tuple[int, str]],
+    logged: Sequence[tuple[int, float, str, str]],
+) -> Content:
+    where = "meta"
+    try:
+        next_id, sequence = int(meta["next_id"]), int(meta["sequence"])
+        stamp_s, house, episode = float(meta["stamp_s"]), meta["house"], meta["episode"]
+        entities = []
+        for number, record in rows:
+            where = f"entities[{number}]"
+            entities.append(_ENTITY.validate_json(record))
+            if not number == entities[-1].entity_id < next_id:
+                raise ValueError(f"id {entities[-1].entity_id}")
+        changes = []
+        for number, stamp, author, edits in logged:
+            where = f"changes[{number}]"
+            changes.append(MemoryChange(number, stamp, author, _EDITS.validate_json(edits)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join([where, *map(str, first["loc"])])
+        raise StoreError(str(FileError(path, field, first["msg"]))) from None
+    except (KeyError, ValueError, TypeError) as error:
+        raise StoreError(str(FileError(path, where, f"cannot be read: {error}"))) from None
+    return Content(house, episode, next_id, sequence, stamp_s, tuple(entities), tuple(changes))

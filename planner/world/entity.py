@@ -1,0 +1,88 @@
+"""Entities as the memory keeps and tells them, and its numbered changes (spec/epm.md 2.1, 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.world.belief import Source
+from planner.world.geometry import Vec3
+from planner.world.vocabulary import Relation, State
+
+FIRST_ID = 100
+
+
+class OperationKind(StrEnum):
+    """The edits of EPM's grammar."""
+
+    ADD = "Add"
+    UPDATE = "Update"
+    REMOVE = "Remove"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One entry of the entity list; it may be wrong.
+
+    Attributes:
+        entity_id: 100 + number of entities added before; never used again.
+        name: unique; the layout's, the updater's, or `<class>_<id>`.
+        class_name: semantic class of the catalogue, or free words of a model.
+        is_furniture: given with the house's layout.
+        description: EPM's text: class, then states, then `with the Object.N`.
+        position_m: in `map`; the middle of furniture, the point of a thing that was seen.
+        seen_distance_m: camera distance when last seen; None for what no camera saw.
+        picked: held by an agent.
+        size_m: extent along its own axes; zeros where unknown.
+        parent: furniture, floor or agent that it is on, within or held by; a furniture's room.
+        relation: to the parent; None for furniture and where unknown.
+        room: None where unknown; what is held is where its holder is.
+        states: only those that are known.
+        openness: of furniture, 0 closed to 1 open; None where unknown or nothing opens.
+        source: what the newest of this rests on.
+        stamp_s: when the source last confirmed it, seconds of the world's clock.
+        seen_s: when a camera last saw it; None = never.
+    """
+
+    entity_id: int
+    name: str
+    class_name: str
+    is_furniture: bool
+    description: str
+    position_m: Vec3
+    seen_distance_m: float | None = None
+    picked: bool = False
+    size_m: Vec3 = (0.0, 0.0, 0.0)
+    parent: str | None = None
+    relation: Relation | None = None
+    room: str | None = None
+    states: Mapping[State, bool] = field(default_factory=dict)
+    openness: float | None = None
+    source: Source = Source.TOLD
+    stamp_s: float = 0.0
+    seen_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One applied operation: the entity after it; of a removal, the entity that went."""
+
+    kind: OperationKind
+    entity: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """The edits of one step, in the order in which they were applied.
+
+    Attributes:
+        sequence: grows by one with every change; the list at the start has 0.
+        stamp_s: of the observation or action behind the edits.
+        author: updater, action or person that made them.
+    """
+
+    sequence: int
+    stamp_s: float
+    author: str
+    edits: tuple[Edit, ...]
