@@ -1,0 +1,135 @@
+"""Which propositions count: order, lasting to the end, and tied arguments (3.4, D-20 to D-26)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planner.evaluation.progress import Reason
+from planner.evaluation.propositions import Watch
+from planner.evaluation.task import Evaluation, Proposition, Tie, TieKind
+from planner.evaluation.tracker import Tracker
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a proposition counts; if not why, and which other propositions that names."""
+
+    reason: Reason | None = None
+    others: tuple[int, ...] = ()
+    argument: int = 0
+
+
+def with_ties(evaluation: Evaluation) -> tuple[Proposition, ...]:
+    """The propositions as they are judged: what is tied has to be one thing (D-24).
+
+    Only the second argument can be asked to be the same for all; `number` different entities
+    of the first list are compared one by one.
+    """
+    tied = {member for tie in evaluation.ties for member in tie.members}
+    return tuple(
+        replace(p, is_same=True) if p.number > 1 and (i, 1) in tied else p
+        for i, p in enumerate(evaluation.propositions)
+    )
+
+
+class Rules:
+    """The constraints of an evaluation, applied to what a tracker has latched."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._before: list[list[int]] = [[] for _ in evaluation.propositions]
+        for earlier, later in evaluation.edges:
+            self._before[later].append(earlier)
+
+    def standings(self, tracker: Tracker, watches: Sequence[Watch]) -> tuple[Standing, ...]:
+        """How each proposition stands if the episode ended now (D-26)."""
+        found = [self._standing(i, tracker) for i in range(len(watches))]
+        counted = {i for i, standing in enumerate(found) if standing.reason is None}
+        # Every tie sees what order and ending left over, not what other ties took away, so
+        # that the order in which they are written does not matter.
+        for tie in self._evaluation.ties:
+            members = {
+                i: tracker.served(i, argument, watches)
+                for i, argument in tie.members
+                if i in counted
+            }
+            for i, standing in _broken(tie, members).items():
+                if found[i].reason is None:
+                    found[i] = standing
+        return tuple(found)
+
+    def _standing(self, i: int, tracker: Tracker) -> Standing:
+        first = tracker.first_step[i]
+        if first is None:
+            if tracker.ever_true[i]:
+                return Standing(Reason.GATE_CLOSED, tracker.closed_gate(i).depends_on)
+            return Standing(Reason.NEVER)
+        for earlier in self._before[i]:
+            step = tracker.first_step[earlier]
+            if step is None or step >= first:
+                return Standing(Reason.OUT_OF_ORDER, (earlier,))
+        if i in self._evaluation.terminal and not tracker.effective[i]:
+            return Standing(Reason.NOT_TERMINAL)
+        return Standing()
+
+
+def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, Standing]:
+    """The members that a tie takes away, by D-23."""
+    if len(members) < 2:
+        return {}
+    arguments = dict(tie.members)
+    if tie.kind is TieKind.SAME:
+        kept, reason = _sharing(members), Reason.ARG_NOT_SAME
+    else:
+        kept, reason = matching(members), Reason.ARG_NOT_DIFFERENT
+    return {
+        i: Standing(reason, _partner(i, members, kept, tie.kind), arguments[i])
+        for i in members
+        if i not in kept
+    }
+
+
+def _sharing(members: Mapping[int, frozenset[str]]) -> set[int]:
+    """The members that have the value which most have; of several the smallest name."""
+    counts = Counter(value for values in members.values() for value in values)
+    if not counts:
+        return set(members)
+    value = min(counts, key=lambda name: (-counts[name], name))
+    return {i for i, values in members.items() if value in values}
+
+
+def matching(members: Mapping[int, frozenset[str]]) -> set[int]:
+    """Members that can have pairwise different values, as many as possible (D-23).
+
+    Augmenting paths in order of index: who has a value keeps one when others are fitted in, so
+    that of several largest sets the one with the earlier propositions is taken.
+    """
+    holder: dict[str, int] = {}
+    for i in sorted(members):
+        _seat(i, members, holder, set())
+    return set(holder.values())
+
+
+def _seat(
+    i: int, members: Mapping[int, frozenset[str]], holder: dict[str, int], tried: set[str]
+) -> bool:
+    for value in sorted(members[i]):
+        if value in tried:
+            continue
+        tried.add(value)
+        if value not in holder or _seat(holder[value], members, holder, tried):
+            holder[value] = i
+            return True
+    return False
+
+
+def _partner(
+    i: int, members: Mapping[int, frozenset[str]], kept: set[int], kind: TieKind
+) -> tuple[int, ...]:
+    """The member that an explanation names beside the one that does not count."""
+    others = sorted(kept - {i})
+    if kind is TieKind.DIFFERENT:
+        others = [j for j in others if members[j] & members[i]] or others
+    return tuple(others[:1])

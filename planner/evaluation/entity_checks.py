@@ -1,0 +1,126 @@
+"""Whether the entities that an evaluation names exist and can do what is asked (D-17, D-30 iv)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.evaluation.task import STATE_PREDICATES, Evaluation, Predicate, Proposition
+from planner.world.catalogue import Catalogue
+from planner.world.episode import Episode
+from planner.world.errors import FileError
+from planner.world.house import House
+from planner.world.state import WorldState
+from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, EntityKind, floor_name
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFacts:
+    """What never changes about an entity; `hollow`: things can be within it."""
+
+    kind: EntityKind
+    affordances: frozenset[Affordance] = frozenset()
+    hollow: bool = False
+    floor: bool = False
+
+
+_FLOOR = EntityFacts(EntityKind.FURNITURE, floor=True)
+
+
+def facts_of_state(state: WorldState, house: House) -> dict[str, EntityFacts]:
+    """The facts of a world that is running; floors are furniture of the house's layout."""
+    facts = {floor_name(room.name): _FLOOR for room in house.rooms}
+    for name, entity in state.entities.items():
+        facts[name] = EntityFacts(
+            entity.kind, frozenset(entity.affordances), _is_hollow(house, name)
+        )
+    return facts
+
+
+def facts_of_episode(
+    episode: Episode, house: House, catalogue: Catalogue
+) -> dict[str, EntityFacts]:
+    """The facts of an episode that nobody runs; unknown classes have no affordance."""
+    facts = {floor_name(room.name): _FLOOR for room in house.rooms}
+    facts.update((room.name, EntityFacts(EntityKind.ROOM)) for room in house.rooms)
+    for piece in house.furniture:
+        facts[piece.name] = EntityFacts(
+            EntityKind.FURNITURE, frozenset(piece.affordances), bool(piece.interiors)
+        )
+    for item in episode.objects:
+        cls = catalogue.objects.get(item.class_name)
+        facts[item.name] = EntityFacts(EntityKind.OBJECT, frozenset(cls.affordances if cls else ()))
+    facts.update((agent.uid, EntityFacts(EntityKind.AGENT)) for agent in episode.agents)
+    return facts
+
+
+def _is_hollow(house: House, name: str) -> bool:
+    piece = house.furniture_by_name.get(name)
+    return piece is not None and bool(piece.interiors)
+
+
+def check_entities(
+    evaluation: Evaluation,
+    facts: Mapping[str, EntityFacts],
+    source: Path | str,
+    field: str = "evaluation",
+) -> None:
+    """Refuses an evaluation about entities that are missing or cannot do what is asked.
+
+    Args:
+        evaluation: read by `language.read_evaluation`.
+        facts: by name, of every entity of the world.
+        source: names the file in the error.
+        field: where in the file the evaluation stands.
+
+    Raises:
+        FileError: naming the file, the proposition's field and the reason.
+    """
+    for where, reason in entity_findings(evaluation, facts):
+        raise FileError(source, f"{field}.{where}", reason)
+
+
+def entity_findings(
+    evaluation: Evaluation, facts: Mapping[str, EntityFacts]
+) -> Iterator[tuple[str, str]]:
+    """All that is wrong with the entities named, as (field, reason)."""
+    for i, proposition in enumerate(evaluation.propositions):
+        for k, names in enumerate(proposition.lists):
+            where = f"propositions.{i}.args.{_list_field(proposition, k)}"
+            for name in names:
+                fact = facts.get(name)
+                if fact is None:
+                    yield where, f"there is no entity {name!r}"
+                    continue
+                reason = _unfit(proposition.predicate, k, name, fact)
+                if reason:
+                    yield where, reason
+
+
+def _list_field(proposition: Proposition, k: int) -> str:
+    if proposition.predicate is Predicate.IS_CLUSTERED:
+        return f"entities.{k}"
+    return proposition.argument_names[k]
+
+
+def _unfit(predicate: Predicate, k: int, name: str, fact: EntityFacts) -> str:
+    """Why an entity cannot be argument k of a predicate; "" where it can."""
+    if predicate is Predicate.IS_IN_ROOM and k == 1:
+        return "" if fact.kind is EntityKind.ROOM else f"{name} is no room"
+    if fact.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):
+        return f"{name} is {_KIND_WORDS[fact.kind]}, not an object or a piece of furniture"
+    if predicate is Predicate.IS_ON_TOP and k == 1:
+        return ""
+    if fact.floor:
+        return f"{name} is a floor, which only is_on_top takes, as its receptacle"
+    if predicate is Predicate.IS_INSIDE and k == 1 and not fact.hollow:
+        return f"{name} has no inside"
+    if predicate in STATE_PREDICATES:
+        wanted = AFFORDANCE_OF_STATE[STATE_PREDICATES[predicate][0]]
+        if wanted not in fact.affordances:
+            return f"{name} is not {wanted}"
+    return ""
+
+
+_KIND_WORDS = {EntityKind.ROOM: "a room", EntityKind.AGENT: "an agent"}

@@ -1,0 +1,247 @@
+"""The evaluator: a world's states in, percent complete, success and reasons out.
+
+A pure function of the stream of states, one pass, with latches: it never hears what a planner
+says of itself. A state stands until the next one, so a stream that carries only changes gives
+the same result as one with every simulation step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planner.evaluation.entity_checks import check_entities, facts_of_state
+from planner.evaluation.explanation import phrase, sentence
+from planner.evaluation.judge import Judge, StrictJudge
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode, Progress, PropositionProgress, Reason, Verdict
+from planner.evaluation.propositions import Watch
+from planner.evaluation.published import PublishedJudge
+from planner.evaluation.scene import BrokenStateError, Scene
+from planner.evaluation.task import Evaluation, Predicate
+from planner.world.house import House
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind
+
+_JUDGES: dict[Mode, type[StrictJudge] | type[PublishedJudge]] = {
+    Mode.STRICT: StrictJudge,
+    Mode.PARTNR_V0: PublishedJudge,
+}
+
+_Reach = tuple[float, float, float, float]
+
+
+class Evaluator:
+    """Judges one episode.
+
+    `EntityState` records that are the same objects as in the state before count as unchanged;
+    agents are looked at only through what they move.
+    """
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        house: House,
+        initial: WorldState,
+        mode: Mode = Mode.STRICT,
+    ) -> None:
+        """Takes up the first state, before any action (D-4).
+
+        Args:
+            evaluation: what is asked (`language.read_evaluation`).
+            house: the layout of the world's house.
+            initial: the state at the start.
+            mode: by whose rules.
+
+        Raises:
+            FileError: where the evaluation names what the world lacks or what cannot be as
+                asked (D-17).
+            BrokenStateError: where an entity has no place in a house.
+        """
+        check_entities(evaluation, facts_of_state(initial, house), initial.episode_id)
+        self.mode = mode
+        self.episode_id = initial.episode_id
+        self._judge: Judge = _JUDGES[mode](evaluation)
+        self._scene = Scene(house, initial.entities)
+        self._watches = [Watch(p, self._scene) for p in self._judge.propositions]
+        self._texts = [phrase(p) for p in self._judge.propositions]
+        self._entities: Mapping[str, EntityState] = initial.entities
+        self._step = initial.step
+        self._by_name: dict[str, list[Watch]] = {}
+        for watch in self._watches:
+            for name in watch.names:
+                self._by_name.setdefault(name, []).append(watch)
+        # What can come between these and what they are on changes their rays.
+        self._cast = sorted(
+            {
+                name
+                for p in self._judge.propositions
+                if p.predicate is Predicate.IS_ON_TOP
+                for name in p.lists[0]
+            }
+        )
+        self._judge.advance(self._step, self._watches)
+        self._progress = self._measure()
+        self._verdict: Verdict | None = None
+
+    @property
+    def progress(self) -> Progress:
+        """How the task stands after the last state."""
+        return self._progress
+
+    def update(self, state: WorldState) -> Progress:
+        """Takes up the next state.
+
+        Args:
+            state: of the same episode, not earlier than the one before.
+
+        Raises:
+            BrokenStateError: where time runs backwards, an entity has no place in a house, or
+                the episode is finished.
+        """
+        if self._verdict is not None:
+            raise BrokenStateError(f"{self.episode_id} is finished; nothing more is judged")
+        if state.step < self._step:
+            raise BrokenStateError(
+                f"step {state.step} comes after step {self._step}: a new episode needs a new "
+                "evaluator"
+            )
+        moved = self._hold_until(state.step - 1)
+        changed, removed = _difference(self._entities, state.entities)
+        dirty = self._take_up(changed, removed) if changed or removed else False
+        self._entities = state.entities
+        if dirty or (self._judge.pending and state.step > self._step):
+            # Steps in which neither the world nor a gate changed need no look.
+            self._judge.advance(state.step, self._watches)
+            moved = True
+        self._step = state.step
+        if moved:
+            self._progress = self._measure()
+        elif self._progress.sim_steps != state.step:
+            self._progress = _at_step(self._progress, state.step)
+        return self._progress
+
+    def result(self) -> Verdict:
+        """The judgement if the episode ended with the last state (worked example E6)."""
+        now = self._progress
+        return Verdict(
+            episode_id=self.episode_id,
+            percent_complete=now.percent_complete,
+            success=now.success,
+            sim_steps=now.sim_steps,
+            propositions=now.propositions,
+            explanation=now.explanation,
+            mode=now.mode,
+            variant=now.variant,
+        )
+
+    def finish(self) -> Verdict:
+        """The judgement of an episode whose end nobody stamped.
+
+        Whoever says that a task is over says so after the last change: the last state then
+        stood for as many steps as gates need to open. Ends the evaluator.
+        """
+        if self._verdict is None:
+            last = self._progress.sim_steps
+            if self._hold_until(self._step + 2 * len(self._watches) + 2):
+                self._progress = _at_step(self._measure(), last)
+            self._verdict = self.result()
+        return self._verdict
+
+    def _hold_until(self, step: int) -> bool:
+        """Lets the world stand still until a step; whether anything came of it."""
+        moved = False
+        while self._judge.pending and self._step < step:
+            self._step += 1
+            self._judge.advance(self._step, self._watches)
+            moved = True
+        return moved
+
+    def _take_up(self, changed: list[EntityState], removed: list[str]) -> bool:
+        """Brings scene and witnesses up to date; whether anything that counts is different."""
+        seen = [entity for entity in changed if entity.kind is not EntityKind.AGENT]
+        names = {*removed, *(entity.name for entity in seen)}
+        if not names:
+            return False
+        reach = [self._scene.footprint(name) for name in names] if self._cast else []
+        self._scene.update(seen, removed)
+        watches = {id(w): w for name in names for w in self._by_name.get(name, ())}
+        if self._cast:
+            reach += [self._scene.footprint(name) for name in names]
+            shadowed = {name for name in self._cast if self._is_shadowed(name, reach)}
+            names |= shadowed
+            for name in shadowed:
+                watches.update((id(w), w) for w in self._by_name[name])
+        different = False
+        for watch in watches.values():
+            different |= watch.refresh(self._scene, names)
+        return different
+
+    def _is_shadowed(self, name: str, reach: list[_Reach | None]) -> bool:
+        box = self._scene.box(name)
+        if box is None:
+            return False
+        (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
+        return any(
+            r is not None and r[0] <= x1 and x0 <= r[2] and r[1] <= y1 and y0 <= r[3] for r in reach
+        )
+
+    def _measure(self) -> Progress:
+        judge = self._judge
+        standings = judge.standings(self._watches)
+        firsts = judge.first_steps
+        gates = [
+            judge.closed_gate(i) if s.reason is Reason.GATE_CLOSED else None
+            for i, s in enumerate(standings)
+        ]
+        details = [
+            sentence(i, s, judge.propositions, gates, firsts) for i, s in enumerate(standings)
+        ]
+        counted = sum(s.reason is None for s in standings)
+        return Progress(
+            percent_complete=counted / len(standings),
+            success=counted == len(standings),
+            sim_steps=self._step,
+            propositions=tuple(
+                PropositionProgress(
+                    index=i,
+                    text=self._texts[i],
+                    holds=self._watches[i].holds,
+                    satisfied=s.reason is None,
+                    first_step=firsts[i],
+                    reason=s.reason,
+                    detail=details[i],
+                )
+                for i, s in enumerate(standings)
+            ),
+            explanation=" ".join(text for text in details if text),
+            mode=self.mode,
+            variant=Variant.BOXES,
+        )
+
+
+def _at_step(progress: Progress, step: int) -> Progress:
+    # Several times as fast as dataclasses.replace, at every step of an episode.
+    return Progress(
+        progress.percent_complete,
+        progress.success,
+        step,
+        progress.propositions,
+        progress.explanation,
+        progress.mode,
+        progress.variant,
+    )
+
+
+def _difference(
+    old: Mapping[str, EntityState], new: Mapping[str, EntityState]
+) -> tuple[list[EntityState], list[str]]:
+    """The entities that are new or other records than before, and the names that are gone."""
+    if old is new:
+        return [], []
+    if len(old) == len(new):
+        pairs = [(a, b) for a, b in zip(old.values(), new.values(), strict=True) if a is not b]
+        changed = [b for a, b in pairs if old.get(b.name) is not b]
+        removed = [a.name for a, b in pairs if a.name not in new]
+        return changed, removed
+    changed = [entity for name, entity in new.items() if old.get(name) is not entity]
+    return changed, [name for name in old if name not in new]

@@ -1,0 +1,67 @@
+"""By whose rules witnesses become a result: the seam between strict and compat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from planner.evaluation.constraints import Rules, Standing, with_ties
+from planner.evaluation.propositions import Watch
+from planner.evaluation.task import Dependency, Evaluation, Proposition
+from planner.evaluation.tracker import Tracker
+
+
+class Judge(Protocol):
+    """The rules of one episode and what they have latched so far."""
+
+    @property
+    def propositions(self) -> tuple[Proposition, ...]:
+        """What is watched and counted."""
+
+    @property
+    def first_steps(self) -> Sequence[int | None]:
+        """When each proposition first counted."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether the next step may differ although the world does not."""
+
+    def advance(self, step: int, watches: Sequence[Watch]) -> None:
+        """Takes up the world of a step."""
+
+    def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
+        """How each proposition stands if the episode ended now."""
+
+    def closed_gate(self, index: int) -> Dependency | None:
+        """The dependency that an explanation names for a proposition that is gated."""
+
+
+class StrictJudge:
+    """The paper's rules with the decisions of spec/partnr.md (D-18 to D-27)."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.propositions = with_ties(evaluation)
+        self._tracker = Tracker(evaluation)
+        self._rules = Rules(evaluation)
+
+    @property
+    def first_steps(self) -> Sequence[int | None]:
+        """When each proposition first counted; s of D-18."""
+        return self._tracker.first_step
+
+    @property
+    def pending(self) -> bool:
+        """As `Judge`."""
+        return self._tracker.pending
+
+    def advance(self, step: int, watches: Sequence[Watch]) -> None:
+        """As `Judge`."""
+        self._tracker.advance(step, watches)
+
+    def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
+        """As `Judge`."""
+        return self._rules.standings(self._tracker, watches)
+
+    def closed_gate(self, index: int) -> Dependency | None:
+        """As `Judge`."""
+        return self._tracker.closed_gate(index)

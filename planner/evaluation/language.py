@@ -1,0 +1,393 @@
+"""PARTNR's evaluation language: what an episode's `evaluation` may say (spec/partnr.md 3, D-7).
+
+The pydantic models here are the file's grammar; `read_evaluation` turns a document into the
+plain records of `task.py` and refuses what can be refused without knowing the house: indices,
+cycles, short lists. `entity_checks` judges the names.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, AliasChoices, Field, JsonValue, ValidationError
+
+from planner.evaluation.cycles import find_cycle
+from planner.evaluation.task import (
+    Dependency,
+    DependencyMode,
+    Evaluation,
+    GateRelation,
+    Predicate,
+    Proposition,
+    Tie,
+    TieKind,
+)
+from planner.world.errors import FileError, from_validation
+from planner.world.files import FileModel
+
+# PARTNR's default for is_next_to and is_clustered (spec/partnr.md Table 6).
+NEXT_TO_M = 0.5
+# No household task comes near these; a file that does is broken or hostile.
+MOST_PROPOSITIONS = 500
+MOST_NAMES = 500
+MOST_CLUSTER_CHOICES = 10_000
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ValueError(f"{name!r} is listed twice")
+    return names
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Names = Annotated[
+    tuple[Name, ...], Field(min_length=1, max_length=MOST_NAMES), AfterValidator(_distinct)
+]
+Index = Annotated[int, Field(strict=True, ge=0)]
+Indices = Annotated[tuple[Index, ...], Field(max_length=MOST_PROPOSITIONS)]
+Number = Annotated[int, Field(strict=True, ge=1)]
+Metres = Annotated[float, Field(strict=True, ge=0)]
+# The paper's per-predicate names and its alias mean the same for every predicate of two lists.
+Same = Annotated[
+    bool,
+    Field(
+        strict=True,
+        validation_alias=AliasChoices(
+            "is_same_b", "is_same_receptacle", "is_same_room", "arg_match"
+        ),
+    ),
+]
+
+
+class _ReceptacleArgs(FileModel):
+    objects: Names
+    receptacles: Names
+    number: Number = 1
+    is_same_b: Same = False
+
+
+class _RoomArgs(FileModel):
+    objects: Names
+    rooms: Names
+    number: Number = 1
+    is_same_b: Same = False
+
+
+class _NextToArgs(FileModel):
+    entities_a: Names
+    entities_b: Names
+    number: Number = 1
+    is_same_b: Same = False
+    l2_threshold: Metres = NEXT_TO_M
+
+
+class _ClusterArgs(FileModel):
+    entities: Annotated[
+        tuple[Names, ...],
+        Field(min_length=2, max_length=20, validation_alias=AliasChoices("entities", "*args")),
+    ]
+    l2_threshold: Metres = NEXT_TO_M
+
+
+class _ObjectArgs(FileModel):
+    objects: Names
+    number: Number = 1
+
+
+class _OnReceptacles(FileModel):
+    function_name: Literal[Predicate.IS_ON_TOP, Predicate.IS_INSIDE]
+    args: _ReceptacleArgs
+
+    def proposition(self) -> Proposition:
+        """The plain record."""
+        lists = (self.args.objects, self.args.receptacles)
+        return Proposition(self.function_name, lists, self.args.number, self.args.is_same_b)
+
+
+class _InRooms(FileModel):
+    function_name: Literal[Predicate.IS_IN_ROOM]
+    args: _RoomArgs
+
+    def proposition(self) -> Proposition:
+        """The plain record."""
+        lists = (self.args.objects, self.args.rooms)
+        return Proposition(self.function_name, lists, self.args.number, self.args.is_same_b)
+
+
+class _NextTo(FileModel):
+    function_name: Literal[Predicate.IS_NEXT_TO]
+    args: _NextToArgs
+
+    def proposition(self) -> Proposition:
+        """The plain record."""
+        args = self.args
+        lists = (args.entities_a, args.entities_b)
+        return Proposition(
+            self.function_name, lists, args.number, args.is_same_b, args.l2_threshold
+        )
+
+
+class _Clustered(FileModel):
+    function_name: Literal[Predicate.IS_CLUSTERED]
+    args: _ClusterArgs
+
+    def proposition(self) -> Proposition:
+        """The plain record."""
+        args = self.args
+        return Proposition(
+            self.function_name, args.entities, 1, is_same=False, threshold_m=args.l2_threshold
+        )
+
+
+class _Objects(FileModel):
+    function_name: Literal[
+        Predicate.IS_ON_FLOOR,
+        Predicate.IS_CLEAN,
+        Predicate.IS_DIRTY,
+        Predicate.IS_FILLED,
+        Predicate.IS_EMPTY,
+        Predicate.IS_POWERED_ON,
+        Predicate.IS_POWERED_OFF,
+    ]
+    args: _ObjectArgs
+
+    def proposition(self) -> Proposition:
+        """The plain record."""
+        return Proposition(self.function_name, (self.args.objects,), self.args.number)
+
+
+_Proposition = Annotated[
+    _OnReceptacles | _InRooms | _NextTo | _Clustered | _Objects,
+    Field(discriminator="function_name"),
+]
+
+
+class _Dependency(FileModel):
+    proposition_indices: Annotated[Indices, Field(min_length=1)]
+    depends_on: Annotated[Indices, Field(min_length=1)]
+    relation_type: GateRelation
+    dependency_mode: DependencyMode = DependencyMode.ALL
+
+
+class _Temporal(FileModel):
+    """Edges, or groups of which each comes before the next (D-21)."""
+
+    type: Literal["TemporalConstraint"]
+    edges: tuple[tuple[Index, Index], ...] | None = Field(
+        default=None, validation_alias=AliasChoices("edges", "graph_edges", "dag_edges")
+    )
+    groups: tuple[Indices, ...] | None = Field(
+        default=None,
+        validation_alias=AliasChoices("groups", "temporal_groups", "proposition_order"),
+    )
+
+
+class _Tied(FileModel):
+    type: Literal["SameArgConstraint", "DifferentArgConstraint"]
+    proposition_indices: Annotated[Indices, Field(min_length=1)]
+    arg_indices: tuple[Index | Name, ...] = Field(
+        min_length=1, validation_alias=AliasChoices("arg_indices", "arg_names", "arg_index")
+    )
+
+
+class _Terminal(FileModel):
+    type: Literal["TerminalSatisfactionConstraint"]
+    proposition_indices: Indices
+
+
+_Constraint = Annotated[_Temporal | _Tied | _Terminal, Field(discriminator="type")]
+
+
+class EvaluationFile(FileModel):
+    """The `evaluation` of an episode, as it stands in the file."""
+
+    propositions: tuple[_Proposition, ...] = Field(min_length=1, max_length=MOST_PROPOSITIONS)
+    dependencies: tuple[_Dependency, ...] = ()
+    constraints: tuple[_Constraint, ...] = ()
+    exclude_final_constraint: Indices | None = None
+
+
+# Parts of pydantic's error paths that stand for a choice of model, not for a field of the file.
+_CHOICES = frozenset(
+    {*Predicate, "TemporalConstraint", "SameArgConstraint", "DifferentArgConstraint"}
+    | {"TerminalSatisfactionConstraint"}
+)
+
+
+def read_evaluation(
+    document: JsonValue | None, source: Path | str, field: str = "evaluation"
+) -> Evaluation:
+    """The meaning of an evaluation document.
+
+    Args:
+        document: the parsed JSON.
+        source: names the file in errors.
+        field: where in the file the document stands.
+
+    Raises:
+        FileError: naming the file, the field with the proposition's index, and the reason
+            (spec/partnr.md D-17, D-25, D-30 i-iii).
+    """
+    try:
+        file = EvaluationFile.model_validate(document)
+    except ValidationError as error:
+        plain = from_validation(source, error)
+        loc = [str(part) for part in error.errors()[0]["loc"]]
+        path = ".".join([field, *(part for part in loc if part not in _CHOICES)])
+        raise FileError(source, path, plain.reason) from None
+    return _Reading(file, source, field).evaluation()
+
+
+class _Reading:
+    """One file on its way to an `Evaluation`."""
+
+    def __init__(self, file: EvaluationFile, source: Path | str, field: str) -> None:
+        self._file = file
+        self._source = source
+        self._field = field
+        self._count = len(file.propositions)
+
+    def evaluation(self) -> Evaluation:
+        propositions = tuple(entry.proposition() for entry in self._file.propositions)
+        for i, proposition in enumerate(propositions):
+            self._check_size(i, proposition)
+        return Evaluation(
+            propositions=propositions,
+            dependencies=self._dependencies(),
+            edges=self._edges(),
+            ties=self._ties(propositions),
+            terminal=self._terminal(),
+        )
+
+    def _error(self, where: str, reason: str) -> FileError:
+        return FileError(self._source, f"{self._field}.{where}", reason)
+
+    def _check_size(self, i: int, proposition: Proposition) -> None:
+        first = proposition.lists[0]
+        if proposition.number > len(first):
+            raise self._error(
+                f"propositions.{i}.args.number",
+                f"{proposition.number} of a list of {len(first)} can never be met",
+            )
+        if proposition.predicate is Predicate.IS_CLUSTERED:
+            choices = 1
+            for names in proposition.lists:
+                choices *= len(names)
+            if choices > MOST_CLUSTER_CHOICES:
+                raise self._error(
+                    f"propositions.{i}.args.entities",
+                    f"{choices} ways to choose are more than {MOST_CLUSTER_CHOICES}",
+                )
+
+    def _check_indices(self, where: str, indices: Sequence[int]) -> None:
+        for k, index in enumerate(indices):
+            if index >= self._count:
+                reason = f"there is no proposition {index}; there are {self._count}, from 0"
+                raise self._error(f"{where}.{k}", reason)
+
+    def _dependencies(self) -> tuple[Dependency, ...]:
+        found = []
+        for k, entry in enumerate(self._file.dependencies):
+            where = f"dependencies.{k}"
+            self._check_indices(f"{where}.proposition_indices", entry.proposition_indices)
+            self._check_indices(f"{where}.depends_on", entry.depends_on)
+            found.append(
+                Dependency(
+                    tuple(dict.fromkeys(entry.proposition_indices)),
+                    tuple(dict.fromkeys(entry.depends_on)),
+                    entry.relation_type,
+                    entry.dependency_mode,
+                )
+            )
+        links = {(head, gated) for dep in found for head in dep.depends_on for gated in dep.gated}
+        self._refuse_cycle("dependencies", links)
+        return tuple(found)
+
+    def _edges(self) -> tuple[tuple[int, int], ...]:
+        edges: set[tuple[int, int]] = set()
+        for k, entry in enumerate(self._file.constraints):
+            if not isinstance(entry, _Temporal):
+                continue
+            where = f"constraints.{k}"
+            if (entry.edges is None) == (entry.groups is None):
+                raise self._error(where, "needs either edges or groups")
+            for n, edge in enumerate(entry.edges or ()):
+                self._check_indices(f"{where}.edges.{n}", edge)
+                edges.add(edge)
+            for n, group in enumerate(entry.groups or ()):
+                self._check_indices(f"{where}.groups.{n}", group)
+            edges |= group_edges(entry.groups or ())
+            self._refuse_cycle(where, edges)
+        return tuple(sorted(edges))
+
+    def _refuse_cycle(self, where: str, links: set[tuple[int, int]]) -> None:
+        cycle = find_cycle(links)
+        if cycle:
+            path = " -> ".join(str(index) for index in cycle)
+            raise self._error(where, f"propositions {path} wait for each other in a circle")
+
+    def _ties(self, propositions: tuple[Proposition, ...]) -> tuple[Tie, ...]:
+        ties = []
+        for k, entry in enumerate(self._file.constraints):
+            if not isinstance(entry, _Tied):
+                continue
+            where = f"constraints.{k}"
+            indices = entry.proposition_indices
+            self._check_indices(f"{where}.proposition_indices", indices)
+            if len(set(indices)) != len(indices):
+                raise self._error(f"{where}.proposition_indices", "a proposition is listed twice")
+            arguments = self._arguments(entry, f"{where}.arg_indices")
+            members = tuple(
+                (i, self._argument(propositions[i], argument, f"{where}.arg_indices.{n}"))
+                for n, (i, argument) in enumerate(zip(indices, arguments, strict=True))
+            )
+            ties.append(Tie(TieKind(entry.type), members))
+        return tuple(ties)
+
+    def _arguments(self, entry: _Tied, where: str) -> tuple[int | str, ...]:
+        given, wanted = entry.arg_indices, len(entry.proposition_indices)
+        if len(given) < wanted and len(set(given)) == 1:
+            return given[:1] * wanted  # D-25: the paper's own example is one short.
+        if len(given) != wanted:
+            raise self._error(where, f"{len(given)} arguments for {wanted} propositions")
+        return given
+
+    def _argument(self, proposition: Proposition, argument: int | str, where: str) -> int:
+        names = proposition.argument_names
+        if isinstance(argument, str):
+            if argument not in names:
+                raise self._error(where, f"{proposition.predicate} has no argument {argument!r}")
+            return names.index(argument)
+        if argument >= len(names):
+            raise self._error(where, f"{proposition.predicate} has {len(names)} argument(s)")
+        return argument
+
+    def _terminal(self) -> frozenset[int]:
+        everything = frozenset(range(self._count))
+        excluded = self._file.exclude_final_constraint
+        stated = [
+            (k, entry)
+            for k, entry in enumerate(self._file.constraints)
+            if isinstance(entry, _Terminal)
+        ]
+        for k, entry in stated:
+            self._check_indices(f"constraints.{k}.proposition_indices", entry.proposition_indices)
+        if excluded is not None:
+            if stated:
+                reason = "contradicts the TerminalSatisfactionConstraint; give one of them"
+                raise self._error("exclude_final_constraint", reason)
+            self._check_indices("exclude_final_constraint", excluded)
+            return everything - frozenset(excluded)
+        if stated:
+            return frozenset(i for _, entry in stated for i in entry.proposition_indices)
+        # The paper's default of annotation: what was achieved has to last (3.4).
+        return everything
+
+
+def group_edges(groups: Sequence[Sequence[int]]) -> set[tuple[int, int]]:
+    """The edges that ordered groups stand for: between adjacent groups, all to all (D-21)."""
+    return {(i, j) for earlier, later in itertools.pairwise(groups) for i in earlier for j in later}

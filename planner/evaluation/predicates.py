@@ -1,0 +1,133 @@
+"""The predicates of PARTNR at one instant, on boxes and rays (spec/partnr.md 3.1, D-8 to D-13).
+
+Each is a pure function of a scene and entities' names. A name that the scene lacks makes it
+false; that an evaluation names only what exists is checked when it is loaded. A held object
+is judged by where it is (D-13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from planner.evaluation.scene import EPSILON_M, Scene
+from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.world.geometry import Box, Vec3
+from planner.world.vocabulary import AFFORDANCE_OF_STATE, floor_name
+
+ON_FLOOR_M = 0.04
+# Length of each of the opposing rays of is_inside (Table 6).
+INSIDE_RAY_M = 1.0
+# The corners and the centre of a box; a quarter of them has to be in the room (Table 6).
+KEY_POINTS = 9
+IN_ROOM_SHARE = 0.25
+
+
+class Variant(StrEnum):
+    """How the geometry was judged; every result names it (D-10).
+
+    BOXES: rays downwards against boxes; inside is "the centre is in an interior volume".
+    """
+
+    BOXES = "boxes"
+
+
+def key_points(box: Box) -> Iterator[Vec3]:
+    """The eight corners of a box and its centre."""
+    for x in (box.minimum_m[0], box.maximum_m[0]):
+        for y in (box.minimum_m[1], box.maximum_m[1]):
+            for z in (box.minimum_m[2], box.maximum_m[2]):
+                yield (x, y, z)
+    yield box.center_m
+
+
+def on_top_of(scene: Scene, name: str) -> frozenset[str]:
+    """All that an entity is on top of; the floor of its room where it lies on it."""
+    below = scene.first_below(name)
+    floor = floor_under(scene, name)
+    return below if floor is None else below | {floor}
+
+
+def floor_under(scene: Scene, name: str) -> str | None:
+    """The floor that an entity is on, by `is_on_floor`.
+
+    A ray would make a cup on the edge of a table lie on the floor, too.
+    """
+    box = scene.box(name)
+    if box is None or not -ON_FLOOR_M - EPSILON_M <= box.minimum_m[2] <= ON_FLOOR_M + EPSILON_M:
+        return None
+    x, y, _ = box.center_m
+    room = scene.house.room_at(x, y)
+    return None if room is None else floor_name(room)
+
+
+def is_on_top(scene: Scene, name: str, receptacle: str) -> bool:
+    """A ray straight down from any corner of the box hits the receptacle first (D-9)."""
+    return name != receptacle and receptacle in on_top_of(scene, name)
+
+
+def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
+    """The centre lies in a hollow of the receptacle (the box variant of D-10).
+
+    As with the paper's rays of 1.00 m, two opposing walls of the hollow must be that near.
+    """
+    box = scene.box(name)
+    if box is None or name == receptacle:
+        return False
+    center: Vec3 | None = None
+    for hollow, slide in scene.hollows(receptacle):
+        if center is None:
+            center = scene.in_frame_of(receptacle, box.center_m)
+        inside, near = True, False
+        for at, middle, size, out in zip(center, hollow.center, hollow.size, slide, strict=True):
+            low = middle - size / 2
+            if not low + min(out, 0.0) - EPSILON_M <= at <= low + size + max(out, 0.0) + EPSILON_M:
+                inside = False
+                break
+            # Where the drawer is out, its walls are as far away as in the middle of it.
+            to_wall = size / 2 if out else max(at - low, low + size - at)
+            near = near or to_wall <= INSIDE_RAY_M + EPSILON_M
+        if inside and near:
+            return True
+    return False
+
+
+def is_in_room(scene: Scene, name: str, room: str) -> bool:
+    """At least a quarter of the nine key points lie in the room's volume: three of them."""
+    box = scene.box(name)
+    if box is None:
+        return False
+    within = sum(scene.in_room(point, room) for point in key_points(box))
+    return within >= IN_ROOM_SHARE * KEY_POINTS
+
+
+def is_on_floor(scene: Scene, name: str) -> bool:
+    """The lowest point is within 0.04 m of the floor under the box's centre (D-11)."""
+    return floor_under(scene, name) is not None
+
+
+def is_next_to(scene: Scene, a: str, b: str, threshold_m: float = 0.5) -> bool:
+    """The boxes overlap in height and are horizontally no further apart than this (D-8)."""
+    box_a, box_b = scene.box(a), scene.box(b)
+    if box_a is None or box_b is None or a == b:
+        return False
+    low = max(box_a.minimum_m[2], box_b.minimum_m[2])
+    high = min(box_a.maximum_m[2], box_b.maximum_m[2])
+    return low <= high + EPSILON_M and box_a.horizontal_gap_m(box_b) <= threshold_m + EPSILON_M
+
+
+def is_clustered(scene: Scene, names: Sequence[str], threshold_m: float = 0.5) -> bool:
+    """Each of several different entities is next to at least one other of them."""
+    return len(names) > 1 and all(
+        any(j != i and is_next_to(scene, a, b, threshold_m) for j, b in enumerate(names))
+        for i, a in enumerate(names)
+    )
+
+
+def has_state(scene: Scene, predicate: Predicate, name: str) -> bool:
+    """One of the six states; without the affordance both of a pair are false."""
+    state, wanted = STATE_PREDICATES[predicate]
+    entity = scene.entities.get(name)
+    if entity is None or AFFORDANCE_OF_STATE[state] not in entity.affordances:
+        return False
+    return bool((entity.states or {}).get(state, False)) is wanted

@@ -1,0 +1,87 @@
+"""What the evaluator says: how each proposition stands, how much is done, and why not all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.evaluation.predicates import Variant
+
+
+class Mode(StrEnum):
+    """By whose rules a result was computed; no result comes without it.
+
+    STRICT: as the paper defines it. PARTNR_V0: as the published code computes it, with its
+    defects D1, D2 and D4, for comparison with published numbers.
+    """
+
+    STRICT = "strict"
+    PARTNR_V0 = "partnr_v0"
+
+
+class Reason(StrEnum):
+    """Why a proposition does not count (D-29)."""
+
+    NEVER = "never"
+    GATE_CLOSED = "gate_closed"
+    OUT_OF_ORDER = "out_of_order"
+    NOT_TERMINAL = "not_terminal"
+    ARG_NOT_SAME = "arg_not_same"
+    ARG_NOT_DIFFERENT = "arg_not_different"
+
+
+@dataclass(frozen=True, slots=True)
+class PropositionProgress:
+    """How one proposition stands.
+
+    Attributes:
+        index: in the evaluation's list.
+        text: the proposition in words.
+        holds: true in this very state, whatever dependencies say.
+        satisfied: counts, if the episode ended now (D-26, D-28).
+        first_step: simulation step at which it first counted; None = never.
+        reason: None where it is satisfied.
+        detail: the reason as a sentence; "" where it is satisfied.
+    """
+
+    index: int
+    text: str
+    holds: bool
+    satisfied: bool
+    first_step: int | None
+    reason: Reason | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How the task stands after a state, judged as if the episode ended there (D-28).
+
+    Attributes:
+        percent_complete: share of the propositions that count, 0 to 1.
+        success: all of them.
+        sim_steps: simulation step of the state.
+        explanation: one sentence a proposition that does not count; "" on success.
+    """
+
+    percent_complete: float
+    success: bool
+    sim_steps: int
+    propositions: tuple[PropositionProgress, ...]
+    explanation: str
+    mode: Mode
+    variant: Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of an episode; fields as in `Progress`."""
+
+    episode_id: str
+    percent_complete: float
+    success: bool
+    sim_steps: int
+    propositions: tuple[PropositionProgress, ...]
+    explanation: str
+    mode: Mode
+    variant: Variant

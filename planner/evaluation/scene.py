@@ -1,0 +1,309 @@
+"""The world's geometry as the predicates see it: boxes, and what lies straight below a point.
+
+Frame `map`, z up (the y of spec/partnr.md), metres. Furniture is the oriented boxes of its
+parts, everything else its own box. A scene is updated in place with what changed, so that the
+cost of a step follows the change and not the size of the house.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from planner.world.errors import PlannerError
+from planner.world.geometry import Box, Vec3
+from planner.world.house import Furniture, House, Interior, Room
+from planner.world.state import EntityState
+from planner.world.vocabulary import EntityKind
+
+# Positions are computed in floating point: a micrometre decides nothing.
+EPSILON_M = 1e-6
+# The start of a downward ray is raised by this to survive contact penetration (D-9).
+RAISED_M = 0.01
+CELL_M = 1.0
+# Further from the map's origin no household is; such numbers come from a broken state.
+FARTHEST_M = 10_000.0
+
+_Cell = tuple[int, int]
+
+
+class BrokenStateError(PlannerError):
+    """A world state that cannot be judged; names the entity and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Slab:
+    """A box in its furniture's frame: ranges of x and y, its top, and what moves it."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    top: float
+    slide: Vec3 | None
+
+    def covers(self, x: float, y: float, openness: float) -> bool:
+        """Whether a point of the frame is over the slab or over where it may have slid."""
+        dx = self.slide[0] * openness if self.slide else 0.0
+        dy = self.slide[1] * openness if self.slide else 0.0
+        return (
+            self.x[0] + min(dx, 0.0) - EPSILON_M <= x <= self.x[1] + max(dx, 0.0) + EPSILON_M
+            and self.y[0] + min(dy, 0.0) - EPSILON_M <= y <= self.y[1] + max(dy, 0.0) + EPSILON_M
+        )
+
+
+class _Piece:
+    """A piece of furniture, prepared for rays.
+
+    A drawer counts at every place between closed and as far open as the piece is, because the
+    world tells how far the widest joint is open and not which one. A hinged part counts where
+    it is when closed: a ray that this concerns hits the same piece either way.
+    """
+
+    def __init__(self, record: Furniture) -> None:
+        self.record = record
+        self._cos, self._sin = math.cos(record.yaw_rad), math.sin(record.yaw_rad)
+        self._slabs = tuple(
+            sorted((_slab(record, i) for i in range(len(record.parts))), key=lambda s: -s.top)
+        )
+        self.reach_m = self._bounds()
+
+    def local(self, x_m: float, y_m: float) -> tuple[float, float]:
+        """A point of the map in the piece's frame."""
+        dx, dy = x_m - self.record.x_m, y_m - self.record.y_m
+        return (dx * self._cos + dy * self._sin, dy * self._cos - dx * self._sin)
+
+    def top_below(self, x_m: float, y_m: float, z_m: float, openness: float) -> float | None:
+        """The height of the first surface under a point; None where the ray passes."""
+        x, y = self.local(x_m, y_m)
+        for slab in self._slabs:
+            if slab.top <= z_m and slab.covers(x, y, openness):
+                return slab.top
+        return None
+
+    def _bounds(self) -> tuple[float, float, float, float]:
+        """(x_min, y_min, x_max, y_max) of the map around all that can be hit."""
+        corners = [
+            (self.record.x_m + x * self._cos - y * self._sin,
+             self.record.y_m + x * self._sin + y * self._cos)
+            for slab in self._slabs
+            for openness in (0.0, 1.0)
+            for x, y in _corners(slab, openness)
+        ]  # fmt: skip
+        if not corners:
+            return (self.record.x_m, self.record.y_m, self.record.x_m, self.record.y_m)
+        xs, ys = [x for x, _ in corners], [y for _, y in corners]
+        return (min(xs), min(ys), max(xs), max(ys))
+
+
+def _slab(record: Furniture, index: int) -> _Slab:
+    part = record.parts[index]
+    (cx, cy, cz), (sx, sy, sz) = part.center, part.size
+    slide = None
+    if part.joint is not None:
+        joint = record.joint(part.joint)
+        if joint.kind == "slide":
+            ax, ay, az = joint.axis
+            slide = (ax * joint.travel, ay * joint.travel, az * joint.travel)
+    return _Slab((cx - sx / 2, cx + sx / 2), (cy - sy / 2, cy + sy / 2), cz + sz / 2, slide)
+
+
+def _corners(slab: _Slab, openness: float) -> Iterator[tuple[float, float]]:
+    dx, dy = (slab.slide[0] * openness, slab.slide[1] * openness) if slab.slide else (0.0, 0.0)
+    for x in slab.x:
+        for y in slab.y:
+            yield (x + dx, y + dy)
+
+
+class Scene:
+    """The entities at one instant, with their boxes and an index of where they are."""
+
+    def __init__(self, house: House, entities: Mapping[str, EntityState]) -> None:
+        self.house = house
+        self.entities: dict[str, EntityState] = {}
+        self._boxes: dict[str, Box] = {}
+        self._pieces = {piece.name: _Piece(piece) for piece in house.furniture}
+        self._furniture_cells: dict[_Cell, list[_Piece]] = {}
+        for prepared in self._pieces.values():
+            for cell in _cells(*prepared.reach_m):
+                self._furniture_cells.setdefault(cell, []).append(prepared)
+        self._object_cells: dict[_Cell, dict[str, None]] = {}
+        self._rooms = {room.name: _RoomVolume(room) for room in house.rooms}
+        self.update(entities.values(), ())
+
+    def update(self, changed: Iterable[EntityState], removed: Iterable[str]) -> None:
+        """Takes up entities that are new or differ, and forgets those that are gone.
+
+        Raises:
+            BrokenStateError: where a pose or size is no place in a house; the scene is then as
+                before but for the entities named earlier.
+        """
+        for name in removed:
+            self._forget(name)
+        for entity in changed:
+            box = world_box(entity)
+            if not all(abs(v) <= FARTHEST_M for v in (*box.minimum_m, *box.maximum_m)):
+                raise BrokenStateError(f"{entity.name} has no place in a house: {entity.pose}")
+            self._forget(entity.name)
+            self.entities[entity.name] = entity
+            self._boxes[entity.name] = box
+            if entity.kind is EntityKind.OBJECT:
+                for cell in _box_cells(box):
+                    self._object_cells.setdefault(cell, {})[entity.name] = None
+
+    def _forget(self, name: str) -> None:
+        entity = self.entities.pop(name, None)
+        if entity is None:
+            return
+        box = self._boxes.pop(name)
+        if entity.kind is EntityKind.OBJECT:
+            for cell in _box_cells(box):
+                self._object_cells[cell].pop(name, None)
+
+    def box(self, name: str) -> Box | None:
+        """The axis-aligned box around an entity (D-8); None where there is none."""
+        return self._boxes.get(name)
+
+    def footprint(self, name: str) -> tuple[float, float, float, float] | None:
+        """(x_min, y_min, x_max, y_max) of what a ray can hit of an entity; None for agents."""
+        entity = self.entities.get(name)
+        if entity is None or entity.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):
+            return None
+        if name in self._pieces:
+            return self._pieces[name].reach_m
+        (x0, y0, _), (x1, y1, _) = self._boxes[name].minimum_m, self._boxes[name].maximum_m
+        return (x0, y0, x1, y1)
+
+    def in_room(self, point_m: Vec3, room: str) -> bool:
+        """Whether a point lies in a room's volume."""
+        volume = self._rooms.get(room)
+        return volume is not None and volume.contains(point_m)
+
+    def first_below(self, name: str) -> frozenset[str]:
+        """What rays straight down from the eight corners of an entity's box hit first (D-9).
+
+        The entity itself and agents are passed through. Floors are not reported: what stands
+        on them is judged by height (D-11).
+        """
+        box = self._boxes.get(name)
+        if box is None:
+            return frozenset()
+        (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
+        found = (
+            self._hit(name, x, y, z + RAISED_M)
+            for x in (x0, x1)
+            for y in (y0, y1)
+            for z in (z0, z1)
+        )
+        return frozenset(hit for hit in found if hit is not None)
+
+    def _hit(self, name: str, x_m: float, y_m: float, z_m: float) -> str | None:
+        cell = (math.floor(x_m / CELL_M), math.floor(y_m / CELL_M))
+        best_z, best = -math.inf, None
+        for piece in self._furniture_cells.get(cell, ()):
+            other = piece.record.name
+            entity = self.entities.get(other)
+            if other == name or entity is None:
+                continue
+            top = piece.top_below(x_m, y_m, z_m, entity.openness or 0.0)
+            if top is not None and top > best_z:
+                best_z, best = top, other
+        for other in self._object_cells.get(cell, ()):
+            if other == name:
+                continue
+            top = self._boxes[other].maximum_m[2]
+            if best_z < top <= z_m and self._is_over(other, x_m, y_m):
+                best_z, best = top, other
+        return best
+
+    def _is_over(self, name: str, x_m: float, y_m: float) -> bool:
+        """Whether a point is over an object's own box, turned as the object is."""
+        box = self._boxes[name]
+        (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
+        if not (
+            x0 - EPSILON_M <= x_m <= x1 + EPSILON_M and y0 - EPSILON_M <= y_m <= y1 + EPSILON_M
+        ):
+            return False
+        entity = self.entities[name]
+        qx, qy, qz, qw = entity.pose.orientation
+        if qx or qy:
+            return True  # Lying askew: the box around it has to do.
+        cos, sin = 1 - 2 * qz * qz, 2 * qz * qw
+        dx, dy = x_m - entity.pose.position_m[0], y_m - entity.pose.position_m[1]
+        return (
+            abs(dx * cos + dy * sin) <= entity.size_m[0] / 2 + EPSILON_M
+            and abs(dy * cos - dx * sin) <= entity.size_m[1] / 2 + EPSILON_M
+        )
+
+    def hollows(self, name: str) -> Iterator[tuple[Interior, Vec3]]:
+        """The hollows of a piece of furniture, each with how far a drawer of it may be out."""
+        piece, entity = self._pieces.get(name), self.entities.get(name)
+        if piece is None or entity is None:
+            return
+        openness = entity.openness or 0.0
+        for hollow in piece.record.interiors:
+            slide = (0.0, 0.0, 0.0)
+            if hollow.moves and hollow.joint is not None:
+                joint = piece.record.joint(hollow.joint)
+                ax, ay, az = joint.axis
+                out = joint.travel * openness
+                slide = (ax * out, ay * out, az * out)
+            yield hollow, slide
+
+    def in_frame_of(self, name: str, point_m: Vec3) -> Vec3:
+        """A point of the map in a furniture's frame."""
+        x, y = self._pieces[name].local(point_m[0], point_m[1])
+        return (x, y, point_m[2])
+
+
+class _RoomVolume:
+    """A room's polygon from floor to ceiling."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        xs = [x for x, _ in room.polygon_m]
+        ys = [y for _, y in room.polygon_m]
+        self._x, self._y = (min(xs), max(xs)), (min(ys), max(ys))
+
+    def contains(self, point_m: Vec3) -> bool:
+        """Whether a point lies in it; on a wall's line either room may have it."""
+        x, y, z = point_m
+        if not (self._x[0] <= x <= self._x[1] and self._y[0] <= y <= self._y[1]):
+            return False
+        # A thing on the floor may be a rounding error below it.
+        if not -EPSILON_M <= z <= self._room.height_m + EPSILON_M:
+            return False
+        inside = False
+        polygon = self._room.polygon_m
+        x1, y1 = polygon[-1]
+        for x2, y2 in polygon:
+            if (y1 > y) != (y2 > y) and x < (x2 - x1) * (y - y1) / (y2 - y1) + x1:
+                inside = not inside
+            x1, y1 = x2, y2
+        return inside
+
+
+def world_box(entity: EntityState) -> Box:
+    """The axis-aligned box around an entity however it is turned (D-8).
+
+    `EntityState.box` serves upright entities only, which all of the embedded world's are.
+    """
+    qx, qy, _, _ = entity.pose.orientation
+    if not qx and not qy:
+        return entity.box
+    x, y, z = entity.pose.apply((0.0, 0.0, entity.size_m[2] / 2))
+    half = abs(entity.pose.rotation()) @ entity.size_m / 2
+    hx, hy, hz = (float(value) for value in half)
+    return Box((x - hx, y - hy, z - hz), (x + hx, y + hy, z + hz))
+
+
+def _box_cells(box: Box) -> Iterator[_Cell]:
+    (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
+    return _cells(x0, y0, x1, y1)
+
+
+def _cells(x0: float, y0: float, x1: float, y1: float) -> Iterator[_Cell]:
+    low = math.floor((x0 - EPSILON_M) / CELL_M), math.floor((y0 - EPSILON_M) / CELL_M)
+    high = math.floor((x1 + EPSILON_M) / CELL_M), math.floor((y1 + EPSILON_M) / CELL_M)
+    for i in range(low[0], high[0] + 1):
+        for j in range(low[1], high[1] + 1):
+            yield (i, j)

@@ -1,0 +1,131 @@
+"""What a task asks for, as plain records: propositions, dependencies, constraints.
+
+An evaluation function is a list of propositions, a list of dependencies and a list of
+constraints (spec/partnr.md 3). Indices count propositions from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.world.vocabulary import State
+
+
+class Predicate(StrEnum):
+    """The twelve predicates of PARTNR (spec/partnr.md Table 6); there are no others."""
+
+    IS_ON_TOP = "is_on_top"
+    IS_INSIDE = "is_inside"
+    IS_IN_ROOM = "is_in_room"
+    IS_ON_FLOOR = "is_on_floor"
+    IS_NEXT_TO = "is_next_to"
+    IS_CLUSTERED = "is_clustered"
+    IS_CLEAN = "is_clean"
+    IS_DIRTY = "is_dirty"
+    IS_FILLED = "is_filled"
+    IS_EMPTY = "is_empty"
+    IS_POWERED_ON = "is_powered_on"
+    IS_POWERED_OFF = "is_powered_off"
+
+
+STATE_PREDICATES: dict[Predicate, tuple[State, bool]] = {
+    Predicate.IS_CLEAN: (State.CLEAN, True),
+    Predicate.IS_DIRTY: (State.CLEAN, False),
+    Predicate.IS_FILLED: (State.FILLED, True),
+    Predicate.IS_EMPTY: (State.FILLED, False),
+    Predicate.IS_POWERED_ON: (State.POWERED_ON, True),
+    Predicate.IS_POWERED_OFF: (State.POWERED_ON, False),
+}
+
+_TWO_LISTS: dict[Predicate, tuple[str, str]] = {
+    Predicate.IS_ON_TOP: ("objects", "receptacles"),
+    Predicate.IS_INSIDE: ("objects", "receptacles"),
+    Predicate.IS_IN_ROOM: ("objects", "rooms"),
+    Predicate.IS_NEXT_TO: ("entities_a", "entities_b"),
+}
+
+
+class GateRelation(StrEnum):
+    """When a gated proposition is looked at, relative to its heads (spec/partnr.md 3.3)."""
+
+    AFTER_SATISFIED = "after_satisfied"
+    AFTER_UNSATISFIED = "after_unsatisfied"
+    WHILE_SATISFIED = "while_satisfied"
+
+
+class DependencyMode(StrEnum):
+    """Whether all heads must open the gate, as in the paper (D-18), or any one does."""
+
+    ALL = "all"
+    ANY = "any"
+
+
+class TieKind(StrEnum):
+    """Whether tied arguments must be equal or pairwise different."""
+
+    SAME = "SameArgConstraint"
+    DIFFERENT = "DifferentArgConstraint"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposition:
+    """A predicate with its arguments; each list of names is an "or" (spec/partnr.md 3.2).
+
+    Attributes:
+        predicate: one of the twelve.
+        lists: one list for states and the floor, two for relations, any number for clusters.
+        number: how many of the first list are needed.
+        is_same: whether these need the same second argument.
+        threshold_m: horizontal distance that still counts as next to; metres.
+    """
+
+    predicate: Predicate
+    lists: tuple[tuple[str, ...], ...]
+    number: int = 1
+    is_same: bool = False
+    threshold_m: float = 0.5
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The name of each list in the file; a cluster's have none but `*args_N`."""
+        if self.predicate is Predicate.IS_CLUSTERED:
+            return tuple(f"*args_{k}" for k in range(len(self.lists)))
+        return _TWO_LISTS.get(self.predicate, ("objects",))
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """`gated` propositions are looked at only when `depends_on` allow it."""
+
+    gated: tuple[int, ...]
+    depends_on: tuple[int, ...]
+    relation: GateRelation
+    mode: DependencyMode = DependencyMode.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A Same- or DifferentArgConstraint over `members`: (proposition, argument from 0)."""
+
+    kind: TieKind
+    members: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A task's evaluation function.
+
+    Attributes:
+        propositions: at least one.
+        dependencies: acyclic.
+        edges: (i, j): i has to come true strictly before j; acyclic, sorted.
+        ties: which arguments must be the same or different.
+        terminal: the propositions that must hold at the end.
+    """
+
+    propositions: tuple[Proposition, ...]
+    dependencies: tuple[Dependency, ...] = ()
+    edges: tuple[tuple[int, int], ...] = ()
+    ties: tuple[Tie, ...] = ()
+    terminal: frozenset[int] = frozenset()

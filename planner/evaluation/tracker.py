@@ -1,0 +1,93 @@
+"""When propositions first came true and what their gates let through: the latches of a run.
+
+    raw(t)   the proposition's truth in the state at t
+    gate(t)  the conjunction of the dependencies that list it (D-18, D-19)
+    eff(t)   raw(t) and gate(t);   s = min{t : eff(t)}
+
+`t` is the simulation step. Only the latches are kept, so that a step costs the same at any
+length of an episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.evaluation.cycles import in_order
+from planner.evaluation.propositions import Watch
+from planner.evaluation.task import Dependency, DependencyMode, Evaluation, GateRelation
+
+
+class Tracker:
+    """The latches of one episode, in the paper's sense (`strict`).
+
+    Attributes:
+        first_step: s of each proposition; None where it never was satisfied.
+        effective: eff of each proposition now.
+        ever_true: whether raw was ever true.
+        pending: whether the next step may differ although the world does not: a gate opens
+            only after the step that satisfied its heads.
+    """
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        count = len(evaluation.propositions)
+        self.first_step: list[int | None] = [None] * count
+        self.effective = [False] * count
+        self.ever_true = [False] * count
+        self.pending = False
+        self._gates: list[list[Dependency]] = [[] for _ in range(count)]
+        for dependency in evaluation.dependencies:
+            for index in dependency.gated:
+                self._gates[index].append(dependency)
+        links = (
+            (head, gated)
+            for dependency in evaluation.dependencies
+            for head in dependency.depends_on
+            for gated in dependency.gated
+        )
+        self._order = in_order(count, links)
+        # What served as each tied argument while it counted (D-22); a terminal proposition's
+        # count only at the end and are read from its watch.
+        self._served: dict[tuple[int, int], set[str]] = {
+            member: set()
+            for tie in evaluation.ties
+            for member in tie.members
+            if member[0] not in evaluation.terminal
+        }
+
+    def advance(self, step: int, watches: Sequence[Watch]) -> None:
+        """Takes up the state of a step; the steps between it and the last one had no change."""
+        for i in self._order:
+            raw = watches[i].holds
+            if raw:
+                self.ever_true[i] = True
+            now = raw and all(self._is_open(gate, step) for gate in self._gates[i])
+            self.effective[i] = now
+            if now and self.first_step[i] is None:
+                self.first_step[i] = step
+        self.pending = step in self.first_step
+        for (i, argument), served in self._served.items():
+            if self.effective[i]:
+                served |= watches[i].values[argument]
+
+    def served(self, index: int, argument: int, watches: Sequence[Watch]) -> frozenset[str]:
+        """The candidate values of a tied argument, C of D-22."""
+        latched = self._served.get((index, argument))
+        if latched is not None:
+            return frozenset(latched)
+        return watches[index].values[argument] if self.effective[index] else frozenset()
+
+    def closed_gate(self, index: int) -> Dependency:
+        """The dependency that a proposition's explanation names: the first of its own."""
+        return self._gates[index][0]
+
+    def _is_open(self, gate: Dependency, step: int) -> bool:
+        heads = (self._allows(gate.relation, head, step) for head in gate.depends_on)
+        return all(heads) if gate.mode is DependencyMode.ALL else any(heads)
+
+    def _allows(self, relation: GateRelation, head: int, step: int) -> bool:
+        if relation is GateRelation.WHILE_SATISFIED:
+            return self.effective[head]
+        first = self.first_step[head]
+        if first is None or first >= step:
+            return False
+        return relation is GateRelation.AFTER_SATISFIED or not self.effective[head]
