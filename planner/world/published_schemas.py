@@ -9,10 +9,12 @@ import json
 import sys
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from planner.world.episode import Episode
 from planner.world.house import House
 
-_MODELS = {"house.schema.json": House, "episode.schema.json": Episode}
+_MODELS: dict[str, type[BaseModel]] = {"house.schema.json": House, "episode.schema.json": Episode}
 
 
 def schema_texts() -> dict[str, str]:
