@@ -20,7 +20,8 @@ mkdir -p "$workspace"
 packages=(msgs)
 "$venv/bin/python" -c 'import tf2_msgs' 2> /dev/null || packages+=(shims/tf2_msgs)
 
-if ! env PATH="$venv/bin:$PATH" VIRTUAL_ENV="$venv" AMENT_PREFIX_PATH="$venv" CMAKE_PREFIX_PATH="$venv" \
+# MAKEFLAGS: left to itself, colcon forbids parallel jobs while the machine is busy.
+if ! env MAKEFLAGS="-j$(nproc)" PATH="$venv/bin:$PATH" VIRTUAL_ENV="$venv" AMENT_PREFIX_PATH="$venv" CMAKE_PREFIX_PATH="$venv" \
   "$venv/bin/colcon" --log-base "$workspace/log" build \
   --base-paths "${packages[@]}" --build-base "$workspace/build" \
   --merge-install --install-base "$venv" \

@@ -53,7 +53,8 @@ choose_python() {
 }
 
 # ---- system packages ---------------------------------------------------------------------
-has_library() { PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q "^[[:space:]]*$1 "; }
+libraries_known=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2> /dev/null || true)
+has_library() { grep -q "^[[:space:]]*$1 " <<< "$libraries_known"; }
 has_mesa() { has_library libOSMesa.so.8 || compgen -G '/usr/lib/*/dri/*swrast*' > /dev/null || compgen -G '/usr/lib/*/libgallium*' > /dev/null; }
 
 install_packages() { # PACKAGE...
@@ -85,6 +86,13 @@ system_packages() {
 }
 
 # ---- steps -------------------------------------------------------------------------------
+identity() { "$1" -c 'import sys; print(sys.base_prefix, sys.version)'; } # of an interpreter
+
+environment_stands() { # made here, for the Python asked for now, if any
+  [ -x "$venv/bin/python" ] && fresh environment "$root" &&
+    { [ -z "${PYTHON:-}" ] || [ "$(identity "$venv/bin/python")" = "$(identity "$PYTHON")" ]; }
+}
+
 make_environment() {
   say "virtual environment with Python $version"
   rm -rf "$venv" .ws
@@ -101,21 +109,19 @@ install_libraries() {
 }
 
 main() {
-  local environment libraries interfaces started=$SECONDS
+  local libraries interfaces started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
   # Of the pins, only those of ROS and NumPy end up in the compiled interfaces.
   interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
-  environment="$root ${PYTHON:-}"
-  if fresh environment "$environment" && fresh libraries "$libraries" && fresh interfaces "$interfaces" \
-    && [ -x "$venv/bin/python" ]; then
+  if environment_stands && fresh libraries "$libraries" && fresh interfaces "$interfaces"; then
     return 0
   fi
   choose_python
   system_packages
-  if ! fresh environment "$environment" || ! "$venv/bin/python" -c '' 2> /dev/null; then
-    choose_python
+  if ! environment_stands; then
+    choose_python # again: its missing parts have just been installed
     make_environment
-    stamp environment "$environment"
+    stamp environment "$root"
   fi
   if ! fresh libraries "$libraries"; then install_libraries; stamp libraries "$libraries"; fi
   if ! fresh interfaces "$interfaces"; then
