@@ -8,8 +8,7 @@ furniture shows in no picture and so is never learned.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -27,10 +26,10 @@ from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 CAMERA: Final = "hand"
 OPEN_FROM = 0.5
-# A thing is missed where its stored place is this far inside the picture, and something this
-# far behind it is seen, in so many frames on end of one camera.
+# A thing is missed where its stored place is this far inside the picture and nothing nearer
+# hides it (give or take the noise of depth), in so many frames on end of one camera.
 MARGIN_PX = 24
-BEYOND_M = 0.25
+HIDING_M = 0.02
 FRAMES_TO_MISS = 2
 # Truth this near the stored place: it is there, and something else hides it.
 STILL_THERE_M = 0.3
@@ -61,7 +60,7 @@ class PrivilegedUpdater:
         self._truth = truth
         self._visibility = visibility
         self._provider = sightings
-        self._missed: dict[str, dict[int, int]] = defaultdict(dict)
+        self._missed: dict[str, dict[int, int]] = {}
         self._instances: tuple[tuple[str, str, int], dict[int, str]] = (("", "", 0), {})
 
     def update(
@@ -114,47 +113,42 @@ class PrivilegedUpdater:
         entities: Sequence[Entity],
     ) -> list[Entity]:
         """Things missed in enough frames on end whose truth is elsewhere."""
-        lost = [
+        hidden = [e for e in entities if not (e.is_furniture or e.picked or e.name in seen)]
+        bare = [
             e
-            for e in entities
-            if not e.is_furniture
-            and not e.picked
-            and e.name not in seen
-            and _is_elsewhere(e, state.entities.get(e.name))
+            for e in self._laid_bare(hidden, observation, frame, state, seen)
+            if _is_elsewhere(e, state.entities.get(e.name))
         ]
-        counts = self._missed[observation.agent]
-        bare = {e.entity_id for e in self._laid_bare(lost, observation, frame, state, seen)}
-        self._missed[observation.agent] = {n: counts.get(n, 0) + 1 for n in bare}
-        counts = self._missed[observation.agent]
-        return [e for e in lost if counts.get(e.entity_id, 0) >= FRAMES_TO_MISS]
+        before = self._missed.get(observation.agent, {})
+        counts = {e.entity_id: before.get(e.entity_id, 0) + 1 for e in bare}
+        self._missed[observation.agent] = counts
+        return [e for e in bare if counts[e.entity_id] >= FRAMES_TO_MISS]
 
     def _laid_bare(
         self,
-        lost: Sequence[Entity],
+        hidden: Sequence[Entity],
         observation: Observation,
         frame: CameraFrame | None,
         state: WorldState,
         seen: Mapping[str, Sighting],
-    ) -> list[Entity]:
+    ) -> Iterator[Entity]:
         """Those whose stored place is clearly in view."""
-        view = _view(observation, frame, state) if lost else None
+        view = _view(observation, frame, state) if hidden else None
         if view is None:
-            return []
+            return
         lens, pose = view
-        projected = project(lens, pose, np.array([e.position_m for e in lost], float))
+        projected = project(lens, pose, np.array([e.position_m for e in hidden], float))
         inside = in_image(lens, projected, MARGIN_PX)
         limits = self._visibility
         inside &= (projected[:, 2] >= limits.nearest_m) & (projected[:, 2] <= limits.farthest_m)
-        bare = []
         for index in np.flatnonzero(inside).tolist():
             u, v, depth_m = (float(value) for value in projected[index])
             if self._provider is not None or frame is None:
-                clear = _support_shows(lost[index], seen, state)
+                clear = _support_shows(hidden[index], seen, state)
             else:
-                clear = float(frame.depth_m[int(v), int(u)]) >= depth_m + BEYOND_M
+                clear = float(frame.depth_m[int(v), int(u)]) >= depth_m - HIDING_M
             if clear:
-                bare.append(lost[index])
-        return bare
+                yield hidden[index]
 
 
 def _told(

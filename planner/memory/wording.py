@@ -120,6 +120,9 @@ def take_flag_words(text: str, match: WordMatch) -> tuple[str, bool | None, bool
         The rest with blanks and stray punctuation tidied, the flag that the words set (None:
         none of them occurs), and whether both occurred, where `placed` wins.
     """
+    lowered = text.lower()
+    if PICKED not in lowered and PLACED not in lowered:
+        return text, None, False
     rest, flag, count = text, None, 0
     for word, value in ((PICKED, True), (PLACED, False)):
         pattern = rf"\b{word}\b" if match is WordMatch.WHOLE else word

@@ -1,0 +1,99 @@
+"""One agent's camera as a reader needs it: pictures of one exposure together, old ones dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image
+
+from planner.ros import qos
+from planner.ros.conversions import seconds
+
+DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
+# Exposures that wait for their missing pictures; older ones are given up.
+_WAITING = 4
+
+
+@dataclass(slots=True)
+class Exposure:
+    """The pictures of one instant and the lens they were taken with."""
+
+    stamp_s: float
+    frame_id: str
+    lens: CameraInfo
+    images: dict[str, Image] = field(default_factory=dict)
+
+
+class CameraInput:
+    """Puts the pictures of equal stamps together."""
+
+    def __init__(
+        self,
+        node: Node,
+        agent: str,
+        camera: str,
+        kinds: Sequence[str],
+        is_due: Callable[[float], bool],
+        on_exposure: Callable[[Exposure], None],
+    ) -> None:
+        """Subscribes to what is needed.
+
+        Args:
+            node: that listens.
+            agent: its namespace.
+            camera: as in the topics' names.
+            kinds: which pictures make an exposure complete.
+            is_due: whether the exposure of a stamp is wanted at all.
+            on_exposure: gets each complete one.
+        """
+        self._kinds = tuple(kinds)
+        self._is_due = is_due
+        self._on_exposure = on_exposure
+        self._lens: CameraInfo | None = None
+        self._waiting: dict[float, dict[str, Image]] = {}
+        topics = {
+            DEPTH: f"/{agent}/depth_registered/{camera}/image",
+            INSTANCES: f"/{agent}/instances/{camera}/image",
+            COLOUR: f"/{agent}/camera/{camera}/image",
+        }
+        self._node = node
+        info = f"/{agent}/depth_registered/{camera}/camera_info"
+        self._subscriptions: list[Any] = [
+            node.create_subscription(CameraInfo, info, self._on_info, qos.IMAGE_INPUT)
+        ]
+        self._subscriptions += [
+            node.create_subscription(Image, topics[kind], self._taker(kind), qos.IMAGE_INPUT)
+            for kind in self._kinds
+        ]
+
+    def destroy(self) -> None:
+        """Listens no more."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions.clear()
+
+    def _on_info(self, message: CameraInfo) -> None:
+        self._lens = message
+
+    def _taker(self, kind: str) -> Callable[[Image], None]:
+        def take(message: Image) -> None:
+            self._take(kind, message)
+
+        return take
+
+    def _take(self, kind: str, message: Image) -> None:
+        stamp_s = seconds(message.header.stamp)
+        if self._lens is None or not self._is_due(stamp_s):
+            return
+        images = self._waiting.setdefault(stamp_s, {})
+        images[kind] = message
+        if len(images) == len(self._kinds):
+            # Whatever waits longer is older: a late picture is worth nothing.
+            self._waiting.clear()
+            frame_id = message.header.frame_id
+            self._on_exposure(Exposure(stamp_s, frame_id, self._lens, images))
+        elif len(self._waiting) > _WAITING:
+            self._waiting.pop(next(iter(self._waiting)))

@@ -1,0 +1,76 @@
+"""The poses of frames in `map` at the time of a picture, from /tf and /tf_static."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from geometry_msgs.msg import TransformStamped
+from rclpy.node import Node
+from tf2_msgs.msg import TFMessage
+
+from planner.ros import qos
+from planner.ros.conversions import point_m, seconds
+from planner.world.geometry import Pose
+
+ROOT = "map"
+# Links kept of each frame: over four seconds at the bridge's 30 Hz.
+_KEPT = 128
+# A link this far from the asked time still tells where a frame was.
+TOLERANCE_S = 0.02
+_DEEPEST = 16
+
+
+class FrameTree:
+    """Listens to the frames; `newest_s` is the latest stamp heard on /tf, None before any."""
+
+    def __init__(self, node: Node) -> None:
+        """Subscribes to both topics."""
+        self._links: dict[str, deque[tuple[float, TransformStamped]]] = {}
+        self._fixed: dict[str, TransformStamped] = {}
+        self.newest_s: float | None = None
+        node.create_subscription(TFMessage, "/tf", self._on_links, qos.TF)
+        node.create_subscription(TFMessage, "/tf_static", self._on_fixed, qos.TF_STATIC)
+
+    def pose(self, frame: str, stamp_s: float) -> Pose | None:
+        """The pose of a frame in `map` at `stamp_s`; None while that is not known (yet)."""
+        found = Pose((0.0, 0.0, 0.0))
+        for _ in range(_DEEPEST):
+            if frame == ROOT:
+                return found
+            link = self._link(frame, stamp_s)
+            if link is None:
+                return None
+            found = _pose(link).compose(found)
+            frame = link.header.frame_id
+        return None
+
+    def forget(self) -> None:
+        """Drops what was heard: the world's time began anew."""
+        self._links.clear()
+        self.newest_s = None
+
+    def _link(self, frame: str, stamp_s: float) -> TransformStamped | None:
+        fixed = self._fixed.get(frame)
+        if fixed is not None:
+            return fixed
+        links = self._links.get(frame, ())
+        best = min(links, key=lambda item: abs(item[0] - stamp_s), default=None)
+        return best[1] if best is not None and abs(best[0] - stamp_s) <= TOLERANCE_S else None
+
+    def _on_links(self, message: TFMessage) -> None:
+        for link in message.transforms:
+            stamp_s = seconds(link.header.stamp)
+            self._links.setdefault(link.child_frame_id, deque(maxlen=_KEPT)).append((stamp_s, link))
+            self.newest_s = stamp_s
+
+    def _on_fixed(self, message: TFMessage) -> None:
+        for link in message.transforms:
+            self._fixed[link.child_frame_id] = link
+
+
+def _pose(link: TransformStamped) -> Pose:
+    turn = link.transform.rotation
+    return Pose(
+        point_m(link.transform.translation),
+        (float(turn.x), float(turn.y), float(turn.z), float(turn.w)),
+    )

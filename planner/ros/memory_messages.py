@@ -1,0 +1,253 @@
+"""What the memory says, between our records and messages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import KeyValue
+from geometry_msgs.msg import Vector3
+from planner_msgs.msg import Entity as EntityMessage
+from planner_msgs.msg import (
+    EntityList,
+    MemoryUpdate,
+    NamedState,
+    SkillReport,
+    WorldGraph,
+    WorldGraphEdge,
+    WorldGraphNode,
+)
+from planner_msgs.msg import Operation as OperationMessage
+
+from planner.ros.conversions import header, point_m, point_message, seconds, time_message
+from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
+from planner.world.skill import SkillCall, SkillCode, SkillResult, parse_call
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+
+MAP = "map"
+_OPERATIONS = {
+    OperationKind.ADD: OperationMessage.ADD,
+    OperationKind.UPDATE: OperationMessage.UPDATE,
+    OperationKind.REMOVE: OperationMessage.REMOVE,
+}
+OPERATION_KINDS: Mapping[int, OperationKind] = {n: kind for kind, n in _OPERATIONS.items()}
+_SOURCES = {
+    Source.SEEN: WorldGraphNode.SOURCE_SEEN,
+    Source.TOLD: WorldGraphNode.SOURCE_TOLD,
+    Source.INFERRED: WorldGraphNode.SOURCE_INFERRED,
+}
+_SOURCE_OF = {number: source for source, number in _SOURCES.items()}
+_KINDS = {
+    EntityKind.ROOM: WorldGraphNode.KIND_ROOM,
+    EntityKind.FURNITURE: WorldGraphNode.KIND_FURNITURE,
+    EntityKind.OBJECT: WorldGraphNode.KIND_OBJECT,
+    EntityKind.AGENT: WorldGraphNode.KIND_AGENT,
+}
+_KIND_OF = {number: kind for kind, number in _KINDS.items()}
+# A furniture's and an agent's edge to its room has no relation of its own.
+_RELATIONS = {None: "in", Relation.ON: "on", Relation.WITHIN: "within", Relation.HELD: "held_by"}
+_RELATION_OF = {word: relation for relation, word in _RELATIONS.items()}
+
+
+# Entities and changes
+
+
+def entity_message(entity: Entity) -> EntityMessage:
+    """An entity of the list."""
+    unseen = entity.seen_distance_m is None
+    return EntityMessage(
+        id=entity.entity_id,
+        name=entity.name,
+        is_furniture=entity.is_furniture,
+        description=entity.description,
+        room=entity.room or "",
+        position=point_message(entity.position_m),
+        seen_distance_m=math.nan if unseen else entity.seen_distance_m,
+        seen=Time() if entity.seen_s is None else time_message(entity.seen_s),
+        picked=entity.picked,
+    )
+
+
+def entity_record(message: EntityMessage) -> Entity:
+    """What a message tells of an entity: its class is read from its name."""
+    seen_s = seconds(message.seen)
+    distance_m = float(message.seen_distance_m)
+    return Entity(
+        entity_id=int(message.id),
+        name=message.name,
+        class_name=message.name.rpartition("_")[0],
+        is_furniture=bool(message.is_furniture),
+        description=message.description,
+        position_m=point_m(message.position),
+        seen_distance_m=None if math.isnan(distance_m) else distance_m,
+        picked=bool(message.picked),
+        room=message.room or None,
+        source=Source.SEEN if seen_s else Source.TOLD,
+        stamp_s=seen_s,
+        seen_s=seen_s or None,
+    )
+
+
+def change_message(change: MemoryChange) -> MemoryUpdate:
+    """A numbered change."""
+    return MemoryUpdate(
+        header=header(change.stamp_s, MAP),
+        sequence=change.sequence,
+        source=change.author,
+        operations=[
+            OperationMessage(kind=_OPERATIONS[edit.kind], entity=entity_message(edit.entity))
+            for edit in change.edits
+        ],
+    )
+
+
+def change_record(message: MemoryUpdate) -> MemoryChange:
+    """The inverse of `change_message`; entities as `entity_record` reads them."""
+    return MemoryChange(
+        sequence=int(message.sequence),
+        stamp_s=seconds(message.header.stamp),
+        author=message.source,
+        edits=tuple(
+            Edit(OPERATION_KINDS[operation.kind], entity_record(operation.entity))
+            for operation in message.operations
+        ),
+    )
+
+
+class ListMessages:
+    """Makes snapshots; the messages of entities that did not change are kept."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Entity, EntityMessage]] = {}
+
+    def message(self, stamp_s: float, sequence: int, entities: Iterable[Entity]) -> EntityList:
+        """The list after change `sequence`."""
+        made = {}
+        for entity in entities:
+            old = self._made.get(entity.entity_id)
+            kept = old is not None and old[0] is entity
+            made[entity.entity_id] = old if old and kept else (entity, entity_message(entity))
+        self._made = made
+        return EntityList(
+            header=header(stamp_s, MAP),
+            sequence=sequence,
+            entities=[message for _, message in made.values()],
+        )
+
+
+# The world graph
+
+
+class GraphMessages:
+    """Makes world graphs; the messages of nodes that did not change are kept."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[BeliefNode, WorldGraphNode, WorldGraphEdge | None]] = {}
+
+    def message(self, belief: Belief) -> WorldGraph:
+        """The graph of a belief."""
+        made = {}
+        for name, node in belief.nodes.items():
+            old = self._made.get(name)
+            if old is None or old[0] is not node:
+                old = (node, _node_message(node), _edge_message(node))
+            age_s = max(0.0, belief.stamp_s - node.stamp_s)
+            old[1].age_s = age_s
+            if old[2] is not None:
+                old[2].age_s = age_s
+            made[name] = old
+        self._made = made
+        return WorldGraph(
+            header=header(belief.stamp_s, MAP),
+            sequence=belief.sequence,
+            nodes=[node for _, node, _ in made.values()],
+            edges=[edge for _, _, edge in made.values() if edge is not None],
+        )
+
+
+def belief_record(message: WorldGraph) -> Belief:
+    """The inverse of `GraphMessages.message`; ages come back in single precision."""
+    stamp_s = seconds(message.header.stamp)
+    edges = {edge.child: edge for edge in message.edges}
+    nodes = {node.name: _node_record(node, edges.get(node.name), stamp_s) for node in message.nodes}
+    return Belief(stamp_s, int(message.sequence), nodes)
+
+
+def _node_message(node: BeliefNode) -> WorldGraphNode:
+    message = WorldGraphNode(
+        kind=_KINDS[node.kind],
+        name=node.name,
+        class_name=node.class_name,
+        entity_id=node.entity_id or 0,
+        description=node.description,
+        room=node.room or "",
+        size=Vector3(x=node.size_m[0], y=node.size_m[1], z=node.size_m[2]),
+        affordances=[str(affordance) for affordance in node.affordances],
+        states=[NamedState(name=str(name), value=value) for name, value in node.states.items()],
+        openness=-1.0 if node.openness is None else node.openness,
+        holding=node.holding or "",
+        source=_SOURCES[node.source],
+    )
+    message.pose.position = point_message(node.position_m)
+    return message
+
+
+def _edge_message(node: BeliefNode) -> WorldGraphEdge | None:
+    if node.parent is None:
+        return None
+    return WorldGraphEdge(
+        child=node.name,
+        relation=_RELATIONS[node.relation],
+        parent=node.parent,
+        source=_SOURCES[node.source],
+    )
+
+
+def _node_record(node: WorldGraphNode, edge: WorldGraphEdge | None, stamp_s: float) -> BeliefNode:
+    return BeliefNode(
+        name=node.name,
+        kind=_KIND_OF[node.kind],
+        class_name=node.class_name,
+        entity_id=int(node.entity_id) or None,
+        position_m=point_m(node.pose.position),
+        size_m=point_m(node.size),
+        room=node.room or None,
+        parent=edge.parent if edge is not None else None,
+        relation=_RELATION_OF[edge.relation] if edge is not None else None,
+        affordances=tuple(Affordance(word) for word in node.affordances),
+        states={State(item.name): bool(item.value) for item in node.states},
+        openness=None if node.openness < 0 else float(node.openness),
+        holding=node.holding or None,
+        source=_SOURCE_OF[node.source],
+        stamp_s=stamp_s - float(node.age_s),
+        description=node.description,
+    )
+
+
+# Ended skills
+
+
+def report_message(agent: str, call: SkillCall, result: SkillResult, ended_s: float) -> SkillReport:
+    """A call that ended, as /skills/results carries it."""
+    return SkillReport(
+        header=header(ended_s, MAP),
+        agent=agent,
+        call=str(call),
+        code=int(result.code),
+        text=result.text,
+        evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
+    )
+
+
+def report_record(message: SkillReport) -> tuple[str, SkillCall, SkillResult, float]:
+    """The inverse of `report_message`: agent, call, result and when it ended.
+
+    Raises:
+        CallError: where the call is none.
+        ValueError: for a code that is none.
+    """
+    evidence = {item.key: item.value for item in message.evidence}
+    result = SkillResult(SkillCode(message.code), message.text, evidence)
+    return message.agent, parse_call(message.call), result, seconds(message.header.stamp)
