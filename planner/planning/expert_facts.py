@@ -1,0 +1,257 @@
+"""What `expert` takes to be true: the belief, the layout and the goal's names brought together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from planner.evaluation.task import Predicate
+from planner.planning.goal import Wish
+from planner.world.belief import Belief, BeliefNode
+from planner.world.catalogue import default_catalogue
+from planner.world.geometry import Box, Vec3
+from planner.world.house import House
+from planner.world.vocabulary import EntityKind, Relation, State, floor_name
+
+FLOOR_CLASS = "floor"
+OPEN_ENOUGH = 0.5
+
+
+class Aliases:
+    """Which believed thing stands for a goal's name where the memory invents its own names.
+
+    A privileged memory knows the true names. A learned one calls a thing by its class and its
+    number in the entity list (`cup_149` with id 149); then every name of the goal is given one
+    thing of its class, and keeps it.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = sorted(names)
+        self._given: dict[str, str] = {}
+
+    def update(self, belief: Belief) -> None:
+        """Gives names that stand for nothing yet to things that have none."""
+        self._given = {name: node for name, node in self._given.items() if node in belief.nodes}
+        free = [
+            node
+            for node in belief.of_kind(EntityKind.OBJECT)
+            if node.name == f"{node.class_name}_{node.entity_id}"
+            and node.name not in self._given.values()
+        ]
+        for name in self._names:
+            if name in self._given or name in belief.nodes:
+                continue
+            wanted = name.rpartition("_")[0]
+            match = next((node for node in free if node.class_name == wanted), None)
+            if match is not None:
+                free.remove(match)
+                self._given[name] = match.name
+
+    def __getitem__(self, name: str) -> str:
+        return self._given.get(name, name)
+
+
+class Facts:
+    """Answers about one belief; names are those of the goal."""
+
+    def __init__(
+        self, belief: Belief, layout: House, aliases: Aliases, beside: dict[frozenset[str], str]
+    ) -> None:
+        """Takes also the pairs that were put next to each other and where (expert_notes)."""
+        self.belief, self.layout = belief, layout
+        self._aliases, self._beside = aliases, beside
+
+    def node(self, name: str) -> BeliefNode | None:
+        """The believed entity of a name, or None while it is unknown."""
+        return self.belief.nodes.get(self._aliases[name])
+
+    def known(self, name: str) -> bool:
+        """Whether it is known where something is."""
+        return name in self.layout.furniture_by_name or self._placed(name)
+
+    def _placed(self, name: str) -> bool:
+        node = self.node(name)
+        return node is not None and (node.parent is not None or node.kind is not EntityKind.OBJECT)
+
+    def is_thing(self, name: str) -> bool:
+        """Whether a name is of a movable thing, as far as the layout says."""
+        return (
+            name not in self.layout.furniture_by_name
+            and name not in self.layout.rooms_by_name
+            and not name.startswith("floor_")
+        )
+
+    def call_name(self, name: str) -> str:
+        """The name to use in a skill call."""
+        return self._aliases[name]
+
+    def spot(self, thing: str) -> tuple[Relation, str] | None:
+        """How and where a thing rests; None while it is held or unknown."""
+        node = self.node(thing)
+        if node is None or node.parent is None or node.relation in (None, Relation.HELD):
+            return None
+        return (node.relation or Relation.ON, node.parent)
+
+    def holder(self, thing: str) -> str | None:
+        """The agent that holds a thing."""
+        node = self.node(thing)
+        if node is not None and node.relation is Relation.HELD:
+            return node.parent
+        return None
+
+    def held_by(self, agent: str) -> str | None:
+        """The believed name of what an agent holds."""
+        node = self.belief.nodes.get(agent)
+        return node.holding if node is not None else None
+
+    def position_m(self, name: str) -> Vec3:
+        """Where something is, in `map`; the furniture's or room's middle for those."""
+        node = self.node(name)
+        if node is not None:
+            return node.position_m
+        piece = self.layout.furniture_by_name.get(name)
+        if piece is not None:
+            return (piece.x_m, piece.y_m, piece.size_m[2] / 2)
+        room = self.layout.rooms_by_name[name.removeprefix("floor_")]
+        middle = room.shape.representative_point()
+        return (middle.x, middle.y, 0.0)
+
+    def size_m(self, thing: str) -> Vec3:
+        """The extent of a thing, from the belief or else its class."""
+        node = self.node(thing)
+        if node is not None and any(node.size_m):
+            return node.size_m
+        word = node.class_name if node is not None else thing.rpartition("_")[0]
+        cls = default_catalogue().objects.get(word)
+        return cls.size_m if cls is not None else (0.15, 0.15, 0.15)
+
+    def room_of(self, furniture: str) -> str:
+        """The room of a furniture or floor."""
+        piece = self.layout.furniture_by_name.get(furniture)
+        return piece.room if piece is not None else furniture.removeprefix("floor_")
+
+    def is_closed(self, furniture: str) -> bool:
+        """Whether it is believed to be shut."""
+        node = self.belief.nodes.get(furniture)
+        return node is not None and node.openness is not None and node.openness < OPEN_ENOUGH
+
+    def state(self, name: str, state: State) -> bool | None:
+        """A state of a thing or furniture, None while unknown."""
+        node = self.node(name)
+        if node is not None and state in node.states:
+            return node.states[state]
+        piece = self.layout.furniture_by_name.get(name)
+        return piece.states.get(state) if piece is not None else None
+
+    def pairs(self, wish: Wish) -> list[tuple[str, str]]:
+        """The (first, second) that stand as the wish wants; second is '' where there is none."""
+        if wish.state is not None:
+            state, value = wish.state
+            return [(a, "") for a in wish.first if self.state(a, state) is value]
+        if wish.predicate is Predicate.IS_ON_FLOOR:
+            return [(a, "") for a in wish.first if self._on_floor(a)]
+        if wish.predicate is Predicate.IS_CLUSTERED:
+            near = self._next_to
+            return [
+                (a, "")
+                for a in wish.first
+                if any(a != b and near(a, b, wish.within_m) for b in wish.first)
+            ]
+        return [(a, b) for a in wish.first for b in wish.second if a != b and self._is(wish, a, b)]
+
+    def holds(self, wish: Wish) -> bool:
+        """Whether enough of them do (spec/partnr.md 3.2)."""
+        found = self.pairs(wish)
+        if wish.predicate is Predicate.IS_CLUSTERED:
+            near = {a for a, _ in found}
+            return all(any(name in near for name in names) for names in wish.lists)
+        if wish.same_second:
+            return any(
+                len({a for a, b in found if b == second}) >= wish.number for second in wish.second
+            )
+        return len({a for a, _ in found}) >= wish.number
+
+    def _on_floor(self, thing: str) -> bool:
+        spot = self.spot(thing)
+        return spot is not None and spot[1].startswith("floor_")
+
+    def _is(self, wish: Wish, a: str, b: str) -> bool:
+        if wish.predicate is Predicate.IS_NEXT_TO:
+            return self._next_to(a, b, wish.within_m)
+        spot = self.spot(a)
+        if spot is None:
+            return False
+        if wish.predicate is Predicate.IS_IN_ROOM:
+            return self.room_of_spot(a, spot[1]) == b
+        wanted = Relation.ON if wish.predicate is Predicate.IS_ON_TOP else Relation.WITHIN
+        return spot == (wanted, self._aliases[b])
+
+    def room_of_spot(self, thing: str, parent: str) -> str | None:
+        """The room of a thing that rests on or in `parent`."""
+        node = self.node(thing)
+        if node is not None and node.room is not None:
+            return node.room
+        return self.room_of(parent) if not self.is_thing(parent) else None
+
+    def _next_to(self, a: str, b: str, within_m: float) -> bool:
+        low, high = self._box(a), self._box(b)
+        if low is None or high is None:
+            return False
+        apart = low.minimum_m[2] > high.maximum_m[2] or high.minimum_m[2] > low.maximum_m[2]
+        if apart:
+            return False
+        if low.horizontal_gap_m(high) <= within_m:
+            return True
+        # The belief has no headings, so the gap of two turned boxes is uncertain. The skill that
+        # put one next to the other knew better.
+        together = self._beside.get(frozenset((a, b)))
+        spots = (self.spot(a), self.spot(b))
+        return together is not None and all(s is None or s[1] == together for s in spots)
+
+    def _box(self, name: str) -> Box | None:
+        piece = self.layout.furniture_by_name.get(name)
+        if piece is not None:
+            return piece.box
+        node = self.node(name)
+        if node is None or self.spot(name) is None:
+            return None
+        sx, sy, sz = self.size_m(name)
+        # As wide as it is narrow, whichever way it is turned: never nearer than it is.
+        narrow = min(sx, sy)
+        return Box.around(node.position_m, (narrow, narrow, sz))
+
+    def surfaces_of(self, room: str) -> list[str]:
+        """Furniture of a room that things can be put on, then its floor."""
+        pieces = [p.name for p in self.layout.furniture if p.room == room and p.surfaces]
+        return [*pieces, floor_name(room)]
+
+    def free_fraction(self, thing: str, relation: Relation, furniture: str) -> float:
+        """How much of a furniture's room for things looks free, 0 where the thing cannot fit."""
+        piece = self.layout.furniture_by_name.get(furniture)
+        if piece is None:
+            return 1.0
+        width, depth, height = self.size_m(thing)
+        if relation is Relation.ON:
+            spaces = [(s.size[0], s.size[1], s.clearance) for s in piece.surfaces]
+        else:
+            spaces = [i.size for i in piece.interiors]
+        fitting = [
+            s[0] * s[1]
+            for s in spaces
+            if height < s[2] and min(width, depth) <= min(s[:2]) and max(width, depth) <= max(s[:2])
+        ]
+        if not fitting:
+            return 0.0
+        others = [
+            node
+            for node in self.belief.inside(furniture)
+            if node.relation is relation and node.name != self._aliases[thing]
+        ]
+        used = sum(1.3 * n.size_m[0] * n.size_m[1] for n in others)
+        total = sum(s[0] * s[1] for s in spaces)
+        return max(0.0, (total - used - width * depth) / total)
+
+
+def planar_m(a: Vec3, b: Vec3) -> float:
+    """Horizontal distance, metres."""
+    return math.hypot(a[0] - b[0], a[1] - b[1])

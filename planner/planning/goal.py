@@ -1,0 +1,113 @@
+"""The structured goal of a task, as planners that act on it without words read it.
+
+What may be asked is defined by `planner.evaluation.language`. How it is judged stays unknown here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import JsonValue
+
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.task import (
+    STATE_PREDICATES,
+    Dependency,
+    Evaluation,
+    Predicate,
+    Proposition,
+    Tie,
+)
+from planner.world.vocabulary import State
+
+PLACING = frozenset(
+    {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One proposition: `number` of `first` shall stand in the relation to one of `second`.
+
+    Attributes:
+        first: entities that may serve; for `is_clustered` the members of all lists.
+        second: furniture, rooms or neighbours that may serve; empty for one-place predicates.
+        same_second: all of them with the same one of `second`.
+        within_m: greatest horizontal gap of neighbours, metres.
+        lists: of `is_clustered`: one entity of each list takes part.
+    """
+
+    index: int
+    predicate: Predicate
+    first: tuple[str, ...]
+    second: tuple[str, ...] = ()
+    number: int = 1
+    same_second: bool = False
+    within_m: float = 0.5
+    lists: tuple[tuple[str, ...], ...] = ()
+
+    def __str__(self) -> str:
+        words = [" or ".join(self.first)] + ([" or ".join(self.second)] if self.second else [])
+        return f"{self.predicate.value}({', '.join(words)})"
+
+    @property
+    def state(self) -> tuple[State, bool] | None:
+        """The state and value that a state predicate wants."""
+        return STATE_PREDICATES.get(self.predicate)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Everything that is asked. `before[j]` are the wishes that come true earlier than j."""
+
+    wishes: tuple[Wish, ...]
+    before: Mapping[int, frozenset[int]]
+    gates: tuple[Dependency, ...]
+    ties: tuple[Tie, ...]
+    terminal: frozenset[int]
+
+    @cached_property
+    def gates_of(self) -> dict[int, tuple[Dependency, ...]]:
+        """The dependencies that gate each wish."""
+        return {w.index: tuple(g for g in self.gates if w.index in g.gated) for w in self.wishes}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every entity that the goal speaks of."""
+        return frozenset(n for w in self.wishes for n in (*w.first, *w.second))
+
+
+def read_goal(document: Mapping[str, JsonValue]) -> Goal:
+    """Reads the evaluation of an episode (spec/partnr.md D-7).
+
+    Raises:
+        FileError: naming the field and the reason.
+    """
+    return goal_of(read_evaluation(dict(document), "the task's goal"))
+
+
+def goal_of(evaluation: Evaluation) -> Goal:
+    """The goal that an evaluation judges."""
+    count = len(evaluation.propositions)
+    before: dict[int, set[int]] = {index: set() for index in range(count)}
+    for earlier, later in evaluation.edges:
+        before[later].add(earlier)
+    return Goal(
+        wishes=tuple(_wish(i, p) for i, p in enumerate(evaluation.propositions)),
+        before={index: frozenset(earlier) for index, earlier in before.items()},
+        gates=evaluation.dependencies,
+        ties=evaluation.ties,
+        terminal=evaluation.terminal,
+    )
+
+
+def _wish(index: int, p: Proposition) -> Wish:
+    if p.predicate is Predicate.IS_CLUSTERED:
+        members = tuple(dict.fromkeys(name for names in p.lists for name in names))
+        return Wish(
+            index, p.predicate, members, number=len(p.lists), within_m=p.threshold_m, lists=p.lists
+        )
+    second = p.lists[1] if len(p.lists) > 1 else ()
+    return Wish(index, p.predicate, p.lists[0], second, p.number, p.is_same, p.threshold_m)

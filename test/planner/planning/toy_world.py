@@ -1,0 +1,304 @@
+"""A toy world that carries out skill calls in an instant and is seen as far as it was explored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.world.agents import default_bodies
+from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.catalogue import default_catalogue
+from planner.world.house import House
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.vocabulary import (
+    AFFORDANCE_OF_STATE,
+    DEFAULT_STATES,
+    AgentKind,
+    EntityKind,
+    Relation,
+    State,
+    floor_name,
+)
+
+_STATE_SKILLS = {
+    SkillName.CLEAN: (State.CLEAN, True),
+    SkillName.FILL: (State.FILLED, True),
+    SkillName.POWER_ON: (State.POWERED_ON, True),
+    SkillName.POWER_OFF: (State.POWERED_ON, False),
+}
+Fault = Callable[[str, SkillCall], SkillResult | None]
+
+
+def capabilities(kind: AgentKind) -> Capabilities:
+    body = default_bodies()[kind]
+    return Capabilities(
+        kind.value, frozenset(body.primitives), ("hand",), body.reach_m, body.radius_m, True
+    )
+
+
+@dataclass
+class ToyWorld:
+    """`things` maps a name to (relation, parent); the unseen ones are in `hidden`."""
+
+    house: House
+    things: dict[str, tuple[Relation, str]]
+    hidden: set[str] = field(default_factory=set)
+    agents: dict[str, AgentKind] = field(
+        default_factory=lambda: {"agent_0": AgentKind.ROBOT, "agent_1": AgentKind.HUMAN}
+    )
+    states: dict[str, dict[State, bool]] = field(default_factory=dict)
+    fault: Fault = lambda agent, call: None
+    names: Callable[[str], str] = lambda name: name
+    now_s: float = 0.0
+    sequence: int = 0
+    log: list[tuple[str, str, SkillCode]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.open: set[str] = set()
+        self.offset: dict[str, float] = {}
+        self.beside: dict[str, str] = {}
+        self.near: dict[str, str] = {}
+        self.position = {name: (1.5 + i, 2.0, 0.0) for i, name in enumerate(self.agents)}
+
+    # ---- what is believed ---------------------------------------------------------------
+
+    def belief(self) -> Belief:
+        nodes: dict[str, BeliefNode] = {}
+        for room in self.house.rooms:
+            floor = floor_name(room.name)
+            kind = EntityKind.ROOM
+            nodes[room.name] = BeliefNode(room.name, kind, room.class_name, None, (0.0, 0.0, 0.0))
+            nodes[floor] = BeliefNode(
+                floor, EntityKind.FURNITURE, "floor", None, (0.0, 0.0, 0.0), room=room.name
+            )
+        for i, piece in enumerate(self.house.furniture):
+            states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in piece.affordances}
+            nodes[piece.name] = BeliefNode(
+                piece.name,
+                EntityKind.FURNITURE,
+                piece.class_name,
+                100 + i,
+                (piece.x_m, piece.y_m, piece.size_m[2] / 2),
+                size_m=piece.size_m,
+                room=piece.room,
+                parent=piece.room,
+                affordances=piece.affordances,
+                states=states | self.states.get(piece.name, {}),
+                openness=float(piece.name in self.open) if piece.joints else None,
+            )
+        for name, kind in self.agents.items():
+            nodes[name] = BeliefNode(
+                name,
+                EntityKind.AGENT,
+                kind.value,
+                None,
+                self.position[name],
+                holding=next(
+                    (
+                        self.names(t)
+                        for t, (r, p) in self.things.items()
+                        if r is Relation.HELD and p == name
+                    ),
+                    None,
+                ),
+            )
+        for i, (name, (relation, parent)) in enumerate(self.things.items()):
+            if name in self.hidden:
+                continue
+            node = self._thing(150 + i, name, relation, parent)
+            nodes[node.name] = node
+        return Belief(self.now_s, self.sequence, nodes)
+
+    def _thing(self, number: int, name: str, relation: Relation, parent: str) -> BeliefNode:
+        class_name = name.rpartition("_")[0]
+        cls = default_catalogue().objects[class_name]
+        piece = self.house.furniture_by_name.get(parent)
+        if piece is not None:
+            room, at = piece.room, (piece.x_m + self.offset.get(name, 0.0), piece.y_m, 0.8)
+        elif parent in self.agents:
+            at = self.position[parent]
+            room = self.house.room_at(at[0], at[1]) or ""
+        else:
+            room = parent.removeprefix("floor_")
+            middle = self.house.rooms_by_name[room].shape.centroid
+            at = (middle.x + self.offset.get(name, 0.0), middle.y, 0.05)
+        states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in cls.affordances}
+        return BeliefNode(
+            self.names(name),
+            EntityKind.OBJECT,
+            class_name,
+            number,
+            at,
+            size_m=cls.size_m,
+            room=room,
+            parent=parent,
+            relation=relation,
+            affordances=cls.affordances,
+            states=states | self.states.get(name, {}),
+            source=Source.SEEN,
+            stamp_s=self.now_s,
+        )
+
+    # ---- what happens -------------------------------------------------------------------
+
+    def carry_out(self, agent: str, call: SkillCall) -> SkillResult:
+        self.now_s += 1.0
+        self.sequence += 1
+        result = self.fault(agent, call) or self._act(agent, call)
+        self.log.append((agent, str(call), result.code))
+        return result
+
+    def true_name(self, name: str) -> str:
+        return next((t for t in self.things if self.names(t) == name), name)
+
+    def _act(self, agent: str, call: SkillCall) -> SkillResult:
+        target = self.true_name(call.arguments[0] or "") if call.arguments else ""
+        fail = SkillResult.failure
+        if call.name in _STATE_SKILLS or call.name is SkillName.POUR:
+            if self.agents[agent] is AgentKind.ROBOT:
+                return fail(SkillCode.NOT_ABLE, "The robot cannot do that.")
+            return self._change(agent, call.name, target)
+        if call.name is SkillName.NAVIGATE:
+            self._go(agent, target)
+        elif call.name is SkillName.EXPLORE_FURNITURE:
+            self._go(agent, target)
+            self._see(target)
+        elif call.name is SkillName.OPEN:
+            if self.near.get(agent) != target:
+                return fail(SkillCode.TOO_FAR, "It is too far.")
+            self.open.add(target)
+            self._see(target)
+        elif call.name is SkillName.PICK:
+            return self._pick(agent, target)
+        elif call.name is SkillName.PLACE:
+            return self._place(agent, call)
+        return SkillResult.success()
+
+    def _go(self, agent: str, target: str) -> None:
+        self.near[agent] = target
+        place = self.things[target][1] if target in self.things else target
+        piece = self.house.furniture_by_name.get(place)
+        if piece is not None:
+            self.position[agent] = (piece.x_m, piece.y_m, 0.0)
+
+    def _see(self, furniture: str) -> None:
+        for name, (relation, parent) in self.things.items():
+            if parent == furniture and (relation is Relation.ON or self._visible_in(furniture)):
+                self.hidden.discard(name)
+
+    def _visible_in(self, furniture: str) -> bool:
+        return furniture in self.open or not self.house.furniture_by_name[furniture].joints
+
+    def _held(self, agent: str) -> str | None:
+        held = [t for t, spot in self.things.items() if spot == (Relation.HELD, agent)]
+        return held[0] if held else None
+
+    def _pick(self, agent: str, thing: str) -> SkillResult:
+        fail = SkillResult.failure
+        if thing not in self.things or thing in self.hidden:
+            return fail(SkillCode.UNKNOWN_ENTITY, f"{thing} is not known.")
+        relation, parent = self.things[thing]
+        if self._held(agent) is not None:
+            return fail(SkillCode.ALREADY_HOLDING, "The hand is full.")
+        if relation is Relation.HELD:
+            return fail(SkillCode.HELD_BY_OTHER, "Somebody else has it.")
+        if relation is Relation.WITHIN and not self._visible_in(parent):
+            return fail(SkillCode.FURNITURE_CLOSED, f"{parent} is closed.")
+        if self.near.get(agent) != thing:
+            return fail(SkillCode.TOO_FAR, "It is too far.")
+        self.things[thing] = (Relation.HELD, agent)
+        return SkillResult.success()
+
+    def _place(self, agent: str, call: SkillCall) -> SkillResult:
+        name, word, furniture, _, reference = call.arguments
+        thing = self.true_name(name or "")
+        fail = SkillResult.failure
+        if self._held(agent) != thing or furniture is None:
+            return fail(SkillCode.NOT_HOLDING, f"{thing} is not in the hand.")
+        if self.near.get(agent) not in (furniture, self.true_name(reference or "")):
+            return fail(SkillCode.TOO_FAR, "It is too far.")
+        relation = Relation(word or "")
+        if relation is Relation.WITHIN and not self._visible_in(furniture):
+            return fail(SkillCode.FURNITURE_CLOSED, f"{furniture} is closed.")
+        other = self.true_name(reference or "")
+        if reference is not None and other in self.things and self.things[other][1] != furniture:
+            return fail(SkillCode.REFERENCE_ELSEWHERE, f"{reference} is not there.")
+        self.things[thing] = (relation, furniture)
+        # Everything put down without a neighbour is a metre from everything else.
+        taken = [self.offset.get(t, 0.0) for t, spot in self.things.items() if spot[1] == furniture]
+        self.offset[thing] = (
+            self.offset.get(other, 0.0) + 0.2 if reference else max(taken, default=0.0) + 1.0
+        )
+        return SkillResult.success()
+
+    def _change(self, agent: str, skill: SkillName, target: str) -> SkillResult:
+        held = self._held(agent)
+        if skill is SkillName.POUR:
+            if held is None or not self.states.get(held, {}).get(State.FILLED, False):
+                return SkillResult.failure(SkillCode.SOURCE_EMPTY, "There is nothing to pour.")
+            self.states.setdefault(held, {})[State.FILLED] = False
+            self.states.setdefault(target, {})[State.FILLED] = True
+            return SkillResult.success()
+        near = self.near.get(agent)
+        if skill is SkillName.FILL:
+            piece = self.house.furniture_by_name.get(near or "")
+            if piece is None or piece.faucet is None:
+                return SkillResult.failure(SkillCode.NO_FAUCET, "There is no faucet.")
+        elif target not in (near, held):
+            return SkillResult.failure(SkillCode.TOO_FAR, "It is too far.")
+        state, value = _STATE_SKILLS[skill]
+        self.states.setdefault(target, {})[state] = value
+        return SkillResult.success()
+
+
+@dataclass
+class Outcome:
+    done: bool
+    failure: str
+    calls: list[tuple[str, str]]
+    decisions: list[Decision]
+    world: ToyWorld
+
+    def of(self, agent: str) -> list[str]:
+        return [call for who, call in self.calls if who == agent]
+
+
+def task_of(world: ToyWorld, goal: Mapping[str, JsonValue], *agents: str) -> Task:
+    return Task("do it", agents or tuple(world.agents), goal)
+
+
+def play(planner: Planner, world: ToyWorld, task: Task, most: int = 200) -> Outcome:
+    """Runs calls one after the other; every idle agent has started before one ends."""
+    layout = world.house.model_copy(update={"objects": ()})
+    able = {name: capabilities(world.agents[name]) for name in task.agents}
+    running: dict[str, SkillCall] = {}
+    done: set[str] = set()
+    outcome = Outcome(False, "", [], [], world)
+    for _ in range(most):
+        idle = tuple(a for a in task.agents if a not in running and a not in done)
+        if idle:
+            context = Context(task, world.belief(), layout, able, dict(running), idle, world.now_s)
+            decision = asyncio.run(planner.decide(context))
+            outcome.decisions.append(decision)
+            if decision.failure or decision.question:
+                return replace(outcome, failure=decision.failure or decision.question)
+            for agent, call in decision.calls.items():
+                assert agent in idle
+                outcome.calls.append((agent, str(call)))
+                if call.name is SkillName.DONE:
+                    done.add(agent)
+                else:
+                    running[agent] = call
+        if len(done) == len(task.agents):
+            return replace(outcome, done=True)
+        assert running, f"nobody does anything: {outcome.decisions[-1]}"
+        agent = next(iter(running))
+        call = running.pop(agent)
+        result = world.carry_out(agent, call)
+        planner.observe((AgentResult(agent, call, result, world.now_s),))
+    raise AssertionError(f"not over after {most} steps: {outcome.calls[-10:]}")
