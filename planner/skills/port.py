@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from planner.world.geometry import Pose
 from planner.world.primitive import Capabilities, Primitive, PrimitiveStatus
 
 
@@ -16,6 +17,9 @@ class PrimitivePort(Protocol):
 
     def capabilities(self) -> Capabilities:
         """What the body can do."""
+
+    def base(self) -> Pose | None:
+        """`base_link` in `map` as the body is localised; None while that is unknown."""
 
     def start(self, primitive: Primitive) -> int:
         """Begins a primitive; a refusal is the polled result."""

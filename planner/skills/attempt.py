@@ -1,0 +1,236 @@
+"""One skill call while it is being carried out: its primitives, its deadline, its evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
+
+from planner.skills.ground import Ground, gap_m
+from planner.skills.options import SkillOptions
+from planner.skills.port import PrimitivePort
+from planner.skills.results import RefusalError
+from planner.skills.team import Team
+from planner.world.agents import CameraMount, default_bodies
+from planner.world.belief import Belief
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import Furniture, House
+from planner.world.primitive import (
+    Capabilities,
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+)
+from planner.world.skill import SkillCall, SkillCode, SkillResult
+from planner.world.vocabulary import AgentKind
+
+# Yields (phase, progress) while time has to pass.
+Routine = Generator[tuple[str, float], None, SkillResult]
+Motion = Generator[tuple[str, float], None, PrimitiveResult]
+Report = Callable[[SkillCall, SkillResult], None]
+
+# A world that does not keep a primitive's own timeout gets this much grace.
+_GRACE_S = 2.0
+_OUT_OF_HAND = (PrimitiveCode.TOO_FAR, PrimitiveCode.NO_LINE_OF_SIGHT)
+
+
+class CanceledError(Exception):
+    """The call was canceled and its agent has stopped."""
+
+
+class TookTooLongError(Exception):
+    """The call's time is up and its agent has stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What all calls of one agent work with."""
+
+    layout: House
+    ground: Ground
+    port: PrimitivePort
+    capabilities: Capabilities
+    belief: Callable[[], Belief]
+    options: SkillOptions
+    team: Team
+    report: Report
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self.port.agent
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A call under way. `deadline_s` is on the world's clock."""
+
+    scene: Scene
+    call: SkillCall
+    started_s: float
+    deadline_s: float
+    canceled: bool = False
+    handle: int | None = None
+    primitives: int = 0
+    evidence: dict[str, str] = field(default_factory=dict)
+    window: tuple[float, float] = (0.0, 1.0)
+
+    # Reading
+
+    @property
+    def belief(self) -> Belief:
+        """What is believed now, this team's newest effects included."""
+        return self.scene.team.on_top(self.scene.belief())
+
+    @property
+    def base(self) -> Vec3 | None:
+        """Where the agent stands."""
+        pose = self.scene.port.base()
+        return pose.position_m if pose is not None else None
+
+    @property
+    def holding(self) -> str | None:
+        """What the agent holds."""
+        return self.scene.team.holding(self.scene.agent, self.belief)
+
+    @property
+    def camera(self) -> CameraMount:
+        """The camera in the hand; a body that is not in the catalogue counts as the robot."""
+        bodies = default_bodies()
+        known = {kind.value: kind for kind in AgentKind}
+        kind = known.get(self.scene.capabilities.kind, AgentKind.ROBOT)
+        return bodies[kind].cameras["hand"]
+
+    def within_reach(self, point_m: Vec3, margin_m: float = 0.0) -> bool:
+        """Whether the agent stands so near to a point that its hand gets there."""
+        base = self.base
+        reach = self.scene.capabilities.reach_m - margin_m
+        return base is not None and math.dist(base[:2], point_m[:2]) <= reach
+
+    # Acting
+
+    def do(self, primitive: Primitive, phase: str) -> Motion:
+        """Carries out one primitive.
+
+        Raises:
+            CanceledError: where the call was canceled.
+            TookTooLongError: where the call's time is up.
+        """
+        port = self.scene.port
+        self.end_if_canceled()
+        left_s = self.deadline_s - port.now_s()
+        if left_s <= 0:
+            raise TookTooLongError
+        self.handle = port.start(replace(primitive, timeout_s=left_s))
+        self.primitives += 1
+        while (status := port.poll(self.handle)).result is None:
+            if port.now_s() > self.deadline_s + _GRACE_S:
+                port.cancel(self.handle)
+            yield phase, self.share(status.progress)
+        self.handle = None
+        result = status.result
+        if not result.succeeded:
+            self.end_if_canceled()
+        if result.code is PrimitiveCode.TIMED_OUT or port.now_s() > self.deadline_s + _GRACE_S:
+            raise TookTooLongError
+        return result
+
+    def end_if_canceled(self) -> None:
+        """Ends the routine of a call that was canceled.
+
+        Raises:
+            CanceledError: where it was.
+        """
+        if self.canceled:
+            raise CanceledError
+
+    def share(self, progress: float) -> float:
+        """The whole call's progress where `progress` is that of the part under way."""
+        low, high = self.window
+        return low + (high - low) * min(1.0, max(0.0, progress))
+
+    def walk(self, target_m: Vec3, phase: str, yaw_rad: float = math.nan) -> Motion:
+        """Walks to a point, or to where it is in reach and in view."""
+        primitive = Primitive(PrimitiveName.NAVIGATE, target_m, heading_rad=yaw_rad)
+        return (yield from self.do(primitive, phase))
+
+    def approach(self, point_m: Vec3, phase: str) -> Motion:
+        """Brings a point within reach and into view, without walking onto what is on the floor."""
+        base = self.base
+        if self.scene.ground.grid.is_free(point_m[0], point_m[1]):
+            stand = self.scene.ground.beside(point_m, base)
+            if stand is not None:
+                return (yield from self.walk(stand.point_m, phase, stand.yaw_rad))
+        return (yield from self.walk(point_m, phase))
+
+    def handle_at(
+        self, primitive: Primitive, phase: str, piece: Furniture | None, *, free: bool = False
+    ) -> Motion:
+        """Carries out what needs its target in reach and view, stepping closer where allowed.
+
+        Args:
+            primitive: what to do.
+            phase: in words.
+            piece: the furniture that the target belongs to.
+            free: whether any distance may be walked, as in Rearrange.
+        """
+        result = yield from self.do(primitive, phase)
+        if result.code not in _OUT_OF_HAND:
+            return result
+        if not free and not self._may_step(primitive.target_m, piece, result.code):
+            return result
+        walked = yield from self.approach(primitive.target_m, "stepping closer")
+        if walked.succeeded:
+            result = yield from self.do(primitive, phase)
+        if result.code is not PrimitiveCode.NO_LINE_OF_SIGHT or piece is None:
+            return result
+        stand = self.scene.ground.at_furniture(piece, self.base, self.scene.capabilities.reach_m)
+        if stand is None:
+            return result
+        walked = yield from self.walk(stand.point_m, "stepping to the front", stand.yaw_rad)
+        return (yield from self.do(primitive, phase)) if walked.succeeded else result
+
+    def _may_step(self, point_m: Vec3, piece: Furniture | None, code: PrimitiveCode) -> bool:
+        """Skills do not walk (spec/partnr.md D-44), but at furniture they shift a little."""
+        base, most = self.base, self.scene.options.adjust_m
+        if base is None or most <= 0:
+            return False
+        reach = self.scene.capabilities.reach_m
+        if code is PrimitiveCode.NO_LINE_OF_SIGHT:
+            return True
+        if piece is None or gap_m(piece, base) > reach:
+            return False
+        return self.scene.ground.walk_m(base, point_m, reach) <= most
+
+    # Ending
+
+    def success(self, **evidence: str) -> SkillResult:
+        """The paper's success with what the call gathered."""
+        return SkillResult.success(**{**self.evidence, **evidence})
+
+    def failure(self, code: SkillCode, sentence: str) -> SkillResult:
+        """A failure with what the call gathered."""
+        return SkillResult.failure(code, sentence, **self.evidence)
+
+    def refused(self, refusal: RefusalError) -> SkillResult:
+        """The failure that a refusal is."""
+        return self.failure(refusal.code, refusal.sentence)
+
+    def base_pose(self) -> Pose | None:
+        """Where the agent stands and what it faces."""
+        return self.scene.port.base()
+
+
+def as_words(point_m: Vec3) -> str:
+    """A position for evidence: three numbers, metres, frame map."""
+    return " ".join(f"{float(value):.4f}" for value in point_m)
+
+
+def as_point(words: str) -> Vec3 | None:
+    """The inverse of `as_words`; None for anything else."""
+    try:
+        x, y, z = (float(word) for word in words.split())
+    except ValueError:
+        return None
+    return (x, y, z)

@@ -1,0 +1,199 @@
+"""Carries out one agent's skill calls, one at a time, without ever blocking.
+
+The skill-executor node and the runner without ROS use the same object: `start` a
+call, `step` after each tick of the world (or whenever something happened), read
+`result`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookTooLongError
+from planner.skills.ground import ground_of
+from planner.skills.library import SKILLS
+from planner.skills.options import SkillOptions
+from planner.skills.port import PrimitivePort
+from planner.skills.preconditions import check
+from planner.skills.results import RefusalError, canceled, timed_out
+from planner.skills.team import Action, Team
+from planner.world.belief import Belief
+from planner.world.house import House
+from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult, parse_call
+
+Report = Callable[[SkillCall, SkillResult], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillStatus:
+    """What is being done, in words, and how far it is from 0 to 1."""
+
+    phase: str
+    progress: float
+
+
+_IDLE = SkillStatus("idle", 0.0)
+
+
+def _no_report(_call: SkillCall, _result: SkillResult) -> None:
+    """For those who only want results."""
+
+
+class SkillExecutor:
+    """The skills of one agent."""
+
+    def __init__(
+        self,
+        layout: House,
+        port: PrimitivePort,
+        belief: Callable[[], Belief],
+        options: SkillOptions | None = None,
+        *,
+        team: Team | None = None,
+        report: Report = _no_report,
+    ) -> None:
+        """Makes the executor of the port's agent.
+
+        Args:
+            layout: the house's rooms, doors and furniture; its `objects` are not read.
+            port: the agent's body.
+            belief: the memory's newest snapshot.
+            options: default as documented.
+            team: shared by the executors of one house; default an own one.
+            report: is told each call that ended and, before, each part of Rearrange
+                that ended well; their evidence names the whole call in `part_of`.
+        """
+        capabilities = port.capabilities()
+        self._scene = Scene(
+            layout=layout,
+            ground=ground_of(layout, capabilities.radius_m),
+            port=port,
+            capabilities=capabilities,
+            belief=belief,
+            options=options or SkillOptions(),
+            team=team or Team(),
+            report=report,
+        )
+        self._attempt: Attempt | None = None
+        self._routine: Routine | None = None
+        self._status = _IDLE
+        self._result: SkillResult | None = None
+
+    # Reading
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self._scene.agent
+
+    @property
+    def running(self) -> SkillCall | None:
+        """The call under way."""
+        return self._attempt.call if self._attempt is not None else None
+
+    @property
+    def status(self) -> SkillStatus:
+        """How the call under way stands; of an ended one the last phase."""
+        return self._status
+
+    @property
+    def result(self) -> SkillResult | None:
+        """How the newest call ended; None while one is under way and before the first."""
+        return self._result
+
+    # Acting
+
+    def start(self, call: SkillCall | str, timeout_s: float = 0.0) -> SkillResult | None:
+        """Begins a call.
+
+        The identical call that is under way already is not started anew
+        (spec/partnr.md D-55); another one is refused as BUSY and leaves it alone.
+
+        Args:
+            call: parsed, or in PARTNR's syntax.
+            timeout_s: of the world's clock; 0 takes the skill's own.
+
+        Returns:
+            The result where the call ended at once: a refusal, a tool's answer, Done.
+        """
+        now_s = self._scene.port.now_s()
+        self._scene.team.tick(now_s)
+        try:
+            parsed = parse_call(call) if isinstance(call, str) else call
+        except CallError as error:
+            return self._refuse(SkillResult.failure(error.code, f"{error}."))
+        if self.running is not None:
+            if self.running == parsed:
+                return None
+            sentence = f"The agent is busy with {self.running}."
+            return self._refuse(SkillResult.failure(SkillCode.BUSY, sentence))
+        limit_s = timeout_s or self._scene.options.timeout_s(parsed.name)
+        attempt = Attempt(self._scene, parsed, now_s, now_s + limit_s)
+        attempt.evidence["agent"] = self.agent
+        self._result, self._attempt = None, attempt
+        self._status = SkillStatus("starting", 0.0)
+        self._scene.team.began(Action(self.agent, parsed, now_s))
+        try:
+            self._routine = SKILLS[parsed.name](attempt, check(attempt))
+        except RefusalError as refusal:
+            self._end(attempt.refused(refusal))
+        else:
+            self._advance()
+        return self._result
+
+    def step(self) -> SkillResult | None:
+        """Goes on as far as is possible now; returns the result once the call has ended."""
+        self._scene.team.tick(self._scene.port.now_s())
+        self._advance()
+        return self._result
+
+    def cancel(self) -> None:
+        """Stops the agent; the call ends as CANCELED as soon as its body has stopped."""
+        attempt = self._attempt
+        if attempt is None or attempt.canceled:
+            return
+        attempt.canceled = True
+        if attempt.handle is not None:
+            self._scene.port.cancel(attempt.handle)
+        self._advance()
+
+    def _refuse(self, result: SkillResult) -> SkillResult:
+        """A refusal that leaves a running call alone."""
+        if self._attempt is None:
+            self._result = result
+        return result
+
+    def _advance(self) -> None:
+        attempt, routine = self._attempt, self._routine
+        if attempt is None or routine is None:
+            return
+        try:
+            phase, progress = next(routine)
+            self._status = SkillStatus(phase, max(progress, self._status.progress))
+        except StopIteration as stop:
+            self._end(stop.value)
+        except CanceledError:
+            self._end(canceled(**attempt.evidence))
+        except TookTooLongError:
+            self._end(timed_out(attempt.call, **attempt.evidence))
+        except RefusalError as refusal:
+            self._end(attempt.refused(refusal))
+
+    def _end(self, result: SkillResult) -> None:
+        attempt = self._attempt
+        if attempt is None:
+            return
+        self._attempt = self._routine = None
+        now_s = self._scene.port.now_s()
+        evidence = {
+            **result.evidence,
+            "primitives": str(attempt.primitives),
+            "sim_seconds": f"{max(0.0, now_s - attempt.started_s):.3f}",
+            "holding": self._scene.team.holding(self.agent, attempt.belief) or "",
+        }
+        self._result = SkillResult(result.code, result.text, evidence)
+        done = 1.0 if result.succeeded else self._status.progress
+        self._status = SkillStatus(self._status.phase, done)
+        self._scene.team.ended(self.agent, self._result)
+        self._scene.report(attempt.call, self._result)

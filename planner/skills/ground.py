@@ -1,0 +1,207 @@
+"""Where to stand: at a piece of furniture, by a thing on the floor, in a room.
+
+All from the layout; what moves about is the backend's business, which takes the
+nearest free place where another agent stands already.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from planner.world.floor_grid import FloorGrid
+from planner.world.geometry import FloatArray, Vec3
+from planner.world.house import Furniture, House
+
+# The gap to furniture that shows most of it to a camera in the hand and leaves it in reach.
+GAP_M = 0.55
+# An agent stops on the middle of a cell and not quite on its mark.
+MARGIN_M = 0.15
+# By a thing on the floor: not on it, and well within reach.
+BESIDE_M = (0.45, 0.9)
+_KEPT = 4
+
+_grounds: list[tuple[House, float, Ground]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A free place on the floor and the heading to have there, map frame, metres, radians."""
+
+    x_m: float
+    y_m: float
+    yaw_rad: float
+
+    @property
+    def point_m(self) -> Vec3:
+        """The place as a target."""
+        return (self.x_m, self.y_m, 0.0)
+
+
+class Ground:
+    """The free floor of a layout for bodies of one radius."""
+
+    def __init__(self, layout: House, radius_m: float) -> None:
+        self.layout = layout
+        self.grid = FloorGrid.of(layout, radius_m)
+
+    def at_furniture(self, piece: Furniture, base: Vec3 | None, reach_m: float) -> Stand | None:
+        """From where most of what a hand may want of the furniture is in reach.
+
+        What opens or has hollows is approached from its front. Of places that are
+        as good, the one nearest to `base` is taken.
+        """
+        half = math.hypot(piece.size_m[0], piece.size_m[1]) / 2
+        cells = self._cells_near(piece.x_m, piece.y_m, half + reach_m, piece.room, base)
+        if not len(cells):
+            return None
+        points = self._points(cells)
+        local = to_local(piece, points)
+        gap = np.maximum(np.abs(local) - np.array(piece.size_m[:2]) / 2, 0.0)
+        distance = np.hypot(gap[:, 0], gap[:, 1])
+        goals = _handling_points(piece)
+        to_goals = np.linalg.norm(points[:, None, :] - goals[None, :, :], axis=2)
+        out = (to_goals > reach_m - MARGIN_M).sum(axis=1)
+        cost = np.abs(distance - GAP_M) + 4.0 * out / len(goals)
+        if piece.joints or piece.interiors:
+            cost += np.where(local[:, 0] > piece.size_m[0] / 2, 0.0, 8.0)
+            cost += 0.5 * np.abs(local[:, 1])
+        else:
+            cost += 0.3 * np.abs(local).min(axis=1)
+        if base is not None:
+            cost += 0.05 * np.hypot(points[:, 0] - base[0], points[:, 1] - base[1])
+        x, y = points[int(np.argmin(cost))]
+        return _facing(float(x), float(y), piece.x_m, piece.y_m)
+
+    def beside(self, point_m: Vec3, base: Vec3 | None) -> Stand | None:
+        """Next to a thing on the floor, nearest to `base`."""
+        room = self.layout.room_at(point_m[0], point_m[1])
+        cells = self._cells_near(point_m[0], point_m[1], BESIDE_M[1], room, base)
+        points = self._points(cells)
+        away = np.hypot(points[:, 0] - point_m[0], points[:, 1] - point_m[1])
+        points = points[away >= BESIDE_M[0]]
+        if not len(points):
+            return None
+        start = base or point_m
+        nearest = np.argmin(np.hypot(points[:, 0] - start[0], points[:, 1] - start[1]))
+        x, y = points[int(nearest)]
+        return _facing(float(x), float(y), point_m[0], point_m[1])
+
+    def in_room(self, room: str, base: Vec3 | None) -> Stand | None:
+        """The free place of a room nearest to its middle, looking at most of its furniture."""
+        shape = self.layout.rooms_by_name[room].shape
+        middle = shape.centroid if shape.contains(shape.centroid) else shape.representative_point()
+        x0, y0, x1, y1 = shape.bounds
+        size = math.hypot(x1 - x0, y1 - y0)
+        cells = self._cells_near(middle.x, middle.y, size, room, base)
+        if not len(cells):
+            return None
+        points = self._points(cells)
+        nearest = np.argmin(np.hypot(points[:, 0] - middle.x, points[:, 1] - middle.y))
+        x, y = (float(v) for v in points[int(nearest)])
+        pieces = [piece for piece in self.layout.furniture if piece.room == room]
+        east, north = sum(p.x_m - x for p in pieces), sum(p.y_m - y for p in pieces)
+        return Stand(x, y, math.atan2(north, east) if pieces else 0.0)
+
+    def floor_points(self, room: str, near: Vec3, most: int) -> list[Vec3]:
+        """Free floor of a room to put things on, nearest to a point but not right under it."""
+        cells = self._cells_near(near[0], near[1], math.inf, room, None)
+        points = self._points(cells)
+        away = np.hypot(points[:, 0] - near[0], points[:, 1] - near[1])
+        order = np.argsort(np.abs(away - 0.7), kind="stable")
+        found: list[Vec3] = []
+        for index in order:
+            point = (float(points[index, 0]), float(points[index, 1]), 0.0)
+            if all(math.dist(point, other) > 0.5 for other in found):
+                found.append(point)
+            if len(found) == most:
+                break
+        return found
+
+    def walk_m(self, base: Vec3, point_m: Vec3, reach_m: float) -> float:
+        """How far an agent must walk to have a point within reach; inf where it cannot."""
+        if math.dist(base[:2], point_m[:2]) <= reach_m:
+            return 0.0
+        here = self.grid.nearest_free(base[0], base[1], within_m=1.0)
+        cells = self.grid.free_within(point_m[0], point_m[1], reach_m)
+        if here is None or not len(cells):
+            return math.inf
+        return float(self.grid.field(here).distance_m[cells].min())
+
+    def _cells_near(
+        self, x_m: float, y_m: float, within_m: float, room: str | None, base: Vec3 | None
+    ) -> NDArray[np.int64]:
+        """Free cells around a point, of the room and of the floor that `base` is connected to."""
+        grid = self.grid
+        cells = grid.free_within(x_m, y_m, within_m)
+        if room is not None:
+            cells = cells[self._room_cells[room][cells]]
+        if base is not None:
+            here = grid.nearest_free(base[0], base[1], within_m=1.0)
+            if here is not None:
+                label = grid.components.flat[here]
+                cells = cells[grid.components.flat[cells] == label]
+        return cells
+
+    def _points(self, cells: NDArray[np.int64]) -> FloatArray:
+        rows, columns = np.divmod(cells, self.grid.columns)
+        x0, y0 = self.grid.origin_m
+        cell_m = self.grid.cell_m
+        return np.stack([x0 + (columns + 0.5) * cell_m, y0 + (rows + 0.5) * cell_m], axis=1)
+
+    @cached_property
+    def _room_cells(self) -> dict[str, NDArray[np.bool_]]:
+        points = self._points(np.arange(self.grid.rows * self.grid.columns))
+        return {
+            room.name: np.asarray(shapely.contains_xy(room.shape, points[:, 0], points[:, 1]))
+            for room in self.layout.rooms
+        }
+
+
+def ground_of(layout: House, radius_m: float) -> Ground:
+    """The ground of a layout, made once for all agents of one size and all episodes in it."""
+    for house, radius, ground in _grounds:
+        if house is layout and radius == radius_m:
+            return ground
+    made = Ground(layout, radius_m)
+    _grounds.insert(0, (layout, radius_m, made))
+    del _grounds[_KEPT:]
+    return made
+
+
+def to_local(piece: Furniture, points: FloatArray) -> FloatArray:
+    """(n, 2) points of the map in the furniture's frame."""
+    c, s = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)
+    dx, dy = points[:, 0] - piece.x_m, points[:, 1] - piece.y_m
+    return np.stack([dx * c + dy * s, -dx * s + dy * c], axis=1)
+
+
+def to_map(piece: Furniture, point: Vec3) -> Vec3:
+    """A point of the furniture's frame in the map."""
+    c, s = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)
+    x, y, z = point
+    return (piece.x_m + x * c - y * s, piece.y_m + x * s + y * c, z)
+
+
+def gap_m(piece: Furniture, base: Vec3) -> float:
+    """Horizontal distance from a body's middle to the furniture's outline."""
+    local = to_local(piece, np.array([[base[0], base[1]]]))[0]
+    gap = np.maximum(np.abs(local) - np.array(piece.size_m[:2]) / 2, 0.0)
+    return float(np.hypot(gap[0], gap[1]))
+
+
+def _handling_points(piece: Furniture) -> FloatArray:
+    """(n, 2) of handles, middles of surfaces and hollows in the map."""
+    local: list[Vec3] = [joint.handle for joint in piece.joints]
+    local += [surface.center for surface in piece.surfaces]
+    local += [hollow.center for hollow in piece.interiors]
+    return np.array([to_map(piece, point)[:2] for point in local or [(0.0, 0.0, 0.0)]])
+
+
+def _facing(x_m: float, y_m: float, to_x_m: float, to_y_m: float) -> Stand:
+    return Stand(x_m, y_m, math.atan2(to_y_m - y_m, to_x_m - x_m))

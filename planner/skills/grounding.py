@@ -1,0 +1,147 @@
+"""From the words of a call to entities and points (spec/epm.md 2.6, spec/partnr.md 6.1).
+
+An entity is a remembered position. Furniture is grounded in the layout: the piece
+of the right role whose surface is nearest, if within the gate. A thing can only be
+grounded by whoever touches the world: its remembered position is sent along with
+the gate, and what the backend answers decides.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from planner.skills.results import RefusalError, nothing_near
+from planner.world.belief import Belief, BeliefNode
+from planner.world.catalogue import default_catalogue
+from planner.world.geometry import Vec3
+from planner.world.house import Furniture, House
+from planner.world.skill import Role, SkillCode
+from planner.world.vocabulary import EntityKind
+
+_FLOOR = "floor_"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an argument means.
+
+    Attributes:
+        name: as the memory calls it; texts use it.
+        kind: furniture (floors too), room or object.
+        point_m: the remembered position, map frame.
+        node: what is believed about it; None for a room or piece only the layout knows.
+        piece: the furniture of the layout, or None.
+        room: of a floor or a room its room; of furniture the room it stands in.
+    """
+
+    name: str
+    kind: EntityKind
+    point_m: Vec3
+    node: BeliefNode | None = None
+    piece: Furniture | None = None
+    room: str | None = None
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether it is the floor of a room."""
+        return self.kind is EntityKind.FURNITURE and self.piece is None
+
+    @property
+    def is_thing(self) -> bool:
+        """Whether it is a movable object."""
+        return self.kind is EntityKind.OBJECT
+
+
+_ALLOWED: dict[Role, frozenset[EntityKind]] = {
+    Role.OBJECT: frozenset({EntityKind.OBJECT}),
+    Role.FURNITURE: frozenset({EntityKind.FURNITURE}),
+    Role.ROOM: frozenset({EntityKind.ROOM}),
+    Role.OBJECT_OR_FURNITURE: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE}),
+    Role.TARGET: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM}),
+    Role.REFERENCE: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE}),
+}
+
+
+def ground(word: str, role: Role, belief: Belief, layout: House, gate_m: float) -> Target:
+    """The entity that an argument of this role means.
+
+    Raises:
+        RefusalError: where it is unknown, of another role, or grounds in nothing.
+    """
+    node = belief.find(word)
+    if node is None:
+        target = _of_layout(word, layout)
+        if target is None:
+            raise RefusalError(SkillCode.UNKNOWN_ENTITY, f"{word} is not known.")
+    else:
+        target = _of_node(node, role, layout, gate_m)
+    if target.kind not in _ALLOWED[role]:
+        sentence = f"{target.name} is {_a(target.kind)}, where {_a(role)} is needed."
+        raise RefusalError(SkillCode.WRONG_ROLE, sentence)
+    return target
+
+
+def furniture_at(point_m: Vec3, layout: House, gate_m: float) -> Furniture | None:
+    """The piece of the layout whose surface is nearest to a point, within the gate."""
+    ranked = [
+        (piece.box.distance_m(point_m), math.dist(piece.box.center_m, point_m), index)
+        for index, piece in enumerate(layout.furniture)
+    ]
+    best = min(ranked, default=None)
+    if best is None or best[0] > gate_m:
+        return None
+    return layout.furniture[best[2]]
+
+
+def _of_layout(word: str, layout: House) -> Target | None:
+    """Rooms, floors and furniture are known before any memory tells of them."""
+    piece = layout.furniture_by_name.get(word)
+    if piece is not None:
+        return _furniture(piece, None)
+    room = word.removeprefix(_FLOOR)
+    if room not in layout.rooms_by_name:
+        return None
+    middle = layout.rooms_by_name[room].shape.representative_point()
+    kind = EntityKind.ROOM if room == word else EntityKind.FURNITURE
+    return Target(word, kind, (middle.x, middle.y, 0.0), room=room)
+
+
+def _of_node(node: BeliefNode, role: Role, layout: House, gate_m: float) -> Target:
+    is_floor = node.kind is EntityKind.FURNITURE and node.class_name == "floor"
+    if node.kind is EntityKind.ROOM or is_floor:
+        target = _of_layout(node.name, layout)
+        if target is None:
+            raise RefusalError(SkillCode.NOT_GROUNDED, nothing_near(node.position_m))
+        return target
+    if node.kind is EntityKind.FURNITURE or _may_be_furniture(node, role):
+        return _furniture(_piece_of(node, layout, gate_m), node)
+    return Target(node.name, node.kind, node.position_m, node, room=node.room)
+
+
+def _may_be_furniture(node: BeliefNode, role: Role) -> bool:
+    """A learned memory calls furniture by free words and does not tell it from things."""
+    if role is not Role.FURNITURE or node.kind is not EntityKind.OBJECT:
+        return False
+    return default_catalogue().object_name(node.class_name) is None
+
+
+def _piece_of(node: BeliefNode, layout: House, gate_m: float) -> Furniture:
+    # Its own piece before another that is as near: a chair under a table is in the table's box.
+    own = layout.furniture_by_name.get(node.name)
+    if own is not None and own.box.distance_m(node.position_m) <= gate_m:
+        return own
+    piece = furniture_at(node.position_m, layout, gate_m)
+    if piece is None:
+        raise RefusalError(SkillCode.NOT_GROUNDED, nothing_near(node.position_m))
+    return piece
+
+
+def _furniture(piece: Furniture, node: BeliefNode | None) -> Target:
+    name = node.name if node is not None else piece.name
+    point = node.position_m if node is not None else piece.box.center_m
+    return Target(name, EntityKind.FURNITURE, point, node, piece, piece.room)
+
+
+def _a(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"

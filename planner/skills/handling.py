@@ -1,0 +1,309 @@
+"""What the hand does with things: Pick, Place, Rearrange."""
+
+from __future__ import annotations
+
+from planner.skills.attempt import Attempt, Motion, Routine, as_point, as_words
+from planner.skills.grounding import Target
+from planner.skills.moving import go_to, openness_of
+from planner.skills.opening import move_joints, reach_into
+from planner.skills.preconditions import Arguments
+from planner.skills.results import failure, no_placement, not_grounded
+from planner.skills.spots import Spot, spots
+from planner.skills.team import Effect
+from planner.world.geometry import Vec3
+from planner.world.house import Furniture
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.vocabulary import Relation
+
+_MOST_SPOTS = 8
+# After these another spot is as good as this one.
+_SPOT_TROUBLE = frozenset(
+    {
+        PrimitiveCode.NO_SPACE,
+        PrimitiveCode.CLOSED,
+        PrimitiveCode.TOO_FAR,
+        PrimitiveCode.NO_LINE_OF_SIGHT,
+        PrimitiveCode.NOTHING_THERE,
+        PrimitiveCode.UNREACHABLE,
+    }
+)
+
+
+def pick(attempt: Attempt, arguments: Arguments) -> Routine:
+    """Takes a thing within reach from where it is remembered."""
+    return (yield from _pick(attempt, _target(arguments.target), free=False))
+
+
+def place(attempt: Attempt, arguments: Arguments) -> Routine:
+    """Puts the held thing on, or into, furniture within reach, or on the floor."""
+    return (yield from _place(attempt, arguments, free=False))
+
+
+def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
+    """Fetches a thing and places it: walks, opens what has to be opened, picks, places.
+
+    Each part that ends well is reported as a call of its own, so that a memory
+    knows what changed even where a later part fails.
+    """
+    thing, target = _target(arguments.thing), _target(arguments.target)
+    attempt.evidence.update(object=thing.name, furniture=target.name)
+    if attempt.holding != thing.name:
+        attempt.window = (0.0, 0.5)
+        picked = yield from _fetch(attempt, thing)
+        if not picked.succeeded:
+            return picked
+        attempt.window = (0.5, 1.0)
+    if not _stands_at(attempt, target, arguments.reference):
+        walked = yield from _go_placing(attempt, target, arguments.reference)
+        if not walked.succeeded:
+            return failure(walked, target.name, **attempt.evidence)
+    placed = yield from _place(attempt, arguments, free=True)
+    may_open = attempt.scene.options.rearrange_opens and target.piece is not None
+    if placed.code is SkillCode.FURNITURE_CLOSED and may_open:
+        opened = yield from _open_part(attempt, target.piece)
+        if not opened.succeeded:
+            return failure(opened, target.name, **attempt.evidence)
+        placed = yield from _place(attempt, arguments, free=True)
+    return placed
+
+
+# Pick
+
+
+def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
+    options = attempt.scene.options
+    attempt.evidence.update(object=thing.name, at_m=as_words(thing.point_m))
+    piece = _parent_piece(attempt, thing)
+    primitive = Primitive(PrimitiveName.PICK, thing.point_m, tolerance_m=options.grounding_gate_m)
+    phase = f"picking {thing.name}"
+    for _ in range(1 + options.pick_retries):
+        result = yield from reach_into(attempt, primitive, phase, piece, free=free)
+        if result.code is not PrimitiveCode.GRASP_FAILED:
+            break
+        phase = f"picking {thing.name} again"
+    return _picked(attempt, thing, result, piece)
+
+
+def _picked(
+    attempt: Attempt, thing: Target, result: PrimitiveResult, piece: Furniture | None
+) -> SkillResult:
+    agent, team = attempt.scene.agent, attempt.scene.team
+    if result.succeeded:
+        team.picked(agent, thing.name, attempt.scene.port.now_s())
+        if "at_m" in result.evidence:
+            attempt.evidence["at_m"] = result.evidence["at_m"]
+        return attempt.success()
+    if result.code is PrimitiveCode.HAND_FULL:
+        team.hand_unknown(agent)
+    if result.code is PrimitiveCode.NOTHING_THERE:
+        return not_grounded(thing.point_m, **attempt.evidence)
+    if result.code is PrimitiveCode.CLOSED:
+        where = piece.name if piece is not None else "furniture"
+        sentence = f"{thing.name} is inside {where}, which is closed."
+        return attempt.failure(SkillCode.FURNITURE_CLOSED, sentence)
+    return failure(result, thing.name, **attempt.evidence)
+
+
+def _fetch(attempt: Attempt, thing: Target) -> Routine:
+    """The first half of Rearrange."""
+    if not attempt.within_reach(thing.point_m, 0.3):
+        walked = yield from go_to(attempt, thing)
+        if not walked.succeeded:
+            return failure(walked, thing.name, **attempt.evidence)
+    result = yield from _pick(attempt, thing, free=True)
+    piece = _parent_piece(attempt, thing)
+    may_open = attempt.scene.options.rearrange_opens and piece is not None
+    if result.code is SkillCode.FURNITURE_CLOSED and may_open:
+        opened = yield from _open_part(attempt, piece)
+        if not opened.succeeded:
+            return failure(opened, thing.name, **attempt.evidence)
+        # A drawer took it along, and a camera may have seen where to.
+        node = attempt.belief.nodes.get(thing.name)
+        if node is not None and node.parent == (piece.name if piece else None):
+            thing = Target(thing.name, thing.kind, node.position_m, node, room=thing.room)
+        result = yield from _pick(attempt, thing, free=True)
+    if result.succeeded:
+        _report_part(attempt, SkillCall(SkillName.PICK, (thing.name,)), result)
+    return result
+
+
+# Place
+
+
+def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
+    thing, target = _target(arguments.thing), _target(arguments.target)
+    relation = arguments.relation or Relation.ON
+    attempt.evidence.update(object=thing.name, furniture=target.name, relation=str(relation))
+    found = _spots(attempt, target, relation, arguments.reference)[:_MOST_SPOTS]
+    troubles: list[PrimitiveResult] = []
+    full: set[str] = set()
+    for spot in found:
+        if spot.part in full:
+            # The rest of a long surface.
+            walked = yield from _step_along(attempt, target, spot, free=free)
+            if not walked.succeeded:
+                continue
+        result = yield from _place_at(attempt, arguments, spot, free=free)
+        if result.succeeded:
+            return _placed(attempt, thing, target, spot, result)
+        if result.code not in _SPOT_TROUBLE:
+            if result.code is PrimitiveCode.HAND_EMPTY:
+                attempt.scene.team.hand_unknown(attempt.scene.agent)
+            return failure(result, target.name, **attempt.evidence)
+        troubles.append(result)
+        if result.code is PrimitiveCode.NO_SPACE:
+            full.add(spot.part)
+    return _no_place(attempt, target, arguments.reference, troubles)
+
+
+def _place_at(attempt: Attempt, arguments: Arguments, spot: Spot, *, free: bool) -> Motion:
+    thing, target = _target(arguments.thing), _target(arguments.target)
+    reference, options = arguments.reference, attempt.scene.options
+    # A reference is grounded as EPM does; without one nothing at the point is asked for.
+    primitive = Primitive(
+        PrimitiveName.PLACE,
+        spot.point_m,
+        relation=arguments.relation,
+        reference_m=reference.point_m if reference and reference.is_thing else None,
+        tolerance_m=options.grounding_gate_m if reference else 0.0,
+    )
+    phase = f"placing {thing.name} {arguments.relation} {target.name}"
+    for _ in range(1 + options.place_retries):
+        result = yield from reach_into(attempt, primitive, phase, target.piece, free=free)
+        if result.code is not PrimitiveCode.GRASP_FAILED:
+            break
+        phase = f"placing {thing.name} again"
+    return result
+
+
+def _step_along(attempt: Attempt, target: Target, spot: Spot, *, free: bool) -> Motion:
+    base, most = attempt.base, attempt.scene.options.adjust_m
+    reach = attempt.scene.capabilities.reach_m
+    near = base is not None and attempt.scene.ground.walk_m(base, spot.point_m, reach) <= most
+    if not (free or near):
+        return PrimitiveResult(PrimitiveCode.TOO_FAR, "too far to step")
+    return (yield from attempt.approach(spot.point_m, f"stepping along {target.name}"))
+
+
+def _spots(
+    attempt: Attempt, target: Target, relation: Relation, reference: Target | None
+) -> list[Spot]:
+    base = attempt.base
+    next_to = reference.point_m if reference is not None else None
+    if target.piece is None:
+        return _floor_spots(attempt, target, relation, reference)
+    parents = {target.name, target.piece.name}
+    things = [node for node in attempt.belief.nodes.values() if node.parent in parents]
+    openness = max(openness_of(attempt, target.piece), 0.0)
+    found = spots(target.piece, relation, things, base, openness, next_to)
+    if next_to is not None and found:
+        # The backend looks around the reference; which surface is meant, its height tells.
+        first = found[0]
+        return [Spot((next_to[0], next_to[1], first.point_m[2]), first.part), *found]
+    return found
+
+
+def _floor_spots(
+    attempt: Attempt, target: Target, relation: Relation, reference: Target | None
+) -> list[Spot]:
+    room = target.room
+    if room is None or relation is Relation.WITHIN:
+        return []
+    if reference is not None and reference.is_thing:
+        x, y, _ = reference.point_m
+        return [Spot((x, y, 0.0), "floor")]
+    near = attempt.base or target.point_m
+    if reference is not None and reference.piece is not None:
+        stand = attempt.scene.ground.at_furniture(reference.piece, attempt.base, 1.0)
+        near = stand.point_m if stand is not None else near
+        towards = reference.piece.box.center_m
+        points = attempt.scene.ground.floor_points(room, near, _MOST_SPOTS)
+        points.sort(key=lambda p: (p[0] - towards[0]) ** 2 + (p[1] - towards[1]) ** 2)
+    else:
+        points = attempt.scene.ground.floor_points(room, near, _MOST_SPOTS)
+    return [Spot(point, f"floor {index}") for index, point in enumerate(points)]
+
+
+def _placed(
+    attempt: Attempt, thing: Target, target: Target, spot: Spot, result: PrimitiveResult
+) -> SkillResult:
+    words = result.evidence.get("at_m", as_words(spot.point_m))
+    relation = Relation(attempt.evidence["relation"])
+    parent = target.piece.name if target.piece is not None else target.name
+    now_s = attempt.scene.port.now_s()
+    effect = Effect(thing.name, parent, relation, as_point(words), now_s)
+    attempt.scene.team.placed(attempt.scene.agent, effect)
+    return attempt.success(at_m=words, part=spot.part)
+
+
+def _no_place(
+    attempt: Attempt,
+    target: Target,
+    reference: Target | None,
+    troubles: list[PrimitiveResult],
+) -> SkillResult:
+    """The failure that says most: no space, then closed, then hidden, then too far."""
+    codes = {trouble.code: trouble for trouble in troubles}
+    if PrimitiveCode.NO_SPACE not in codes:
+        for code in (
+            PrimitiveCode.CLOSED,
+            PrimitiveCode.NO_LINE_OF_SIGHT,
+            PrimitiveCode.TOO_FAR,
+            PrimitiveCode.UNREACHABLE,
+        ):
+            if code in codes:
+                return failure(codes[code], target.name, **attempt.evidence)
+        if reference is not None and PrimitiveCode.NOTHING_THERE in codes:
+            sentence = f"{no_placement(target.name)} {reference.name} is not there."
+            return attempt.failure(SkillCode.REFERENCE_ELSEWHERE, sentence)
+    return attempt.failure(SkillCode.NO_PLACEMENT, no_placement(target.name))
+
+
+# Parts of Rearrange
+
+
+def _stands_at(attempt: Attempt, target: Target, reference: Target | None) -> bool:
+    point = reference.point_m if reference is not None else _front(target)
+    return attempt.within_reach(point, 0.3) and _in_room(attempt, target)
+
+
+def _in_room(attempt: Attempt, target: Target) -> bool:
+    base = attempt.base
+    return base is not None and attempt.scene.layout.room_at(base[0], base[1]) == target.room
+
+
+def _front(target: Target) -> Vec3:
+    return target.piece.box.center_m if target.piece is not None else target.point_m
+
+
+def _go_placing(attempt: Attempt, target: Target, reference: Target | None) -> Motion:
+    if reference is not None and reference.is_thing:
+        return (yield from go_to(attempt, reference))
+    return (yield from go_to(attempt, target))
+
+
+def _open_part(attempt: Attempt, piece: Furniture | None) -> Motion:
+    if piece is None:
+        return PrimitiveResult(PrimitiveCode.NOT_ARTICULATED, "not furniture")
+    result = yield from move_joints(attempt, piece, PrimitiveName.OPEN, free=True)
+    if result.succeeded:
+        done = SkillResult.success(furniture=piece.name, openness="1")
+        _report_part(attempt, SkillCall(SkillName.OPEN, (piece.name,)), done)
+    return result
+
+
+def _report_part(attempt: Attempt, call: SkillCall, result: SkillResult) -> None:
+    evidence = {**result.evidence, "agent": attempt.scene.agent, "part_of": str(attempt.call)}
+    attempt.scene.report(call, SkillResult(result.code, result.text, evidence))
+
+
+def _parent_piece(attempt: Attempt, thing: Target) -> Furniture | None:
+    parent = thing.node.parent if thing.node is not None else None
+    return attempt.scene.layout.furniture_by_name.get(parent or "")
+
+
+def _target(target: Target | None) -> Target:
+    if target is None:
+        raise ValueError("the preconditions let a call without its target pass")
+    return target

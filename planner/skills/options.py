@@ -1,0 +1,53 @@
+"""What the skills can be told: gates, retries, times (docs/skills.md lists them)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.world.skill import SkillName
+
+# Simulated seconds; several times what the longest one took in the shipped houses.
+TIMEOUTS_S: Mapping[SkillName, float] = {
+    SkillName.NAVIGATE: 180.0,
+    SkillName.EXPLORE: 600.0,
+    SkillName.EXPLORE_FURNITURE: 240.0,
+    SkillName.OPEN: 120.0,
+    SkillName.CLOSE: 120.0,
+    SkillName.PICK: 120.0,
+    SkillName.PLACE: 180.0,
+    SkillName.REARRANGE: 600.0,
+}
+OTHER_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class SkillOptions:
+    """Parameters of the skills.
+
+    Attributes:
+        grounding_gate_m: how far a thing's surface may be from the remembered position
+            (1 m in spec/epm.md 2.6).
+        adjust_m: how far an agent at a piece of furniture walks by itself to bring a
+            part of it within reach or into view; 0 never walks (spec/partnr.md D-44).
+        pick_retries, place_retries: further tries after a failed grasp or release.
+        wait_s: how long `Wait[]` takes.
+        open_on_explore: whether exploring opens what is closed.
+        lenient_open: whether opening what cannot be opened succeeds (spec/partnr.md D-47).
+        rearrange_opens: whether Rearrange opens closed furniture that it has to reach into.
+        timeouts_s: per skill, in seconds of the world's clock.
+    """
+
+    grounding_gate_m: float = 1.0
+    adjust_m: float = 2.0
+    pick_retries: int = 2
+    place_retries: int = 2
+    wait_s: float = 5.0
+    open_on_explore: bool = False
+    lenient_open: bool = False
+    rearrange_opens: bool = True
+    timeouts_s: Mapping[SkillName, float] = field(default_factory=lambda: TIMEOUTS_S)
+
+    def timeout_s(self, skill: SkillName) -> float:
+        """How long a call of the skill may take."""
+        return self.timeouts_s.get(skill, OTHER_TIMEOUT_S)

@@ -1,0 +1,145 @@
+"""Where on a piece of furniture to try to put a thing, as far as the belief tells.
+
+The backend finds the exact free spot around each point; here the points are
+chosen and ordered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.skills.ground import to_map
+from planner.world.belief import BeliefNode
+from planner.world.geometry import Vec3
+from planner.world.house import Furniture, Interior
+from planner.world.vocabulary import Relation
+
+# Points of one surface that are tried: the backend searches as far as the hand reaches.
+APART_M = 0.8
+_PITCH_M = 0.12
+_EDGE_M = 0.06
+_CLEAR_M = 0.12
+# The height at which a hand works with ease.
+_EASY_M = 0.9
+_TIGHT_M = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A point of the map to put something at, and the surface or hollow it belongs to."""
+
+    point_m: Vec3
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Support:
+    part: str
+    center: Vec3
+    size: tuple[float, float]
+    clearance_m: float
+    slides: bool
+
+
+def spots(
+    piece: Furniture,
+    relation: Relation,
+    things: Iterable[BeliefNode],
+    base: Vec3 | None,
+    openness: float,
+    next_to_m: Vec3 | None = None,
+) -> list[Spot]:
+    """Points on (or within) the furniture in the order in which to try them.
+
+    Args:
+        piece: the furniture.
+        relation: on a surface or within a hollow.
+        things: what is believed to lie there already.
+        base: where the agent stands, in the map; None where unknown.
+        openness: how far its drawers are believed to be out, 0 to 1.
+        next_to_m: the reference to end up beside, in the map.
+    """
+    supports = _supports(piece, relation, openness)
+    lying = [(node.position_m, node.size_m) for node in things]
+    near = next_to_m or base or to_map(piece, (piece.size_m[0] / 2 + 0.5, 0.0, 0.0))
+    ranked = sorted(supports, key=lambda s: _rank(piece, s, near, next_to_m))
+    first, more = [], []
+    for support in ranked:
+        points = _points(piece, support, lying, near)
+        first += points[:1]
+        more += points[1:]
+        if next_to_m is not None:
+            # Only the surface that the reference lies on will do.
+            break
+    return [*first, *more]
+
+
+def opened_center(piece: Furniture, hollow: Interior, openness: float) -> Vec3:
+    """The middle of a hollow in the furniture's frame with its drawer that far out."""
+    x, y, z = hollow.center
+    if hollow.joint is None or not hollow.moves:
+        return (x, y, z)
+    joint = piece.joint(hollow.joint)
+    shift = joint.travel * openness if joint.kind == "slide" else 0.0
+    dx, dy, dz = joint.axis
+    return (x + shift * dx, y + shift * dy, z + shift * dz)
+
+
+def _supports(piece: Furniture, relation: Relation, openness: float) -> list[_Support]:
+    if relation is Relation.ON:
+        return [_Support(s.name, s.center, s.size, s.clearance, False) for s in piece.surfaces]
+    found = []
+    for hollow in piece.interiors:
+        center = opened_center(piece, hollow, openness)
+        size = (hollow.size[0], hollow.size[1])
+        found.append(_Support(hollow.name, center, size, hollow.size[2], hollow.moves))
+    return found
+
+
+def _rank(
+    piece: Furniture, support: _Support, near: Vec3, next_to_m: Vec3 | None
+) -> tuple[float, ...]:
+    center = to_map(piece, support.center)
+    if next_to_m is not None:
+        return (_height_gap(support, next_to_m), math.dist(center, next_to_m))
+    # The upper one of open drawers hides the lower ones.
+    drawer = -support.center[2] if support.slides else 0.0
+    away = math.dist(center, (near[0], near[1], _EASY_M))
+    return (float(support.clearance_m < _TIGHT_M), drawer, away)
+
+
+def _height_gap(support: _Support, point_m: Vec3) -> float:
+    return round(abs(support.center[2] - point_m[2]), 1)
+
+
+def _points(
+    piece: Furniture, support: _Support, lying: list[tuple[Vec3, Vec3]], near: Vec3
+) -> list[Spot]:
+    """Points of one support, free ones only where there are any, nearest first, well apart."""
+    cx, cy, cz = support.center
+    axes = []
+    for middle, size in zip((cx, cy), support.size, strict=True):
+        half = max(0.0, size / 2 - _EDGE_M)
+        axes.append(np.linspace(middle - half, middle + half, max(1, round(2 * half / _PITCH_M))))
+    points = [to_map(piece, (float(x), float(y), cz)) for x in axes[0] for y in axes[1]]
+    free = [point for point in points if not _taken(point, support, lying)]
+    ordered = sorted(free or points, key=lambda p: math.dist(p[:2], near[:2]))
+    chosen: list[Spot] = []
+    for point in ordered:
+        if all(math.dist(point, spot.point_m) >= APART_M for spot in chosen):
+            chosen.append(Spot(point, support.part))
+    return chosen
+
+
+def _taken(point: Vec3, support: _Support, lying: list[tuple[Vec3, Vec3]]) -> bool:
+    for position, size in lying:
+        if abs(position[2] - point[2]) > max(0.3, support.clearance_m / 2 + 0.05):
+            continue
+        half = max(size[0], size[1]) / 2
+        if math.dist(position[:2], point[:2]) < half + _CLEAR_M:
+            return True
+    return False

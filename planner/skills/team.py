@@ -1,0 +1,127 @@
+"""What the executors of one house share: what each did last, and what that changed.
+
+The memory learns an action's effect from the report of its end, a moment later than
+the planner that is already sending the next call. Until the memory has caught up,
+skills read its snapshot with the newest effects put on top.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+
+from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.geometry import Vec3
+from planner.world.skill import SkillCall, SkillResult
+from planner.world.vocabulary import Relation
+
+# A memory that has not taken up an effect by then does not want to.
+CATCH_UP_S = 10.0
+_MOST_ACTIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Where a thing got to at `stamp_s`: a hand, or a place with its relation."""
+
+    thing: str
+    parent: str
+    relation: Relation
+    position_m: Vec3 | None
+    stamp_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A call of an agent; `result` is None while it is being carried out."""
+
+    agent: str
+    call: SkillCall
+    started_s: float
+    result: SkillResult | None = None
+
+
+class Team:
+    """The agents of one house as their executors know them."""
+
+    def __init__(self) -> None:
+        self._effects: dict[str, Effect] = {}
+        self._holding: dict[str, str | None] = {}
+        self._actions: dict[str, deque[Action]] = {}
+        self._latest_s = 0.0
+
+    def tick(self, now_s: float) -> None:
+        """Notes the time; one that went back is another episode, of which nothing is known."""
+        if now_s < self._latest_s - 1e-6:
+            self.forget()
+        self._latest_s = now_s
+
+    def forget(self) -> None:
+        """Knows nothing any more."""
+        self._effects.clear()
+        self._holding.clear()
+        self._actions.clear()
+
+    # Effects
+
+    def picked(self, agent: str, thing: str, now_s: float) -> None:
+        """An agent took a thing."""
+        self._holding[agent] = thing
+        self._effects[thing] = Effect(thing, agent, Relation.HELD, None, now_s)
+
+    def placed(self, agent: str, effect: Effect) -> None:
+        """An agent put a thing down."""
+        self._holding[agent] = None
+        self._effects[effect.thing] = effect
+
+    def hand_unknown(self, agent: str) -> None:
+        """The hand turned out to be other than was thought."""
+        self._holding.pop(agent, None)
+
+    def holding(self, agent: str, belief: Belief) -> str | None:
+        """What an agent holds: as its own skills left it, else as is believed."""
+        if agent in self._holding:
+            return self._holding[agent]
+        node = belief.nodes.get(agent)
+        return node.holding if node is not None else None
+
+    def on_top(self, belief: Belief) -> Belief:
+        """The belief with those effects that are newer than it."""
+        changed: dict[str, BeliefNode] = {}
+        for name, effect in list(self._effects.items()):
+            node = belief.nodes.get(name)
+            if node is None:
+                continue
+            agrees = node.parent == effect.parent and node.relation is effect.relation
+            late = self._latest_s > effect.stamp_s + CATCH_UP_S
+            if agrees or late or node.stamp_s > effect.stamp_s:
+                del self._effects[name]
+                continue
+            changed[name] = replace(
+                node,
+                parent=effect.parent,
+                relation=effect.relation,
+                position_m=effect.position_m or node.position_m,
+                source=Source.INFERRED,
+                stamp_s=effect.stamp_s,
+            )
+        if not changed:
+            return belief
+        return Belief(belief.stamp_s, belief.sequence, {**belief.nodes, **changed})
+
+    # Actions
+
+    def began(self, action: Action) -> None:
+        """An agent began a call."""
+        self._actions.setdefault(action.agent, deque(maxlen=_MOST_ACTIONS)).append(action)
+
+    def ended(self, agent: str, result: SkillResult) -> None:
+        """An agent's newest call ended."""
+        actions = self._actions.get(agent)
+        if actions:
+            actions[-1] = replace(actions[-1], result=result)
+
+    def actions(self, besides: str) -> list[Action]:
+        """The calls of the other agents, oldest first."""
+        others = [a for name, done in self._actions.items() if name != besides for a in done]
+        return sorted(others, key=lambda action: (action.started_s, action.agent))
