@@ -70,12 +70,12 @@ class Evaluator:
         for watch in self._watches:
             for name in watch.names:
                 self._by_name.setdefault(name, []).append(watch)
-        # What can come between these and what they are on changes their rays.
+        # What comes between these and what they are on changes their rays.
         self._cast = sorted(
             {
                 name
                 for p in self._judge.propositions
-                if p.predicate is Predicate.IS_ON_TOP
+                if p.predicate in (Predicate.IS_ON_TOP, Predicate.IS_ON_FLOOR)
                 for name in p.lists[0]
             }
         )

@@ -51,10 +51,13 @@ def on_top_of(scene: Scene, name: str) -> frozenset[str]:
 def floor_under(scene: Scene, name: str) -> str | None:
     """The floor that an entity is on, by `is_on_floor`.
 
-    A ray would make a cup on the edge of a table lie on the floor, too.
+    Judged by height: rays from a cup on the edge of a table would see the floor, too. There is
+    no floor under what lies on the low board of a shelf, or in a basket.
     """
     box = scene.box(name)
     if box is None or not -ON_FLOOR_M - EPSILON_M <= box.minimum_m[2] <= ON_FLOOR_M + EPSILON_M:
+        return None
+    if scene.stands_on_furniture(name):
         return None
     x, y, _ = box.center_m
     room = scene.house.room_at(x, y)

@@ -196,10 +196,28 @@ class Scene:
         )
         return frozenset(hit for hit in found if hit is not None)
 
+    def stands_on_furniture(self, name: str) -> bool:
+        """Whether a piece of furniture is under the middle of an entity's box."""
+        box = self._boxes[name]
+        x, y, _ = box.center_m
+        return self._furniture_hit(name, x, y, box.minimum_m[2] + RAISED_M)[1] is not None
+
     def _hit(self, name: str, x_m: float, y_m: float, z_m: float) -> str | None:
-        cell = (math.floor(x_m / CELL_M), math.floor(y_m / CELL_M))
+        best_z, best = self._furniture_hit(name, x_m, y_m, z_m)
+        for other in self._object_cells.get(_cell(x_m, y_m), ()):
+            if other == name:
+                continue
+            top = self._boxes[other].maximum_m[2]
+            if best_z < top <= z_m and self._is_over(other, x_m, y_m):
+                best_z, best = top, other
+        return best
+
+    def _furniture_hit(
+        self, name: str, x_m: float, y_m: float, z_m: float
+    ) -> tuple[float, str | None]:
+        """The highest furniture under a point that is not `name`, and its height there."""
         best_z, best = -math.inf, None
-        for piece in self._furniture_cells.get(cell, ()):
+        for piece in self._furniture_cells.get(_cell(x_m, y_m), ()):
             other = piece.record.name
             entity = self.entities.get(other)
             if other == name or entity is None:
@@ -207,13 +225,7 @@ class Scene:
             top = piece.top_below(x_m, y_m, z_m, entity.openness or 0.0)
             if top is not None and top > best_z:
                 best_z, best = top, other
-        for other in self._object_cells.get(cell, ()):
-            if other == name:
-                continue
-            top = self._boxes[other].maximum_m[2]
-            if best_z < top <= z_m and self._is_over(other, x_m, y_m):
-                best_z, best = top, other
-        return best
+        return best_z, best
 
     def _is_over(self, name: str, x_m: float, y_m: float) -> bool:
         """Whether a point is over an object's own box, turned as the object is."""
@@ -294,6 +306,10 @@ def world_box(entity: EntityState) -> Box:
     half = abs(entity.pose.rotation()) @ entity.size_m / 2
     hx, hy, hz = (float(value) for value in half)
     return Box((x - hx, y - hy, z - hz), (x + hx, y + hy, z + hz))
+
+
+def _cell(x_m: float, y_m: float) -> _Cell:
+    return (math.floor(x_m / CELL_M), math.floor(y_m / CELL_M))
 
 
 def _box_cells(box: Box) -> Iterator[_Cell]:

@@ -1,0 +1,238 @@
+"""The predicates on boxes: acceptance checks 1 to 7 of spec/partnr.md section 12, D-8 to D-13."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from planner.evaluation.predicates import (
+    has_state,
+    is_clustered,
+    is_in_room,
+    is_inside,
+    is_next_to,
+    is_on_floor,
+    is_on_top,
+    on_top_of,
+)
+from planner.evaluation.scene import BrokenStateError, Scene, world_box
+from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.world.geometry import Pose
+from planner.world.house_checks import load_house
+from planner.world.share import config_dir
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State, floor_name
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.opening import bare_episode
+
+
+def scene(lab) -> Scene:
+    return Scene(lab.house, lab.entities)
+
+
+def test_check_1_three_of_nine_key_points_are_in_the_room(make_lab) -> None:
+    lab = make_lab(["box_0"]).size("box_0", (1.0, 1.0, 1.0))
+    # The wall between the kitchen and the living room is at x = 10.
+    assert is_in_room(scene(lab.at("box_0", 9.6, 5)), "box_0", "kitchen_0")
+    found = scene(lab.at("box_0", 10.0, 5))
+    assert is_in_room(found, "box_0", "kitchen_0")
+    assert is_in_room(found, "box_0", "living_room_0")
+    assert not is_in_room(found, "box_0", "closet_0")
+    # Sunk through the floor so far that of the kitchen's side two upper corners are left.
+    found = scene(lab.at("box_0", 10.2, 5, -0.9))
+    assert not is_in_room(found, "box_0", "kitchen_0")
+    # With the centre above the floor and west of the wall there are three.
+    found = scene(lab.at("box_0", 9.9, 5, -0.4))
+    assert is_in_room(found, "box_0", "kitchen_0")
+    assert not is_in_room(found, "box_0", "living_room_0")
+
+
+@pytest.mark.parametrize(
+    ("gap", "dz", "threshold", "expected"),
+    [
+        (0.50, 0.0, 0.5, True),
+        (0.51, 0.0, 0.5, False),
+        (0.1, 0.11, 0.5, False),
+        (0.1, 0.1, 0.5, True),
+        (0.3, 0.0, 0.2, False),
+        (-0.05, 0.0, 0.0, True),
+    ],
+)
+def test_check_2_next_to(make_lab, gap, dz, threshold, expected) -> None:
+    lab = make_lab(["cup_0", "cup_1"])
+    found = scene(lab.at("cup_0", 1, 5).at("cup_1", 1.1 + gap, 5, dz))
+    assert is_next_to(found, "cup_0", "cup_1", threshold) is expected
+    assert is_next_to(found, "cup_1", "cup_0", threshold) is expected
+
+
+def test_the_distance_of_next_to_is_that_of_the_corners(make_lab) -> None:
+    lab = make_lab(["cup_0", "cup_1"]).at("cup_0", 1, 5)
+    assert is_next_to(scene(lab.at("cup_1", 1.4, 5.5)), "cup_0", "cup_1")
+    assert not is_next_to(scene(lab.at("cup_1", 1.41, 5.51)), "cup_0", "cup_1")
+
+
+def test_check_3_two_pairs_far_apart_are_clustered(make_lab) -> None:
+    cups = [f"cup_{i}" for i in range(4)]
+    lab = make_lab(cups).at("cup_0", 1, 1).at("cup_1", 1.3, 1).at("cup_2", 1, 6)
+    assert is_clustered(scene(lab.at("cup_3", 1.3, 6)), cups)
+    assert not is_clustered(scene(lab.at("cup_3", 4.1, 6)), cups)
+    assert not is_clustered(scene(lab), cups[:1])
+
+
+def test_check_4_without_the_affordance_both_states_are_false(make_lab) -> None:
+    book = scene(make_lab(["book_0"]).set("book_0", State.CLEAN))
+    assert not any(has_state(book, predicate, "book_0") for predicate in STATE_PREDICATES)
+
+
+@pytest.mark.parametrize(("predicate", "meaning"), STATE_PREDICATES.items())
+def test_states_are_what_the_world_says(make_lab, predicate, meaning) -> None:
+    state, wanted = meaning
+    lab = make_lab(["cup_0"], tuple(Affordance))
+    assert has_state(scene(lab.set("cup_0", state, wanted)), predicate, "cup_0")
+    assert not has_state(scene(lab.set("cup_0", state, not wanted)), predicate, "cup_0")
+
+
+def test_a_piece_of_furniture_has_states_too(make_lab) -> None:
+    found = scene(make_lab([]).set("table_0", State.CLEAN))
+    assert has_state(found, Predicate.IS_CLEAN, "table_0")
+    assert has_state(found, Predicate.IS_DIRTY, "table_1")
+
+
+def test_check_5_on_the_floor(make_lab) -> None:
+    lab = make_lab(["ball_0"])
+    assert is_on_floor(scene(lab.at("ball_0", 1, 5, 0.03)), "ball_0")
+    assert is_on_floor(scene(lab.at("ball_0", 1, 5, 0.04)), "ball_0")
+    assert is_on_floor(scene(lab.at("ball_0", 1, 5, -0.03)), "ball_0")
+    assert not is_on_floor(scene(lab.at("ball_0", 1, 5, 0.05)), "ball_0")
+    assert not is_on_floor(scene(lab.on("ball_0", "table_0")), "ball_0")
+    assert not is_on_floor(scene(lab.at("ball_0", -5, 5)), "ball_0")
+
+
+def test_a_floor_as_receptacle_is_the_floor_of_that_room(make_lab) -> None:
+    lab = make_lab(["ball_0"]).at("ball_0", 1, 5)
+    assert on_top_of(scene(lab), "ball_0") == {floor_name("kitchen_0")}
+    # Over the edge of a table the rays see the floor, and yet it is not on it.
+    found = scene(lab.on("ball_0", "table_0", dx=0.5))
+    assert on_top_of(found, "ball_0") == {"table_0"}
+
+
+def test_check_6_one_corner_over_the_table_is_enough(make_lab) -> None:
+    lab = make_lab(["cup_0"])
+    assert is_on_top(scene(lab.on("cup_0", "table_0", 0.54, 0.54)), "cup_0", "table_0")
+    assert not is_on_top(scene(lab.on("cup_0", "table_0", 0.56, 0.54)), "cup_0", "table_0")
+
+
+def test_check_7_inside_and_on_the_lid(make_lab, pieces) -> None:
+    lab = make_lab(["toy_0"], extra=[pieces["box"]("hall_0", "closet_0", 25, 5, 3.0)])
+    found = scene(lab.inside("toy_0", "toy_box_0"))
+    assert is_inside(found, "toy_0", "toy_box_0")
+    found = scene(lab.on("toy_0", "toy_box_0"))
+    assert not is_inside(found, "toy_0", "toy_box_0")
+    assert is_on_top(found, "toy_0", "toy_box_0")
+    # The walls of a hollow of 3 m are further away than the rays are long.
+    assert not is_inside(scene(lab.at("toy_0", 25, 5, 1.45)), "toy_0", "hall_0")
+    assert not is_inside(scene(lab.at("toy_0", 24, 5, 1.45)), "toy_0", "hall_0")
+
+
+def test_a_cup_on_a_book_on_a_table(make_lab) -> None:
+    lab = make_lab(["cup_0", "book_0"]).size("book_0", (0.3, 0.2, 0.04)).on("book_0", "table_0")
+    found = scene(lab.on("cup_0", "table_0").at("cup_0", 2, 2, 0.74))
+    assert on_top_of(found, "cup_0") == {"book_0"}
+    # Half over the book's edge it is on top of both (D-9).
+    found = scene(lab.at("cup_0", 2.15, 2, 0.74))
+    assert on_top_of(found, "cup_0") == {"book_0", "table_0"}
+    assert on_top_of(found, "book_0") == {"table_0"}
+
+
+def test_a_turned_book_carries_only_what_is_over_it(make_lab) -> None:
+    lab = make_lab(["cup_0", "book_0"]).size("book_0", (0.8, 0.1, 0.04))
+    lab.at("book_0", 2, 2, 0.7, math.pi / 4)
+    # Within the box around the book, but beside the book itself.
+    assert on_top_of(scene(lab.at("cup_0", 2.2, 1.8, 0.74)), "cup_0") == {"table_0"}
+    assert on_top_of(scene(lab.at("cup_0", 2.2, 2.2, 0.74)), "cup_0") >= {"book_0"}
+
+
+def test_a_centimetre_of_penetration_is_survived(make_lab) -> None:
+    lab = make_lab(["cup_0"])
+    assert is_on_top(scene(lab.at("cup_0", 2, 2, 0.691)), "cup_0", "table_0")
+
+
+def test_a_thing_under_the_table_is_not_on_it(make_lab) -> None:
+    assert on_top_of(scene(make_lab(["cup_0"]).at("cup_0", 2, 2)), "cup_0") == {"floor_kitchen_0"}
+
+
+def test_agents_are_passed_through(make_lab) -> None:
+    lab = make_lab(["cup_0"]).on("cup_0", "table_0").at("agent_0", 2, 2)
+    assert on_top_of(scene(lab), "cup_0") == {"table_0"}
+
+
+def test_d_13_a_held_thing_is_judged_by_where_it_is(make_lab) -> None:
+    lab = make_lab(["cup_0"]).at("cup_0", 2, 2, 0.9)
+    lab.entities["agent_0"] = replace(lab.entities["agent_0"], holding="cup_0")
+    lab.entities["cup_0"] = replace(lab.entities["cup_0"], parent="agent_0", relation=Relation.HELD)
+    assert is_on_top(scene(lab), "cup_0", "table_0")
+    assert not is_on_top(scene(lab.at("cup_0", 3, 3, 0.9)), "cup_0", "table_0")
+
+
+@pytest.mark.parametrize("openness", [0.0, 0.3, 1.0])
+def test_a_drawer_may_be_anywhere_between_closed_and_open(make_lab, pieces, openness) -> None:
+    chest = pieces["drawers"]("chest_of_drawers_0", "closet_0", 25, 5)
+    lab = make_lab(["sock_0"], extra=[chest]).open("chest_of_drawers_0", openness)
+    # Things travel with the drawer.
+    assert is_inside(
+        scene(lab.at("sock_0", 25.2 + 0.4 * openness, 5, 0.1)), "sock_0", "chest_of_drawers_0"
+    )
+    assert is_inside(scene(lab.at("sock_0", 24.8, 5, 0.1)), "sock_0", "chest_of_drawers_0")
+    assert not is_inside(
+        scene(lab.at("sock_0", 25.25 + 0.4 * openness, 5, 0.1)), "sock_0", "chest_of_drawers_0"
+    )
+
+
+def test_nothing_is_in_or_on_or_beside_itself(make_lab) -> None:
+    found = scene(make_lab(["cup_0"]).on("cup_0", "table_0"))
+    assert not is_next_to(found, "cup_0", "cup_0")
+    assert not is_on_top(found, "table_0", "table_0")
+    assert not is_inside(found, "toy_box_0", "toy_box_0")
+
+
+def test_a_thing_that_lies_askew_has_the_box_around_it(make_lab) -> None:
+    lab = make_lab(["book_0"]).size("book_0", (0.3, 0.2, 0.04))
+    half = math.sqrt(0.5)
+    # Upright on its edge: a quarter turn about x takes y to z.
+    tilted = Pose((1.0, 1.0, 0.2), (half, 0.0, 0.0, half))
+    found = world_box(replace(lab.entities["book_0"], pose=tilted))
+    assert found.size_m == pytest.approx((0.3, 0.04, 0.2))
+    assert found.center_m == pytest.approx((1.0, 0.98, 0.2))
+
+
+@pytest.mark.parametrize("x", [math.nan, math.inf, 1e9])
+def test_a_pose_that_is_no_place_is_one_error(make_lab, x) -> None:
+    lab = make_lab(["cup_0"]).at("cup_0", x, 1)
+    with pytest.raises(BrokenStateError, match="cup_0 has no place in a house"):
+        scene(lab)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((config_dir() / "houses").rglob("*.json")), ids=lambda path: path.stem
+)
+def test_in_every_shipped_house_things_are_where_they_were_put(path) -> None:
+    house = load_house(path)
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    backend.reset(house, bare_episode(house, 1), 0)
+    state = backend.world_state()
+    assert state is not None
+    found = Scene(house, state.entities)
+    things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
+    assert things
+    for thing in things:
+        parent, room = str(thing.parent), str(thing.room)
+        inside = [p.name for p in house.furniture if is_inside(found, thing.name, p.name)]
+        if thing.relation is Relation.ON:
+            assert on_top_of(found, thing.name) == {parent}
+            assert inside == []
+        else:
+            assert inside == [parent]
+        assert is_in_room(found, thing.name, room)
+        assert is_on_floor(found, thing.name) is (parent == floor_name(room))
