@@ -1,4 +1,4 @@
-"""`planner episodes`: importing the tasks of others, and listing what there is."""
+"""`planner episodes`: importing the tasks of others, making our own, listing what there is."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import argparse
 import sys
 from pathlib import Path
 
-from planner.episodes.episode_file import REPORT_NAME, episodes_in
+from planner.episodes.episode_file import REPORT_NAME, episodes_in, write_episode
 from planner.episodes.partnr_import import Import, import_instructions, write_import
+from planner.episodes.recipes import build, shipped_recipes
+from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.share import config_dir
 
 _WORDS_SHOWN = 72
+_COLUMNS = ("NAME", "HOUSE", "TYPES", "GOALS", "INSTRUCTION")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The subcommands `import` and `list`."""
+    """The subcommands `import`, `build` and `list`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     importer = actions.add_parser("import", help="turn tasks of another format into episodes")
     formats = importer.add_subparsers(dest="format", metavar="FORMAT", required=True)
@@ -27,6 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, required=True, metavar="DIR", help="where episodes go"
     )
     partnr.add_argument("--seed", type=int, default=0, help="fixes houses and places (default 0)")
+    builder = actions.add_parser("build", help="make our own episodes anew from their recipes")
+    builder.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="default: config/episodes of the planner"
+    )
     lister = actions.add_parser("list", help="one line an episode")
     lister.add_argument(
         "places",
@@ -43,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; 1 where nothing could be imported or a listed file is broken.
     """
-    return _list(args.places) if args.action == "list" else _import(args)
+    if args.action == "list":
+        return _list(args.places)
+    return _build(args.output) if args.action == "build" else _import(args)
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -70,6 +79,24 @@ def summary(result: Import) -> str:
     return "\n".join(lines)
 
 
+def _build(output: Path | None) -> int:
+    """Makes all episodes before the first is written, so that a bad recipe changes nothing."""
+    top = output or config_dir() / "episodes"
+    made = [build(recipe) for recipe in shipped_recipes()]
+    current = {top / item.folder / f"{item.episode.episode_id}.json" for item in made}
+    for folder in sorted({path.parent for path in current}):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(folder, "", f"cannot be made: {error.strerror}") from None
+    for item in made:
+        write_episode(item.episode, top / item.folder)
+    print(f"wrote {len(made)} episodes to {top}")
+    for path in sorted(set(top.glob("*/*.json")) - current):
+        print(f"no recipe makes {path}; delete it if it is not wanted")
+    return 0
+
+
 def _list(places: list[Path]) -> int:
     broken = 0
     for place in places:
@@ -77,14 +104,32 @@ def _list(places: list[Path]) -> int:
             raise PlannerError(f"{place}: there is no such file or folder")
     shipped = config_dir() / "episodes"
     folders = places or [p for p in (shipped, *sorted(shipped.glob("*"))) if p.is_dir()]
+    rows: list[tuple[str, ...]] = []
     for path, episode in episodes_in(folders):
         if isinstance(episode, FileError):
             broken += 1
             print(f"error: {episode}", file=sys.stderr)
-            continue
-        words = episode.instruction
-        if len(words) > _WORDS_SHOWN:
-            words = words[: _WORDS_SHOWN - 3] + "..."
-        types = ",".join(episode.task_types) or "-"
-        print(f"{path.stem}\t{episode.house}\t{types}\t{words}")
+        else:
+            rows.append(_row(path.stem, episode))
+    rows.sort()
+    if rows:
+        print("\n".join(_table([_COLUMNS, *rows])))
     return 1 if broken else 0
+
+
+def _row(name: str, episode: Episode) -> tuple[str, ...]:
+    """What a person chooses by; NAME is what `make demo TASK=NAME` takes."""
+    propositions = (episode.evaluation or {}).get("propositions")
+    count = str(len(propositions)) if isinstance(propositions, list) else "-"
+    words = " ".join(episode.instruction.split())
+    if len(words) > _WORDS_SHOWN:
+        words = words[: _WORDS_SHOWN - 3] + "..."
+    return (name, episode.house, ",".join(episode.task_types) or "-", count, words)
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    ]

@@ -207,7 +207,11 @@ def test_command_line(
     assert "placed 5 (41.7 %) in 1 houses; 2 have a derived goal" in printed
     assert "my_train_tasks.json  3  " in printed
     assert main(["episodes", "list", str(tmp_path)]) == 0
-    assert "my_train_tasks-0\tpartnr-villa\tconstraint_free\tTake" in capsys.readouterr().out
+    printed = capsys.readouterr().out.split()
+    assert printed[:5] == ["NAME", "HOUSE", "TYPES", "GOALS", "INSTRUCTION"]
+    row = printed[printed.index("my_train_tasks-0") :]
+    assert row[1:3] == ["partnr-villa", "constraint_free"]
+    assert row[4] == "Take"
     (tmp_path / "broken.json").write_text("{}", encoding="utf-8")
     assert main(["episodes", "list", str(tmp_path)]) == 1
     assert "broken.json" in capsys.readouterr().err

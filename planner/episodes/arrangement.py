@@ -1,0 +1,154 @@
+"""Where the things of a goal could end up: the proof that an episode can be solved.
+
+Step by step the things are put where the goal wants them, beside all else that lies in
+the house. It says nothing about the way there, only that there is room for the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from planner.episodes.recipe_goal import PLACING, Target
+from planner.evaluation.task import Predicate
+from planner.houses.clutter import ObjectRequest, place_objects
+from planner.world.house import House, ObjectPlacement
+from planner.world.vocabulary import Relation, floor_name
+
+_ATTEMPTS = 6
+_SPOTS_TRIED = 150
+# Well under the 0.5 m of is_next_to, as agents put things down.
+_NEXT_TO_M = 0.35
+
+Arrangement = dict[str, ObjectPlacement]
+
+
+def arrangements(
+    house: House,
+    objects: Sequence[ObjectPlacement],
+    found: Sequence[Target],
+    rng: np.random.Generator,
+) -> list[Arrangement] | None:
+    """Where everything lies after each step of a goal, or None where no way was found.
+
+    Wishes without a step are met in the first.
+    """
+    steps = sorted({target.step or 0 for target in found})
+    for _ in range(_ATTEMPTS):
+        lying = {item.name: item for item in objects}
+        states: list[Arrangement] = []
+        for step in steps:
+            wanted = [target for target in found if (target.step or 0) == step]
+            after = _Step(house, lying, wanted, rng).arranged()
+            if after is None:
+                break
+            states.append(after)
+            lying = after
+        else:
+            return states
+    return None
+
+
+class _Step:
+    """One step: its things are taken away and put back one by one."""
+
+    def __init__(
+        self,
+        house: House,
+        lying: Mapping[str, ObjectPlacement],
+        wanted: Sequence[Target],
+        rng: np.random.Generator,
+    ) -> None:
+        self._house = house
+        self._before = dict(lying)
+        self._wanted = wanted
+        self._rng = rng
+        self._rooms = {piece.name: piece.room for piece in house.furniture}
+        self._rooms |= {floor_name(room.name): room.name for room in house.rooms}
+        self._moves = self._chosen()
+        self._lying = {n: item for n, item in lying.items() if n not in self._moves}
+
+    def arranged(self) -> Arrangement | None:
+        """Everything after the step, or None where something found no place this time."""
+        order = sorted(self._moves, key=self._ease)
+        for name in order:
+            placed = self._put(name)
+            if placed is None:
+                return None
+            self._lying[name] = placed
+        return dict(self._lying)
+
+    def _ease(self, name: str) -> tuple[bool, float]:
+        """Those that others must lie next to first, then the largest."""
+        follows = any(t.predicate is Predicate.IS_NEXT_TO and name in t.names for t in self._wanted)
+        size = self._before[name].size_m
+        return (follows, -size[0] * size[1])
+
+    def _chosen(self) -> dict[str, tuple[Relation, tuple[str, ...]]]:
+        """What is moved: by name the relation and the places that will do."""
+        moves: dict[str, tuple[Relation, tuple[str, ...]]] = {}
+        shared: dict[str, str] = {}
+        used: dict[str, list[str]] = {}
+        for target in self._wanted:
+            if target.predicate not in PLACING:
+                continue
+            free = [name for name in target.names if name not in moves] or list(target.names)
+            for name in [str(n) for n in self._rng.permutation(free)][: target.number]:
+                relation, places = self._places(target, name, moves)
+                tied, apart = target.wish.same_place, target.wish.other_place
+                if apart:
+                    places = tuple(p for p in places if p not in used.setdefault(apart, []))
+                if places and (tied or apart):
+                    place = str(self._rng.choice(places))
+                    if tied:
+                        place = shared.setdefault(tied, place)
+                    if apart:
+                        used[apart].append(place)
+                    places = (place,)
+                moves[name] = (relation, places)
+        return moves
+
+    def _places(
+        self, target: Target, name: str, moves: Mapping[str, tuple[Relation, tuple[str, ...]]]
+    ) -> tuple[Relation, tuple[str, ...]]:
+        if target.predicate is Predicate.IS_ON_TOP:
+            return Relation.ON, target.at
+        if target.predicate is Predicate.IS_INSIDE:
+            return Relation.WITHIN, target.at
+        known = moves.get(name)
+        if target.predicate is Predicate.IS_ON_FLOOR:
+            rooms = [room.name for room in self._house.rooms]
+            here = {self._rooms[place] for place in known[1]} if known else set(rooms)
+            return Relation.ON, tuple(floor_name(room) for room in rooms if room in here)
+        if known is None:
+            return Relation.ON, tuple(floor_name(room) for room in target.at)
+        return known[0], tuple(place for place in known[1] if self._rooms[place] in target.at)
+
+    def _put(self, name: str) -> ObjectPlacement | None:
+        relation, places = self._moves[name]
+        before = self._before[name]
+        request = ObjectRequest((before.class_name,), relation, places, before.states)
+        others = list(self._lying.values())
+        for _ in range(_SPOTS_TRIED):
+            (outcome,) = place_objects(self._house, [request], self._rng, others)
+            if not isinstance(outcome, ObjectPlacement):
+                return None
+            placed = outcome.model_copy(update={"name": name})
+            if all(self._beside(placed, target) for target in self._wanted):
+                return placed
+        return None
+
+    def _beside(self, placed: ObjectPlacement, target: Target) -> bool:
+        """Whether a thing lies next to its neighbours, as far as they lie there already."""
+        if target.predicate is not Predicate.IS_NEXT_TO or placed.name not in target.entities:
+            return True
+        others = target.at if placed.name in target.names else target.names
+        there = [self._lying[name] for name in others if name in self._lying]
+        return not there or any(_next_to(placed, other) for other in there)
+
+
+def _next_to(one: ObjectPlacement, other: ObjectPlacement) -> bool:
+    """Agents put a thing next to another only on the same surface or in the same hollow."""
+    together = (one.parent, one.part) == (other.parent, other.part)
+    return together and one.box.horizontal_gap_m(other.box) <= _NEXT_TO_M

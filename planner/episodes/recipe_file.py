@@ -1,0 +1,158 @@
+"""The readable source of our own episodes: config/episodes/recipes/*.yaml, as records.
+
+A recipe names things and places by labels of its own; `recipe_goal` and `recipes`
+turn these into the names of a house.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.world.files import FileModel, read_model
+from planner.world.share import config_dir
+from planner.world.vocabulary import State
+
+Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Labels = Annotated[tuple[Label, ...], Field(min_length=1)]
+
+UNARY = frozenset({*STATE_PREDICATES, Predicate.IS_ON_FLOOR})
+
+
+class Things(FileModel):
+    """Things of one class and where they lie at the start.
+
+    Exactly one of `on_top` and `inside` names the furniture: a class, or one piece by
+    its name; `on_top: floor` is the floor. `room` narrows it to a class of rooms or one
+    room by its name.
+    """
+
+    class_name: str
+    count: Annotated[int, Field(ge=1, le=8)] = 1
+    on_top: str | None = None
+    inside: str | None = None
+    room: str | None = None
+    states: dict[State, bool] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Things:
+        if (self.on_top is None) == (self.inside is None):
+            raise ValueError("needs either on_top or inside")
+        return self
+
+
+class Place(FileModel):
+    """Every piece of furniture of a class (or one by its name), or the rooms where none is said.
+
+    `states` are those that these pieces have at the start.
+    """
+
+    furniture: str | None = None
+    room: str | None = None
+    states: dict[State, bool] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _something(self) -> Place:
+        if self.furniture is None and self.room is None:
+            raise ValueError("needs furniture or room")
+        return self
+
+
+class Wish(FileModel):
+    """One line of a goal.
+
+    Without `number` each of the things has to meet it, as a proposition of its own;
+    with it, that many of them. All places of `at` together are an "or". Wishes with
+    the same word in `same_place` use one and the same place (for a state that is the
+    furniture itself), with the same word in
+    `other_place` each another one, in `same_thing` the same thing.
+    """
+
+    predicate: Predicate
+    things: Labels
+    at: tuple[Label, ...] = ()
+    number: Annotated[int, Field(ge=1)] | None = None
+    same_place: Label | None = None
+    other_place: Label | None = None
+    same_thing: Label | None = None
+    lasts: bool = True
+
+    @model_validator(mode="after")
+    def _arguments(self) -> Wish:
+        if self.predicate is Predicate.IS_CLUSTERED:
+            raise ValueError("is_clustered is written as is_next_to, which names the pairs")
+        if (self.predicate in UNARY) == bool(self.at):
+            raise ValueError(f"{self.predicate} {'has no' if self.at else 'needs'} `at`")
+        return self
+
+
+class Recipe(FileModel):
+    """One episode: the words, what lies where, and what has to hold in the end.
+
+    Attributes:
+        seed: another one arranges the same episode anew.
+        clear: labels of places that no clutter may lie on, where the words are about
+            everything that lies there.
+        goal: wishes that may come true in any order.
+        steps: groups of wishes, each to come true before the next group does.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    house: str
+    instruction: Annotated[str, Field(min_length=10)]
+    seed: int = 0
+    things: dict[Label, Things] = Field(default_factory=dict)
+    places: dict[Label, Place] = Field(default_factory=dict)
+    clear: tuple[Label, ...] = ()
+    goal: tuple[Wish, ...] = ()
+    steps: tuple[tuple[Wish, ...], ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Recipe:
+        both = set(self.things) & set(self.places)
+        if both:
+            raise ValueError(f"{min(both)!r} is both a thing and a place")
+        if not self.goal and not self.steps:
+            raise ValueError("needs a goal or steps")
+        if len(self.steps) == 1:
+            raise ValueError("one step alone has no order: write it as goal")
+        used = {label for _, wish in self.wishes() for label in (*wish.things, *wish.at)}
+        unknown = (used | set(self.clear)) - set(self.things) - set(self.places)
+        if unknown:
+            raise ValueError(f"{min(unknown)!r} is neither among things nor among places")
+        return self
+
+    def wishes(self) -> Iterator[tuple[int | None, Wish]]:
+        """All wishes with the number of their step; None for those in any order."""
+        for wish in self.goal:
+            yield None, wish
+        for step, wishes in enumerate(self.steps):
+            for wish in wishes:
+                yield step, wish
+
+
+class _RecipeFile(FileModel):
+    version: Annotated[int, Field(ge=1, le=1)]
+    episodes: tuple[Recipe, ...]
+
+
+def recipe_folder() -> Path:
+    """Where the recipes of the shipped episodes lie."""
+    return config_dir() / "episodes" / "recipes"
+
+
+def read_recipes(folder: Path) -> tuple[Recipe, ...]:
+    """All recipes of a folder, in order of file and place in it.
+
+    Raises:
+        FileError: naming the file, the field and the reason.
+    """
+    return tuple(
+        recipe
+        for path in sorted(folder.glob("*.yaml"))
+        for recipe in read_model(path, _RecipeFile).episodes
+    )
