@@ -10,14 +10,14 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
 
-.PHONY: help setup test lint test-fast test-integration demo bench clean
+.PHONY: help setup test lint test-fast test-slow test-integration demo bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
 setup: ## virtual environment, ROS 2 from PyPI, interfaces
 	@$(TIMED) set-up scripts/setup.sh
 
-test: lint test-fast test-integration ## everything that must hold
+test: lint test-fast test-slow test-integration ## everything that must hold
 
 lint: setup ## format, lint, types, walls
 	@$(TIMED) format $(BIN)/ruff format --check .
@@ -26,7 +26,10 @@ lint: setup ## format, lint, types, walls
 	@$(TIMED) walls $(BIN)/lint-imports --no-logo
 
 test-fast: setup ## tests without ROS
-	@$(TIMED) 'fast tests' $(BIN)/pytest -n 2 --ignore=test/integration $(ARGS)
+	@$(TIMED) 'fast tests' $(BIN)/pytest -n 2 -m 'not slow' --ignore=test/integration $(ARGS)
+
+test-slow: setup ## properties over many cases, without ROS
+	@$(TIMED) 'slow tests' $(BIN)/pytest -n 2 -m slow --ignore=test/integration $(ARGS)
 
 test-integration: setup ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration $(ARGS)

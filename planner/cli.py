@@ -37,7 +37,9 @@ COMMANDS: Mapping[str, Command] = {
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.episodes.cli", "import tasks of others, list what there is"),
+    "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
     "houses": Command("planner.houses.cli", "generate, check, draw and list houses"),
+    "run": Command("planner.bench.cli", "one episode in this process, without ROS"),
     "up": Command("planner.up", "start the nodes and keep them running"),
 }
 

@@ -18,7 +18,13 @@ SEEDS = 1000
 BLOCK = 50
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, BLOCK))
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(first, marks=[pytest.mark.slow] if first else [])
+        for first in range(0, SEEDS, BLOCK)
+    ],
+)
 def test_every_house_is_sound(first: int) -> None:
     for seed in range(first, first + BLOCK):
         house = generate_house("house", seed)

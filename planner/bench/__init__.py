@@ -1,0 +1,1 @@
+"""Benches: episodes run in this process, with the same objects as the nodes use."""

@@ -1,0 +1,65 @@
+"""`planner run EPISODE --no-ros`: one episode in this process, told as it happens."""
+
+from __future__ import annotations
+
+import argparse
+
+from planner.bench.embedded_run import run_embedded
+from planner.bench.run import Event
+from planner.narrator import story
+from planner.planning.expert import Expert
+from planner.world.errors import PlannerError
+from planner.world.house_checks import load_episode
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("episode", help="name or file of the episode")
+    parser.add_argument(
+        "--no-ros", action="store_true", help="in this process, without ROS (the only way yet)"
+    )
+    parser.add_argument("--agents", type=int, default=0, help="how many agents act; 0 = all")
+    parser.add_argument("--seed", type=int, default=None, help="instead of the episode's")
+    parser.add_argument(
+        "--no-images", action="store_true", help="rays instead of pictures feed the memory"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the episode; 0 only when the verdict is success."""
+    if not args.no_ros:
+        raise PlannerError(
+            "planner run works in this process only: add --no-ros. Over ROS it is "
+            f"planner demo --task {args.episode}"
+        )
+    episode, house = load_episode(args.episode)
+    print(f'task: "{episode.instruction}"')
+    backend = EmbeddedBackend()
+    try:
+        result = run_embedded(
+            backend,
+            house,
+            episode,
+            Expert(),
+            agents=args.agents,
+            seed=args.seed,
+            images=not args.no_images,
+            tell=_tell,
+        )
+    finally:
+        backend.close()
+    verdict = result.verdict
+    if verdict.explanation:
+        print(f"why: {verdict.explanation}")
+    print(f"planner: {result.reason} after {result.decisions} decisions")
+    print(story.verdict_line(verdict.success, verdict.percent_complete, result.sim_steps, {}))
+    return 0 if verdict.success else 1
+
+
+def _tell(event: Event) -> None:
+    call, result = str(event.call), event.result
+    if result is None:
+        print(story.decided_line(event.stamp_s, event.agent, call))
+    else:
+        print(story.ended_line(event.stamp_s, event.agent, call, result.code, result.text))

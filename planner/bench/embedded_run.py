@@ -1,0 +1,74 @@
+"""Runs of episodes on the embedded simulator, with or without images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.bench.run import EpisodeRun, Event, RunResult, say_nothing
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.memory.memory import Memory
+from planner.memory.privileged import PrivilegedUpdater
+from planner.planning.planner import Planner
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+
+def run_embedded(
+    backend: EmbeddedBackend,
+    house: House,
+    episode: Episode,
+    planner: Planner,
+    *,
+    agents: int = 0,
+    seed: int | None = None,
+    images: bool = True,
+    tell: Callable[[Event], None] | None = None,
+) -> RunResult:
+    """Runs one episode from its start to its verdict.
+
+    Args:
+        backend: may have run other episodes before.
+        house: the episode's.
+        episode: with an evaluation.
+        planner: a new one for this task.
+        agents: how many of the episode's agents act; 0 = all.
+        seed: instead of the episode's.
+        images: whether the memory looks at pictures; without, rays tell what a camera shows.
+        tell: hears each event as it happens.
+
+    Raises:
+        PlannerError: where the episode has no evaluation, or does not fit the house.
+    """
+    if episode.evaluation is None:
+        raise PlannerError(f"{episode.episode_id}: has no evaluation, so nothing can be judged")
+    backend.reset(house, episode, episode.seed if seed is None else seed)
+    initial = backend.world_state()
+    if initial is None:
+        raise PlannerError(f"{episode.episode_id}: the world tells no state")
+    updater = PrivilegedUpdater(
+        backend.world_state, sightings=None if images else backend.sightings
+    )
+    kinds = {placement.uid: placement.kind for placement in episode.agents}
+    memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
+    cameras = ("hand",) if images else ()
+
+    def look(agent: str) -> None:
+        memory.observe(backend.observe(agent, cameras))
+
+    run = EpisodeRun(
+        backend=backend,
+        house=house,
+        episode=episode,
+        planner=planner,
+        memory=memory,
+        evaluator=Evaluator(
+            read_evaluation(episode.evaluation, episode.episode_id), house, initial
+        ),
+        look=look,
+        agents=backend.agents[: agents or None],
+        tell=tell or say_nothing,
+    )
+    return run.run()

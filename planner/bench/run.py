@@ -1,0 +1,186 @@
+"""An episode from start to verdict in this process, with the objects that the nodes hold.
+
+One loop: planners decide for idle agents, executors turn calls into primitives,
+the world steps, the memory looks, the judge watches. Planning takes no
+simulated time here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from planner.bench.backend_port import BackendPort
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.progress import Verdict
+from planner.memory.memory import Memory
+from planner.planning.planner import AgentResult, Context, Planner, Task
+from planner.skills.executor import SkillExecutor
+from planner.world.belief import Belief
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.skill import SkillCall, SkillName, SkillResult
+from sim_bridge.backend import Backend
+
+STEP_S = 1 / 30
+# spec/partnr.md 1.4.
+MOST_STEPS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A line of the run's trace: a call that began (`result` None) or ended."""
+
+    stamp_s: float
+    agent: str
+    call: SkillCall
+    result: SkillResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended: the judge's verdict, why it stopped, and what was done.
+
+    `reason` is `done`, `sim_step_limit` or the planner's own words for giving up.
+    """
+
+    verdict: Verdict
+    reason: str
+    sim_steps: int
+    decisions: int
+    events: tuple[Event, ...]
+
+
+@dataclass(slots=True)
+class _Worker:
+    """An agent of the task: its executor, the call it carries out, whether it said Done."""
+
+    executor: SkillExecutor
+    call: SkillCall | None = None
+    done: bool = False
+
+
+def say_nothing(_event: Event) -> None:
+    """Hears an event and keeps it to itself."""
+
+
+@dataclass(slots=True)
+class EpisodeRun:
+    """One run.
+
+    Attributes:
+        backend: with the episode loaded.
+        look: shows the memory what one agent senses now.
+        agents: those who shall do the task.
+        tell: hears each event as it happens.
+    """
+
+    backend: Backend
+    house: House
+    episode: Episode
+    planner: Planner
+    memory: Memory
+    evaluator: Evaluator
+    look: Callable[[str], None]
+    agents: tuple[str, ...]
+    tell: Callable[[Event], None] = say_nothing
+    events: list[Event] = field(default_factory=list)
+
+    def run(self) -> RunResult:
+        """Runs to the end of the episode."""
+        return asyncio.run(self._run())
+
+    async def _run(self) -> RunResult:
+        layout = self.house.model_copy(update={"objects": ()})
+        task = Task(
+            self.episode.instruction, self.agents, self.episode.evaluation, self.episode.seed
+        )
+        workers = {
+            name: _Worker(SkillExecutor(layout, BackendPort(self.backend, name), self._belief))
+            for name in self.agents
+        }
+        decisions, steps, reason = 0, 0, "sim_step_limit"
+        self._look_around()
+        while steps < MOST_STEPS:
+            self._collect(workers)
+            idle = tuple(n for n, w in workers.items() if w.call is None and not w.done)
+            if idle:
+                decisions += 1
+                decision = await self.planner.decide(self._context(task, layout, workers, idle))
+                if decision.failure or decision.question:
+                    reason = decision.failure or decision.question
+                    break
+                self._start(workers, decision.calls)
+                self._collect(workers)
+            if all(worker.done for worker in workers.values()):
+                reason = "done"
+                break
+            self.backend.step(STEP_S)
+            steps += 1
+            for worker in workers.values():
+                if worker.call is not None:
+                    worker.executor.step()
+            self._judge()
+            self._look_around()
+        return RunResult(self.evaluator.finish(), reason, steps, decisions, tuple(self.events))
+
+    def _belief(self) -> Belief:
+        return self.memory.belief(self.backend.now_s())
+
+    def _judge(self) -> None:
+        state = self.backend.world_state()
+        if state is not None:
+            self.evaluator.update(state)
+
+    def _look_around(self) -> None:
+        for agent in self.backend.agents:
+            if self.memory.due(agent, self.backend.now_s()):
+                self.look(agent)
+
+    def _context(
+        self,
+        task: Task,
+        layout: House,
+        workers: Mapping[str, _Worker],
+        idle: tuple[str, ...],
+    ) -> Context:
+        return Context(
+            task=task,
+            belief=self._belief(),
+            layout=layout,
+            capabilities={name: self.backend.capabilities(name) for name in workers},
+            running={n: w.call for n, w in workers.items() if w.call is not None},
+            idle=idle,
+            now_s=self.backend.now_s(),
+        )
+
+    def _start(self, workers: Mapping[str, _Worker], calls: Mapping[str, SkillCall]) -> None:
+        for agent, call in calls.items():
+            worker = workers[agent]
+            if worker.call is not None or worker.done:
+                continue
+            self._note(Event(self.backend.now_s(), agent, call))
+            worker.call = call
+            worker.executor.start(call)
+
+    def _collect(self, workers: Mapping[str, _Worker]) -> None:
+        """Takes the calls that ended: effects into the memory, results to the planner."""
+        ended: list[AgentResult] = []
+        now = self.backend.now_s()
+        for agent, worker in workers.items():
+            result = worker.executor.result if worker.call is not None else None
+            if worker.call is None or result is None:
+                continue
+            self.memory.note_result(agent, worker.call, result, now)
+            self._note(Event(now, agent, worker.call, result))
+            ended.append(AgentResult(agent, worker.call, result, now))
+            # spec/partnr.md D-3: Done is for good.
+            worker.done = worker.call.name is SkillName.DONE and result.succeeded
+            worker.call = None
+        if ended:
+            self.planner.observe(tuple(ended))
+
+    def _note(self, event: Event) -> None:
+        self.events.append(event)
+        self.tell(event)
