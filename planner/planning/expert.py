@@ -15,8 +15,8 @@ from planner.planning.expert_notes import MOST_FAILURES, MOST_ROUNDS, Notes
 from planner.planning.expert_progress import Progress
 from planner.planning.expert_search import Likelihood
 from planner.planning.expert_team import Distances, Team
-from planner.planning.goal import Goal, Wish, read_goal
-from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.goal import Wish, read_goal
+from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.walking import walk_map
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation
@@ -38,20 +38,13 @@ DONE = SkillCall(SkillName.DONE)
 
 
 class Expert:
-    """One task of one team."""
+    """One task of one team; the first decision's context brings the task."""
 
-    def __init__(self, task: Task) -> None:
-        """Reads the goal.
-
-        Raises:
-            FileError: where the goal cannot be read.
-        """
-        self.task = task
-        self._goal: Goal | None = read_goal(task.goal) if task.goal is not None else None
-        self._progress = Progress(self._goal) if self._goal is not None else None
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
         self._notes = Notes()
         self._jobs: dict[str, Job] = {}
-        self._aliases = Aliases(self._goal.names if self._goal is not None else ())
+        self._aliases = Aliases(())
         self._likelihood: Likelihood | None = None
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
@@ -70,18 +63,26 @@ class Expert:
             self._last = ()
 
     async def decide(self, context: Context) -> Decision:
-        """The next call of each idle agent; it never has to wait for anything."""
-        if self._goal is None or self._progress is None:
+        """The next call of each idle agent; it never has to wait for anything.
+
+        Raises:
+            FileError: where the task's goal cannot be read.
+        """
+        if context.task.goal is None:
             return Decision(failure=NO_GOAL)
+        if self._progress is None:
+            goal = read_goal(context.task.goal)
+            self._progress = Progress(goal)
+            self._aliases = Aliases(goal.names)
         situation = (context.belief.sequence, context.idle, tuple(context.running))
         if situation == self._last and context.running:
             return Decision(thought="nothing has changed")
-        decision = self._decide(context, self._goal, self._progress)
+        decision = self._decide(context, self._progress)
         self._given += len(decision.calls)
         self._last = situation
         return decision
 
-    def _decide(self, context: Context, goal: Goal, progress: Progress) -> Decision:
+    def _decide(self, context: Context, progress: Progress) -> Decision:
         if self._given > MOST_CALLS or self._notes.failures > MOST_FAILURES:
             return self._give_up(progress, {})
         self._aliases.update(context.belief)
@@ -90,7 +91,7 @@ class Expert:
         self._forgive_what_was_seen_again(facts)
         distance = Distances(facts, walk_map(context.layout))
         for _ in range(2 * MOST_ROUNDS):
-            wishes = self._take_stock(goal, progress, facts, distance)
+            wishes = self._take_stock(progress, facts, distance)
             decision = self._once(context, progress, wishes, facts, distance)
             if decision is not None:
                 return decision
@@ -103,15 +104,15 @@ class Expert:
                 del self._notes.gone[name]
 
     def _take_stock(
-        self, goal: Goal, progress: Progress, facts: Facts, distance: Distances
+        self, progress: Progress, facts: Facts, distance: Distances
     ) -> tuple[Wish, ...]:
         """What holds now; what came true may open gates, so until nothing new comes true."""
         while True:
-            wishes = narrowed(goal, progress, facts, self._notes, distance)
+            wishes = narrowed(progress.goal, progress, facts, self._notes, distance)
             if not progress.update(wishes, facts):
                 return wishes
             self._settled = not any(
-                gate.relation is not GateRelation.WHILE_SATISFIED for gate in goal.gates
+                gate.relation is not GateRelation.WHILE_SATISFIED for gate in progress.goal.gates
             )
 
     def _once(

@@ -101,8 +101,9 @@ class Notes:
             if look == Look(target, inside=True):
                 self.looked_into.add(target)
         elif call.name is SkillName.OPEN:
+            # The skill looks into everything that it opens.
             self.shut.discard(target)
-            self.looked_into.discard(target)
+            self.looked_into.add(target)
         elif call.name is SkillName.CLOSE:
             self.shut.add(target)
         elif call.name is SkillName.PICK:
