@@ -6,8 +6,13 @@ processes. Nothing here needs ROS. A new node is one entry in `node_list`.
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from planner.world.errors import PlannerError
 
@@ -45,7 +50,12 @@ class Argument:
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", ("embedded", "habitat", "spot")),
     Argument("planner", "none", "who drives the robots", ("none", "tour")),
-    Argument("memory", "none", "who keeps the robots' memory", ("none",)),
+    Argument(
+        "memory",
+        "auto",
+        "who keeps the robots' memory; auto = privileged for a planner that needs one",
+        ("auto", "none", "privileged"),
+    ),
     Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
     Argument("episode", "", "name or file of the episode; empty = only the house"),
     Argument("seed", "0", "seed of everything random, 0 or greater"),
@@ -67,7 +77,7 @@ class Arguments:
 
     backend: str = "embedded"
     planner: str = "none"
-    memory: str = "none"
+    memory: str = "auto"
     house: str = ""
     episode: str = ""
     seed: int = 0
@@ -144,7 +154,13 @@ class NodeSpec:
 
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
     """Return the nodes that these arguments ask for, in the order in which they start."""
-    return (_bridge(args), *_PLANNERS[args.planner](args), *_recorder(args), *_narrator(args))
+    return (
+        _bridge(args),
+        *_memory(args),
+        *_PLANNERS[args.planner](args),
+        *_recorder(args),
+        *_narrator(args),
+    )
 
 
 def _bridge(args: Arguments) -> NodeSpec:
@@ -160,6 +176,32 @@ def _bridge(args: Arguments) -> NodeSpec:
             "time_mode": "paced" if args.paced else "fast",
         },
     )
+
+
+def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
+    needed = args.planner not in ("none", "tour")
+    updater = ("privileged" if needed else "none") if args.memory == "auto" else args.memory
+    if updater == "none":
+        return ()
+    return (
+        NodeSpec(
+            name="memory",
+            executable="memory",
+            parameters={
+                "updater": updater,
+                "house": args.house,
+                "episode": args.episode,
+                "store": f"{args.record}/memory" if args.record else _passing_store(),
+            },
+        ),
+    )
+
+
+@cache
+def _passing_store() -> str:
+    """A folder of this run alone, so that a memory that dies in it comes back as it was."""
+    run = f"{os.getpid()}-{time.time_ns()}"
+    return str(Path(tempfile.gettempdir()) / f"planner-{os.getuid()}" / f"memory-{run}")
 
 
 def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:

@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from planner.memory.effects import effects
 from planner.memory.entity_list import EntityList, Occasion, Outcome
@@ -306,6 +307,19 @@ class Memory:
         self._confirmed.clear()
         self._belief = None
 
+    def save(self) -> Path:
+        """Stores what is left; returns the store's file.
+
+        Raises:
+            StoreError: where there is no store, or it cannot be written.
+        """
+        if self._store is None:
+            raise StoreError("this memory has no store; name a file")
+        self._save(self._store)
+        if self.fault:
+            raise StoreError(self.fault)
+        return self._store.path
+
     def close(self) -> None:
         """Stores what is left and closes the store."""
         if self._store is not None:
@@ -334,6 +348,10 @@ class Memory:
             )
             self._belief = known
         return known if known.stamp_s == now_s else replace(known, stamp_s=now_s)
+
+    def entity(self, entity_id: int) -> Entity | None:
+        """The entity of a number."""
+        return self._list.get(entity_id)
 
     def snapshot(self) -> Snapshot:
         """The entity list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
@@ -23,8 +24,9 @@ _DEEPEST = 16
 class FrameTree:
     """Listens to the frames; `newest_s` is the latest stamp heard on /tf, None before any."""
 
-    def __init__(self, node: Node) -> None:
-        """Subscribes to both topics."""
+    def __init__(self, node: Node, on_change: Callable[[], None]) -> None:
+        """Subscribes to both topics; `on_change` is called after each message on /tf."""
+        self._on_change = on_change
         self._links: dict[str, deque[tuple[float, TransformStamped]]] = {}
         self._fixed: dict[str, TransformStamped] = {}
         self.newest_s: float | None = None
@@ -62,6 +64,7 @@ class FrameTree:
             stamp_s = seconds(link.header.stamp)
             self._links.setdefault(link.child_frame_id, deque(maxlen=_KEPT)).append((stamp_s, link))
             self.newest_s = stamp_s
+        self._on_change()
 
     def _on_fixed(self, message: TFMessage) -> None:
         for link in message.transforms:

@@ -36,6 +36,25 @@ def test_the_tour_ends_the_run() -> None:
     assert tour.parameters == {"house": "", "record": "out/tour"}
 
 
+def test_a_memory_runs_where_it_is_asked_for_and_keeps_its_store_with_the_recording() -> None:
+    given = {"memory": "privileged", "episode": "e1", "record": "out"}
+    nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
+    assert nodes["memory"].respawn
+    assert nodes["memory"].parameters == {
+        "updater": "privileged",
+        "house": "",
+        "episode": "e1",
+        "store": "out/memory",
+    }
+    assert "memory" not in {node.name for node in node_list(Arguments.from_text({}))}
+
+
+def test_a_memory_without_a_recording_has_a_store_of_this_run() -> None:
+    args = Arguments.from_text({"memory": "privileged"})
+    first, again = (node_list(args)[1].parameters["store"] for _ in range(2))
+    assert first == again
+
+
 def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     given = {"record": "out", "narrate": "true", "episode": "e1"}
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}

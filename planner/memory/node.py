@@ -1,0 +1,408 @@
+"""The memory node: what the robots remember of the house, told to everybody (docs/memory.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from planner_msgs.msg import EntityList, MemoryUpdate, SkillReport, WorldGraph
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from planner.memory.memory import UPDATE_PERIOD_S, Memory
+from planner.memory.privileged import PrivilegedUpdater
+from planner.memory.run import BACKWARDS_S, open_memory, store_path
+from planner.memory.service.node import MemoryServices
+from planner.memory.sightings import VISIBILITIES, Visibility
+from planner.memory.store import Store, StoreError
+from planner.memory.updater import MemoryUpdater
+from planner.ros import images, parameters, qos
+from planner.ros.camera_input import DEPTH, INSTANCES, CameraInput, Exposure
+from planner.ros.conversions import time_message
+from planner.ros.frame_tree import FrameTree
+from planner.ros.lifecycle import run_node
+from planner.ros.memory_messages import (
+    GraphMessages,
+    ListMessages,
+    change_message,
+    report_record,
+)
+from planner.ros.outlet import Outlet
+from planner.ros.truth_input import TruthInput
+from planner.world.entity import MemoryChange
+from planner.world.episode import MOST_AGENTS, Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+from planner.world.observation import CameraFrame, Observation
+from planner.world.state import WorldState
+from planner.world.vocabulary import AgentKind, EntityKind
+
+CAMERA = "hand"
+# How often agents are looked for, and ages and walking agents are told anew, wall seconds.
+LOOK_FOR_AGENTS_S, RETELL_S, DIAGNOSE_S = 0.5, 0.5, 1.0
+# A hand this far closed holds something: an empty one rests open on every backend.
+CLOSED_HAND = 0.05
+_UPDATERS = ("none", "privileged")
+
+
+class MemoryNode(Node):
+    """Feeds one `Memory` and tells what it learns; begins a new one with each world."""
+
+    def __init__(self) -> None:
+        """Reads the parameters and listens.
+
+        Raises:
+            PlannerError: for a wrong parameter, house, episode or store.
+        """
+        super().__init__("memory")
+        self._memory: Memory | None = None
+        try:
+            self._declare()
+            self._check_store()
+        except PlannerError:
+            super().destroy_node()
+            raise
+        self._world: WorldState | None = None
+        self._told_problem = ""
+        self._unreadable: Counter[str] = Counter()
+        self._losses: Counter[str] = Counter()
+        self._cameras: dict[str, CameraInput] = {}
+        self._pending: dict[str, Exposure] = {}
+        self._hands: dict[str, float] = {}
+        self._truth_s = 0.0
+        self._dirty = False
+        self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
+        self._make_outlets()
+        self._frames = FrameTree(self, self._on_frames)
+        self._truth = TruthInput(self, self._on_world) if self._updater != "none" else None
+        self.create_subscription(SkillReport, "/skills/results", self._on_report, qos.EVENTS)
+        self._answers = MemoryServices(self, lambda: self._memory, self._tell_all)
+        self.create_timer(LOOK_FOR_AGENTS_S, self._look_for_agents)
+        self.create_timer(RETELL_S, self._retell)
+        self.create_timer(DIAGNOSE_S, self._diagnose)
+
+    # Start and end
+
+    def _declare(self) -> None:
+        house = parameters.text(self, "house", "", "name or file; empty = the episode's")
+        episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
+        self._updater = parameters.text(
+            self, "updater", "privileged", "who makes edits of pictures", choices=_UPDATERS
+        )
+        folder = parameters.text(self, "store", "", "folder of this run's stores; empty = none")
+        self._folder = Path(folder) if folder else None
+        seen = parameters.text(
+            self, "visibility", "gt", "what counts as seen", choices=[*VISIBILITIES]
+        )
+        self._visibility: Visibility = VISIBILITIES[seen]
+        self._period_s = parameters.number(
+            self,
+            "update_period",
+            UPDATE_PERIOD_S,
+            "least seconds of the world between two looks through a camera",
+            least=0.01,
+            most=60.0,
+        )
+        self._episode: Episode | None = None
+        self._layout: House | None = None
+        if episode:
+            self._episode, self._layout = load_episode(episode)
+        if house:
+            self._layout = load_house(house)
+        if self._layout is None and self._updater == "none":
+            raise PlannerError("memory: name a house or an episode, or use updater:=privileged")
+
+    def _check_store(self) -> None:
+        """Refuses a store that cannot be used before anything else begins."""
+        if self._folder is None or self._episode is None:
+            return
+        path = store_path(self._folder, self._episode.episode_id)
+        if path.exists():
+            store = Store(path)
+            try:
+                store.read()
+            finally:
+                store.close()
+
+    def _make_outlets(self) -> None:
+        self._updates = Outlet(self, MemoryUpdate, "/memory/updates", qos.EVENTS, self._losses)
+        self._list = Outlet(self, EntityList, "/memory/entities", qos.LATCHED, self._losses)
+        self._graph = Outlet(self, WorldGraph, "/world_graph", qos.LATCHED, self._losses)
+        self._status = Outlet(self, DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS, self._losses)
+
+    def destroy_node(self) -> None:
+        """Stores what is left."""
+        if self._memory is not None:
+            self._memory.close()
+        super().destroy_node()
+
+    # Worlds
+
+    def _on_world(self, state: WorldState) -> None:
+        """A world was loaded: what was remembered is of another one."""
+        if self._world is not None:
+            self._end_memory()
+        self._world = state
+        self._begin()
+
+    def _on_frames(self) -> None:
+        newest_s, memory = self._frames.newest_s, self._memory
+        if newest_s is not None and memory is not None and newest_s < memory.stamp_s - BACKWARDS_S:
+            self._end_memory()
+        if self._memory is None:
+            self._begin()
+        for agent, exposure in list(self._pending.items()):
+            self._look(agent, exposure)
+
+    def _end_memory(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+        self._pending.clear()
+        self._frames.forget()
+
+    def _begin(self) -> None:
+        """Begins the memory once the world and its clock are known."""
+        clock_s = self._frames.newest_s
+        if clock_s is None or (self._truth is not None and self._world is None):
+            return
+        try:
+            layout = self._layout_now()
+        except PlannerError as error:
+            self._tell_once(f"the layout is not known: {error}")
+            return
+        episode = layout.name
+        if self._world is not None:
+            episode = self._world.episode_id
+        elif self._episode is not None:
+            episode = self._episode.episode_id
+        self._memory = self._open(layout, episode, clock_s)
+        self.get_logger().info(
+            f"{layout.name}, {episode}: {len(self._memory.snapshot().entities)} entities, "
+            f"update {self._memory.sequence}"
+        )
+        self._tell_all()
+
+    def _open(self, layout: House, episode: str, clock_s: float) -> Memory:
+        def begin(folder: Path | None) -> Memory:
+            return open_memory(
+                layout,
+                self._make_updater(),
+                folder=folder,
+                episode=episode,
+                agents=self._kinds(),
+                clock_s=clock_s,
+                period_s=self._period_s,
+            )
+
+        try:
+            return begin(self._folder)
+        except StoreError as error:
+            # The robots need a memory; that it is not kept is said here and in the diagnostics.
+            self.get_logger().error(f"nothing is stored: {error}")
+            memory = begin(None)
+            memory.fault = str(error)
+            return memory
+
+    def _layout_now(self) -> House:
+        if self._layout is not None and self._world is None:
+            return self._layout
+        wanted = self._world.house if self._world is not None else ""
+        if self._layout is None or self._layout.name != wanted:
+            self._layout = load_house(wanted)
+        return self._layout
+
+    def _make_updater(self) -> MemoryUpdater | None:
+        truth = self._truth
+        if truth is None:
+            return None
+        return PrivilegedUpdater(lambda: truth.at(self._truth_s), self._visibility)
+
+    def _kinds(self) -> dict[str, AgentKind]:
+        if self._world is not None:
+            agents = [e for e in self._world.entities.values() if e.kind is EntityKind.AGENT]
+            known = set(AgentKind)
+            return {e.name: AgentKind(e.class_name) for e in agents if e.class_name in known}
+        return {} if self._episode is None else {a.uid: a.kind for a in self._episode.agents}
+
+    # What comes in
+
+    def _look_for_agents(self) -> None:
+        if self._truth is None:
+            return
+        for number in range(MOST_AGENTS):
+            agent = f"agent_{number}"
+            present = self.count_publishers(f"/{agent}/depth_registered/{CAMERA}/image") > 0
+            if present and agent not in self._cameras:
+                self._watch(agent)
+            elif not present and agent in self._cameras:
+                self._cameras.pop(agent).destroy()
+
+    def _watch(self, agent: str) -> None:
+        def is_due(stamp_s: float) -> bool:
+            return self._memory is not None and self._memory.due(agent, stamp_s)
+
+        def on_exposure(exposure: Exposure) -> None:
+            self._look(agent, exposure)
+
+        def on_hand(message: JointState) -> None:
+            if message.position:
+                self._hands[agent] = float(message.position[0])
+
+        self._cameras[agent] = CameraInput(
+            self, agent, CAMERA, (DEPTH, INSTANCES), is_due, on_exposure
+        )
+        self.create_subscription(JointState, f"/{agent}/gripper_state", on_hand, qos.LATCHED)
+
+    def _look(self, agent: str, exposure: Exposure) -> None:
+        """Learns from an exposure, or keeps it until its frames are there."""
+        memory = self._memory
+        self._pending.pop(agent, None)
+        if memory is None or not memory.due(agent, exposure.stamp_s):
+            return
+        try:
+            observation = self._observation(agent, exposure)
+        except PlannerError as error:
+            self._unreadable[f"{agent}: {error}"] += 1
+            return
+        if observation is None:
+            newest_s = self._frames.newest_s
+            if newest_s is None or newest_s <= exposure.stamp_s + BACKWARDS_S:
+                self._pending[agent] = exposure
+            return
+        self._truth_s = observation.stamp_s
+        self._tell(memory.observe(observation))
+
+    def _observation(self, agent: str, exposure: Exposure) -> Observation | None:
+        """The exposure with the agent's pose; None while its frames are not known."""
+        stamp_s = exposure.stamp_s
+        base = self._frames.pose(f"{agent}/base_link", stamp_s)
+        odom = self._frames.pose(f"{agent}/odom", stamp_s)
+        hand = self._frames.pose(f"{agent}/hand", stamp_s)
+        optical = self._frames.pose(exposure.frame_id, stamp_s)
+        if base is None or odom is None or hand is None or optical is None:
+            return None
+        opening = self._hands.get(agent, 1.0)
+        in_base = base.inverse()
+        return Observation(
+            stamp_s=stamp_s,
+            agent=agent,
+            base=base,
+            odometry=odom.inverse().compose(base),
+            linear_m_s=0.0,
+            angular_rad_s=0.0,
+            hand=in_base.compose(hand),
+            joints={},
+            gripper_opening=opening,
+            holding=opening < CLOSED_HAND,
+            cameras={CAMERA: _frame(exposure, optical)},
+            optical={CAMERA: in_base.compose(optical)},
+        )
+
+    def _on_report(self, message: SkillReport) -> None:
+        if self._memory is None:
+            return
+        try:
+            agent, call, result, ended_s = report_record(message)
+        except ValueError as error:
+            self._unreadable[f"/skills/results: {error}"] += 1
+            self.get_logger().warning(f"a skill report cannot be read: {error}")
+            return
+        change = self._memory.note_result(agent, call, result, ended_s)
+        self._tell(change)
+        if change is None:
+            # Who waits until the memory has heard of this sees it by the graph's stamp.
+            self._tell_graph()
+
+    # What goes out
+
+    def _tell(self, change: MemoryChange | None) -> None:
+        self._dirty = True
+        if change is not None:
+            self._updates.publish(change_message(change))
+            self._tell_list()
+            self._tell_graph()
+
+    def _tell_all(self) -> None:
+        """After edits by hand and at the beginning: the newest change and the snapshots."""
+        if self._memory is not None:
+            for change in self._memory.deltas_since(self._memory.sequence - 1).changes:
+                self._updates.publish(change_message(change))
+            self._tell_list()
+            self._tell_graph()
+
+    def _tell_list(self) -> None:
+        if self._memory is not None:
+            now = self._memory.snapshot()
+            self._list.publish(self._list_messages.message(now.stamp_s, now.sequence, now.entities))
+
+    def _tell_graph(self) -> None:
+        if self._memory is not None:
+            self._dirty = False
+            belief = self._memory.belief(self._memory.stamp_s)
+            self._graph.publish(self._graph_messages.message(belief))
+
+    def _retell(self) -> None:
+        if self._dirty:
+            self._tell_graph()
+
+    def _tell_once(self, problem: str) -> None:
+        if problem != self._told_problem:
+            self._told_problem = problem
+            self.get_logger().error(problem)
+
+    def _diagnose(self) -> None:
+        memory = self._memory
+        fault, doubts = "", []
+        values = {"updater": self._updater, "store": str(self._folder or "none")}
+        if memory is not None:
+            fault, doubts = memory.fault, memory.disagreements()
+            values["sequence"] = str(memory.sequence)
+            values["entities"] = str(len(memory.snapshot().entities))
+        else:
+            doubts = [self._told_problem or "the world is not known yet"]
+        values.update({name: str(count) for name, count in self._unreadable.items()})
+        message = DiagnosticArray(
+            status=[
+                _status("memory: store", fault and f"not stored: {fault}", True, {}),
+                _status("memory: entities", "; ".join(doubts), False, values),
+            ]
+        )
+        message.header.stamp = time_message(memory.stamp_s if memory is not None else 0.0)
+        self._status.publish(message)
+
+
+def _frame(exposure: Exposure, optical: Pose) -> CameraFrame:
+    depth_m = images.depth_array(exposure.images[DEPTH])
+    instances = images.instance_array(exposure.images[INSTANCES])
+    if depth_m.shape != instances.shape:
+        raise PlannerError(f"depth is {depth_m.shape} and instances {instances.shape}")
+    # No updater of this node looks at colours; a black picture of no memory stands for them.
+    black = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
+    return CameraFrame(
+        rgb=black,
+        depth_m=depth_m,
+        instances=instances,
+        intrinsics=images.intrinsics(exposure.lens),
+        pose=optical,
+    )
+
+
+def _status(name: str, problem: str, grave: bool, values: dict[str, str]) -> DiagnosticStatus:
+    bad = DiagnosticStatus.ERROR if grave else DiagnosticStatus.WARN
+    return DiagnosticStatus(
+        level=bad if problem else DiagnosticStatus.OK,
+        name=name,
+        message=problem or "ok",
+        hardware_id="memory",
+        values=[KeyValue(key=key, value=value) for key, value in values.items()],
+    )
+
+
+def main() -> int:
+    """Runs the node until it is asked to stop."""
+    return run_node(MemoryNode)

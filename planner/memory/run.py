@@ -1,0 +1,65 @@
+"""Beginning a run's memory: a new list, or the one that a killed process left behind."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from planner.memory.memory import UPDATE_PERIOD_S, Memory
+from planner.memory.store import Store, set_aside
+from planner.memory.updater import MemoryUpdater
+from planner.world.house import House
+from planner.world.vocabulary import AgentKind
+
+# The world's clock this far behind what was stored: it was started anew.
+BACKWARDS_S = 0.5
+_log = logging.getLogger(__name__)
+
+
+def store_path(folder: Path, episode: str) -> Path:
+    """The file of an episode's run in the folder of stores."""
+    return folder / f"{episode}.sqlite"
+
+
+def open_memory(
+    layout: House,
+    updater: MemoryUpdater | None,
+    *,
+    folder: Path | None,
+    episode: str,
+    agents: Mapping[str, AgentKind],
+    clock_s: float,
+    period_s: float = UPDATE_PERIOD_S,
+) -> Memory:
+    """The memory of a run, which goes on where its store ended.
+
+    A world whose clock is behind the store began anew: then the old file is set aside under
+    a number and a fresh list begins.
+
+    Args:
+        layout: rooms and furniture.
+        updater: makes edits of observations; None for none.
+        folder: of the stores; None keeps the memory in this process only.
+        episode: names the store's file.
+        agents: the agents' kinds.
+        clock_s: the world's time now.
+        period_s: least time between two looks through one camera.
+
+    Raises:
+        StoreError: where the store cannot be used.
+    """
+    if folder is None:
+        return Memory(layout, updater, agents=agents, episode=episode, period_s=period_s)
+    path = store_path(folder, episode)
+    store = Store(path)
+    try:
+        content = store.read()
+        if content is not None and content.stamp_s > clock_s + BACKWARDS_S:
+            store.close()
+            _log.info("the memory of an earlier run is kept as %s", set_aside(path))
+            store = Store(path)
+        return Memory(layout, updater, store, agents=agents, episode=episode, period_s=period_s)
+    except BaseException:
+        store.close()
+        raise

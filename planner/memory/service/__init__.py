@@ -1,0 +1,1 @@
+"""The memory's services: query, edit, save and load."""

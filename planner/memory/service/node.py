@@ -1,0 +1,171 @@
+"""The memory's services over ROS; every request gets one answer, none ends the node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from planner_msgs.msg import Operation as OperationMessage
+from planner_msgs.srv import EditMemory, LoadMemory, QueryMemory, SaveMemory
+from rclpy.node import Node
+
+from planner.memory.memory import Memory
+from planner.memory.search import search
+from planner.memory.store import read_file, write_file
+from planner.memory.updater import Operation
+from planner.memory.wording import PICKED, PLACED
+from planner.ros.conversions import point_m
+from planner.ros.memory_messages import OPERATION_KINDS, change_message, entity_message
+from planner.world.entity import OperationKind
+from planner.world.errors import PlannerError
+
+FAILED = 1
+NOT_READY = 2
+MOST_OPERATIONS = 1000
+
+
+class MemoryServices:
+    """Answers /memory/query, /memory/edit, /memory/save and /memory/load."""
+
+    def __init__(
+        self,
+        node: Node,
+        memory: Callable[[], Memory | None],
+        on_change: Callable[[], None],
+    ) -> None:
+        """Offers the services.
+
+        Args:
+            node: that offers them.
+            memory: the memory now; None until the world is known.
+            on_change: called after each edit and load.
+        """
+        self._node = node
+        self._memory = memory
+        self._on_change = on_change
+        node.create_service(QueryMemory, "/memory/query", self._on_query)
+        node.create_service(EditMemory, "/memory/edit", self._on_edit)
+        node.create_service(SaveMemory, "/memory/save", self._on_save)
+        node.create_service(LoadMemory, "/memory/load", self._on_load)
+
+    def _ready(self) -> Memory:
+        memory = self._memory()
+        if memory is None:
+            raise _NotReadyError("the memory does not know its world yet; is a bridge running?")
+        return memory
+
+    def _refuse(self, response: object, error: PlannerError) -> None:
+        code = NOT_READY if isinstance(error, _NotReadyError) else FAILED
+        response.success, response.code, response.message = False, code, str(error)  # type: ignore[attr-defined]
+
+    def _on_query(
+        self, request: QueryMemory.Request, response: QueryMemory.Response
+    ) -> QueryMemory.Response:
+        try:
+            memory = self._ready()
+            response.sequence = memory.sequence
+            found = search(
+                memory.snapshot().entities, request.text, request.room, int(request.limit)
+            )
+            response.entities = [entity_message(entity) for entity, _ in found]
+            if request.text.strip():
+                response.scores = [score for _, score in found]
+            if request.with_updates:
+                since = int(request.since_sequence)
+                deltas = memory.deltas_since(since)
+                if not deltas.complete:
+                    raise PlannerError(
+                        f"the updates after {since} are not all known (now at "
+                        f"{deltas.sequence}); take the snapshot"
+                    )
+                response.updates = [change_message(change) for change in deltas.changes]
+            response.success = True
+        except PlannerError as error:
+            self._refuse(response, error)
+        return response
+
+    def _on_edit(
+        self, request: EditMemory.Request, response: EditMemory.Response
+    ) -> EditMemory.Response:
+        try:
+            memory = self._ready()
+            response.sequence = memory.sequence
+            if len(request.operations) > MOST_OPERATIONS:
+                raise PlannerError(f"{len(request.operations)} operations, over {MOST_OPERATIONS}")
+            operations = [
+                _operation(index, message, memory)
+                for index, message in enumerate(request.operations)
+            ]
+            author = request.source or "edited by hand"
+            outcome = memory.edit(operations, author, memory.stamp_s)
+            response.ids = list(outcome.ids)
+            response.sequence = memory.sequence
+            response.success = True
+            self._on_change()
+        except PlannerError as error:
+            self._refuse(response, error)
+        return response
+
+    def _on_save(
+        self, request: SaveMemory.Request, response: SaveMemory.Response
+    ) -> SaveMemory.Response:
+        try:
+            memory = self._ready()
+            if request.path:
+                path = Path(request.path)
+                write_file(path, memory.content())
+            else:
+                path = memory.save()
+            response.path, response.sequence = str(path), memory.sequence
+            response.success = True
+        except PlannerError as error:
+            self._refuse(response, error)
+        return response
+
+    def _on_load(
+        self, request: LoadMemory.Request, response: LoadMemory.Response
+    ) -> LoadMemory.Response:
+        try:
+            memory = self._ready()
+            response.sequence = memory.sequence
+            memory.load(read_file(Path(request.path)))
+            response.sequence = memory.sequence
+            response.entities = len(memory.snapshot().entities)
+            response.success = True
+            self._on_change()
+        except PlannerError as error:
+            self._refuse(response, error)
+        return response
+
+
+class _NotReadyError(PlannerError):
+    """Asked before there is a memory."""
+
+
+def _operation(index: int, message: OperationMessage, memory: Memory) -> Operation:
+    """An edit by hand, whose entity is as it shall be afterwards."""
+    kind = OPERATION_KINDS.get(int(message.kind))
+    if kind is None:
+        raise PlannerError(f"operation {index}: kind {message.kind} is none of 0, 1, 2")
+    entity = message.entity
+    if kind is OperationKind.REMOVE:
+        return Operation(kind, entity_id=int(entity.id))
+    distance_m = float(entity.seen_distance_m)
+    text = entity.description
+    if kind is OperationKind.ADD:
+        if entity.picked:
+            raise PlannerError(f"operation {index}: what is added is not held; update it then")
+    else:
+        # EPM's words set the flag; here it stands in a field of its own.
+        known = memory.entity(int(entity.id))
+        if known is not None and known.picked != entity.picked:
+            text = f"{text} {PICKED if entity.picked else PLACED}"
+    return Operation(
+        kind,
+        entity_id=int(entity.id) if kind is OperationKind.UPDATE else None,
+        description=text,
+        position_m=point_m(entity.position),
+        name=entity.name or None if kind is OperationKind.ADD else None,
+        distance_m=distance_m if math.isfinite(distance_m) and distance_m > 0 else None,
+    )
