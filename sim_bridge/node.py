@@ -19,6 +19,7 @@ from planner.ros import images, parameters, qos
 from planner.ros.conversions import time_message, transform_message
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
+from planner.ros.presence import is_of_process, same_host
 from planner.ros.world_messages import WorldMessages
 from planner.world.episode import MOST_AGENTS
 from planner.world.errors import PlannerError
@@ -28,7 +29,6 @@ from sim_bridge.domain_lock import DomainLock
 from sim_bridge.frames import Link, fixed_links
 from sim_bridge.opening import LARGEST_SEED, Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S, Every, IdleTime, Pace, Pacer, TimeMode, split_step
-from sim_bridge.presence import is_of_process, same_host
 from sim_bridge.registry import BACKENDS, make_backend
 from sim_bridge.runtime import Runtime
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 
@@ -10,13 +9,15 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from planner_msgs.action import ExecutePrimitive
 from rclpy.node import Node
 
+from planner.ros.action_ends import ActionEnds
 from planner.ros.agent_topics import AgentTopics, CameraTopics, TriggerServices, safety_status
 from planner.ros.conversions import point_m
-from planner.ros.primitive_server import Goal, PrimitiveServer
+from planner.ros.goal_server import Goal
+from planner.ros.presence import Peers
+from planner.ros.primitive_server import PrimitiveServer
 from sim_bridge.control import Command
 from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Every
-from sim_bridge.presence import Clients, is_of_process
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Job, Runtime
 
@@ -36,7 +37,7 @@ class _Pursuit:
 
     goal: Goal
     job: Job
-    clients: Clients
+    clients: Peers
 
 
 class AgentPort:
@@ -67,6 +68,7 @@ class AgentPort:
         self._server = PrimitiveServer(
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
         )
+        self._ends = ActionEnds(node, f"/{agent}/primitive")
         self._pursuits: list[_Pursuit] = []
         self._exposure = Every(sensing.camera_hz)
         self._hand = Every(10.0)
@@ -137,8 +139,13 @@ class AgentPort:
         if not self._pursuits:
             return
         for pursuit in self._pursuits:
-            if pursuit.job.status.result is not None:
-                self._server.finish(pursuit.goal, pursuit.job.status.result)
+            status = pursuit.job.status
+            if status.result is not None:
+                if self.agent in self._runtime.agents:
+                    # Whoever goes on from here needs to know where the body stands now.
+                    base = self._runtime.sense(self.agent, ()).base
+                    self._server.feedback(pursuit.goal, status.phase, status.progress, now_s, base)
+                self._server.finish(pursuit.goal, status.result)
         self._pursuits = [p for p in self._pursuits if not p.job.status.done]
         if self._pursuits and self._feedback.due(now_s):
             base = self._runtime.sense(self.agent, ()).base
@@ -150,39 +157,20 @@ class AgentPort:
         """Stops what nobody waits for any more: a lost client must not leave it moving."""
         if not self._pursuits:
             return
-        gids, count = self._client_gids(), self._node.count_clients(self._goal_service)
         for pursuit in self._pursuits:
-            reason = pursuit.clients.lost(gids, count)
+            reason = self._ends.lost_client(pursuit.clients)
             if reason:
                 self._node.get_logger().warning(f"{self.agent}: {pursuit.job.name}: {reason}")
                 self._runtime.abandon(pursuit.job, reason)
 
     def _begin(self, goal: Goal) -> None:
         job = self._runtime.begin(self.agent, read_goal(goal.request))
-        clients = Clients(self._client_gids(), self._own_gid())
-        self._pursuits.append(_Pursuit(goal, job, clients))
+        self._pursuits.append(_Pursuit(goal, job, self._ends.clients()))
 
     def _cancel(self, goal: Goal) -> None:
         for pursuit in self._pursuits:
             if pursuit.goal == goal:
                 self._runtime.cancel(pursuit.job)
-
-    @property
-    def _goal_service(self) -> str:
-        return f"/{self.agent}/primitive/_action/send_goal"
-
-    def _client_gids(self) -> list[bytes]:
-        # DDS's own name of the requests: rclpy tells how many clients there are, not which.
-        requests = f"rq{self._goal_service}Request"
-        writers = self._node.get_publishers_info_by_topic(requests, no_mangle=True)
-        return [bytes(writer.endpoint_gid) for writer in writers]
-
-    def _own_gid(self) -> bytes | None:
-        replies = f"rr{self._goal_service}Reply"
-        for writer in self._node.get_publishers_info_by_topic(replies, no_mangle=True):
-            if is_of_process(bytes(writer.endpoint_gid), os.getpid()):
-                return bytes(writer.endpoint_gid)
-        return None
 
     def destroy(self) -> None:
         """Takes the agent's names out of the graph."""

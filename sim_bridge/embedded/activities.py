@@ -143,12 +143,12 @@ def _pick(act: Act) -> Routine:
     if _fails(act, world.options.noise.failed_grasps):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the grasp slipped", {})
     world.take(agent, thing)
-    return _success("picked", thing=thing.name, at_m=where)
+    return _success("picked", thing=thing.name, position_m=where)
 
 
 def _at(thing: Thing) -> str:
     """Where the hand closed or opened around a thing, which a robot knows as well."""
-    return " ".join(f"{value:.4f}" for value in thing.center_m)
+    return ", ".join(f"{value:.4f}" for value in thing.center_m)
 
 
 def _fails(act: Act, probability: float) -> bool:
@@ -167,7 +167,7 @@ def _place(act: Act) -> Routine:
     support = spot.support
     thing = world.put(agent, support.parent, support.part, support.relation, spot.pose)
     on = f"{support.parent}/{support.part}"
-    return _success("placed", thing=thing.name, on=on, at_m=_at(thing))
+    return _success("placed", thing=thing.name, on=on, position_m=_at(thing))
 
 
 def _joint(act: Act) -> Routine:

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
+from planner.ros.presence import Peers, is_of_process, running_processes
 from planner.world.errors import PlannerError
 from sim_bridge.domain_lock import DomainLock
-from sim_bridge.presence import Clients, is_of_process, running_processes
 
 HOST = bytes.fromhex("010f78fd")
 
@@ -29,19 +29,19 @@ def test_a_process_is_running_until_it_dies_reaped_or_not() -> None:
 def test_a_client_that_stays_is_not_lost() -> None:
     own = gid(os.getpid())
     assert is_of_process(own, os.getpid())
-    clients = Clients([own], own)
+    clients = Peers([own], own)
     assert clients.lost([own], 1) == ""
     assert clients.lost([own, gid(5)], 2) == ""
 
 
 def test_a_client_that_left_in_order_is_lost() -> None:
-    clients = Clients([gid(1), gid(2)], None)
+    clients = Peers([gid(1), gid(2)], None)
     assert clients.lost([gid(1)], 1) != ""
 
 
 def test_a_killed_client_is_lost_while_the_graph_still_lists_it() -> None:
     alive = {300: frozenset({(300, "11")})}
-    clients = Clients([gid(300)], gid(4), lambda bits: alive.get(bits, frozenset()))
+    clients = Peers([gid(300)], gid(4), lambda bits: alive.get(bits, frozenset()))
     assert clients.lost([gid(300)], 1) == ""
     alive[300] = frozenset({(300, "99")})  # the number was given to another process
     assert "died" in clients.lost([gid(300)], 1)
@@ -50,15 +50,15 @@ def test_a_killed_client_is_lost_while_the_graph_still_lists_it() -> None:
 def test_processes_that_cannot_be_seen_are_left_to_the_graph() -> None:
     elsewhere = gid(300, host=b"\x01\x0f\x00\x00")
     for clients in (
-        Clients([elsewhere], gid(4), lambda _bits: frozenset({(1, "1")})),
-        Clients([gid(300)], gid(4), lambda _bits: frozenset()),
-        Clients([gid(300)], None, lambda _bits: frozenset({(1, "1")})),
+        Peers([elsewhere], gid(4), lambda _bits: frozenset({(1, "1")})),
+        Peers([gid(300)], gid(4), lambda _bits: frozenset()),
+        Peers([gid(300)], None, lambda _bits: frozenset({(1, "1")})),
     ):
         assert clients.lost([elsewhere, gid(300)], 2) == ""
 
 
 def test_without_ids_only_the_last_client_can_be_missed() -> None:
-    clients = Clients([], None)
+    clients = Peers([], None)
     assert clients.lost([], 1) == ""
     assert clients.lost([], 0) != ""
 

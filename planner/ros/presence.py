@@ -1,6 +1,6 @@
-"""Whether the clients that can have asked for a motion are still there.
+"""Whether the clients that can have asked for a motion, or their server, are still there.
 
-DDS tells of a client that leaves in order at once, but of one that was killed
+DDS tells of a process that leaves in order at once, but of one that was killed
 only when its participant's lease runs out: 20 s by default, in which a robot
 walks 15 m. On this machine the kernel knows at once. Fast DDS writes the low
 16 bits of the process id into bytes 4 and 5 of every GUID and the machine's
@@ -56,10 +56,10 @@ def same_host(gid: bytes, other: bytes) -> bool:
     return gid[_HOST] == other[_HOST]
 
 
-class Clients:
-    """The clients that were there when a goal came; any of them may have sent it.
+class Peers:
+    """The clients that were there when a goal came, or the servers it was sent to.
 
-    rclpy does not tell who sent a goal. Where several clients could have, the
+    rclpy does not tell who sent a goal or who has it. Where several clients could have, the
     loss of any one counts, because stopping in vain is safer than walking on.
     """
 
@@ -68,8 +68,17 @@ class Clients:
         gids: Collection[bytes],
         own_gid: bytes | None,
         processes: Processes = running_processes,
+        what: str = "client",
     ) -> None:
-        """Remembers the clients; `own_gid` is None where GUIDs carry no process ids."""
+        """Remembers them.
+
+        Args:
+            gids: theirs.
+            own_gid: None where GUIDs carry no process ids.
+            processes: as `running_processes`.
+            what: they are, for people.
+        """
+        self._what = what
         self._gids = frozenset(gid[_PARTICIPANT] for gid in gids)
         self._processes = processes
         self._running: dict[int, frozenset[tuple[int, str]]] = {}
@@ -82,17 +91,17 @@ class Clients:
                     self._running[low_bits] = running
 
     def lost(self, gids: Collection[bytes], count: int) -> str:
-        """Why a client counts as lost; "" when none is.
+        """Why one counts as lost; "" when none is.
 
         Args:
-            gids: of the clients there are now.
+            gids: of those there are now.
             count: how many there are, for middlewares that do not tell who they are.
         """
         if not self._gids and count == 0:
-            return "no client of this action is left"
+            return f"no {self._what} of this action is left"
         if not self._gids <= {gid[_PARTICIPANT] for gid in gids}:
-            return "a client of this action has left"
+            return f"a {self._what} of this action has left"
         for low_bits, before in self._running.items():
             if not before & self._processes(low_bits):
-                return "the process of a client of this action has died"
+                return f"the process of a {self._what} of this action has died"
         return ""

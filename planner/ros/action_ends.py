@@ -1,0 +1,53 @@
+"""Who is at the two ends of an action, by DDS's own names (planner.ros.presence)."""
+
+from __future__ import annotations
+
+import os
+
+from rclpy.node import Node
+
+from planner.ros.presence import Peers, is_of_process
+
+
+class ActionEnds:
+    """The clients and servers of one action; for the end that is in this process."""
+
+    def __init__(self, node: Node, action: str) -> None:
+        """Takes the action's full name, such as /agent_0/skill."""
+        self._node = node
+        self._service = f"{action}/_action/send_goal"
+
+    def clients(self) -> Peers:
+        """The clients there are now."""
+        return Peers(self._requesters(), self._own_gid(), what="client")
+
+    def lost_client(self, peers: Peers) -> str:
+        """Why one of these clients counts as lost; "" when none is."""
+        return peers.lost(self._requesters(), self._node.count_clients(self._service))
+
+    def servers(self) -> Peers:
+        """The servers there are now."""
+        return Peers(self._repliers(), self._own_gid(), what="server")
+
+    def lost_server(self, peers: Peers) -> str:
+        """Why one of these servers counts as lost; "" when none is."""
+        return peers.lost(self._repliers(), self._node.count_services(self._service))
+
+    # DDS's own names of requests and replies: rclpy tells how many there are, not which.
+
+    def _requesters(self) -> list[bytes]:
+        return self._gids(f"rq{self._service}Request")
+
+    def _repliers(self) -> list[bytes]:
+        return self._gids(f"rr{self._service}Reply")
+
+    def _gids(self, topic: str) -> list[bytes]:
+        writers = self._node.get_publishers_info_by_topic(topic, no_mangle=True)
+        return [bytes(writer.endpoint_gid) for writer in writers]
+
+    def _own_gid(self) -> bytes | None:
+        """This process's GUID; None where GUIDs carry no process ids."""
+        for gid in (*self._repliers(), *self._requesters()):
+            if is_of_process(gid, os.getpid()):
+                return gid
+        return None
