@@ -64,12 +64,20 @@ class Scene:
 
 @dataclass(slots=True)
 class Attempt:
-    """A call under way. `deadline_s` is on the world's clock."""
+    """A call under way.
+
+    Attributes:
+        deadline_s: on the world's clock.
+        points: where the caller says that the call's entities are, in their order
+            (map frame); None where the memory is asked.
+        window: the part of the whole call's progress that is under way.
+    """
 
     scene: Scene
     call: SkillCall
     started_s: float
     deadline_s: float
+    points: tuple[Vec3, ...] | None = None
     canceled: bool = False
     handle: int | None = None
     primitives: int = 0
@@ -223,14 +231,14 @@ class Attempt:
 
 
 def as_words(point_m: Vec3) -> str:
-    """A position for evidence: three numbers, metres, frame map."""
-    return " ".join(f"{float(value):.4f}" for value in point_m)
+    """A position for evidence: three numbers with commas, metres, frame map."""
+    return ", ".join(f"{float(value):.4f}" for value in point_m)
 
 
 def as_point(words: str) -> Vec3 | None:
     """The inverse of `as_words`; None for anything else."""
     try:
-        x, y, z = (float(word) for word in words.split())
+        x, y, z = (float(word) for word in words.split(","))
     except ValueError:
         return None
     return (x, y, z)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.grounding import Target
 from planner.skills.moving import look
@@ -12,8 +10,8 @@ from planner.skills.results import failure, not_grounded
 from planner.world.agents import default_bodies
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from planner.world.skill import SkillName, SkillResult
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
+from planner.world.skill import SkillName
 from planner.world.vocabulary import AgentKind, State
 
 _PRIMITIVES = {
@@ -44,7 +42,11 @@ def change_state(attempt: Attempt, arguments: Arguments) -> Routine:
         gate_m = attempt.scene.options.grounding_gate_m
         primitive = Primitive(name, target.point_m, tolerance_m=gate_m)
         result = yield from attempt.handle_at(primitive, phase, _parent(attempt, target))
-    return _ended(attempt, target, result)
+    if result.succeeded:
+        return attempt.success()
+    if result.code is PrimitiveCode.NOTHING_THERE:
+        return not_grounded(target.point_m, **attempt.evidence)
+    return failure(result, target.name, **attempt.evidence)
 
 
 _DOING = {
@@ -82,13 +84,3 @@ def _near_side(piece: Furniture, base: Vec3 | None) -> Vec3:
 def _parent(attempt: Attempt, target: Target) -> Furniture | None:
     parent = target.node.parent if target.node is not None else None
     return attempt.scene.layout.furniture_by_name.get(parent or "")
-
-
-def _ended(attempt: Attempt, target: Target, result: PrimitiveResult) -> SkillResult:
-    if result.succeeded:
-        return attempt.success()
-    if result.code is PrimitiveCode.NOTHING_THERE:
-        return not_grounded(target.point_m, **attempt.evidence)
-    if result.code is PrimitiveCode.HAND_EMPTY:
-        result = replace(result, text="the hand holds nothing to pour from")
-    return failure(result, target.name, **attempt.evidence)

@@ -18,7 +18,9 @@ from planner.skills.port import PrimitivePort
 from planner.skills.preconditions import check
 from planner.skills.results import RefusalError, canceled, timed_out
 from planner.skills.team import Action, Team
+from planner.skills.tools import TOOLS
 from planner.world.belief import Belief
+from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult, parse_call
 
@@ -104,7 +106,12 @@ class SkillExecutor:
 
     # Acting
 
-    def start(self, call: SkillCall | str, timeout_s: float = 0.0) -> SkillResult | None:
+    def start(
+        self,
+        call: SkillCall | str,
+        timeout_s: float = 0.0,
+        points: tuple[Vec3, ...] | None = None,
+    ) -> SkillResult | None:
         """Begins a call.
 
         The identical call that is under way already is not started anew
@@ -113,6 +120,8 @@ class SkillExecutor:
         Args:
             call: parsed, or in PARTNR's syntax.
             timeout_s: of the world's clock; 0 takes the skill's own.
+            points: where the call's entities are, in their order, map frame; None asks
+                the memory.
 
         Returns:
             The result where the call ended at once: a refusal, a tool's answer, Done.
@@ -129,11 +138,12 @@ class SkillExecutor:
             sentence = f"The agent is busy with {self.running}."
             return self._refuse(SkillResult.failure(SkillCode.BUSY, sentence))
         limit_s = timeout_s or self._scene.options.timeout_s(parsed.name)
-        attempt = Attempt(self._scene, parsed, now_s, now_s + limit_s)
+        attempt = Attempt(self._scene, parsed, now_s, now_s + limit_s, points)
         attempt.evidence["agent"] = self.agent
         self._result, self._attempt = None, attempt
         self._status = SkillStatus("starting", 0.0)
-        self._scene.team.began(Action(self.agent, parsed, now_s))
+        if parsed.name not in TOOLS:
+            self._scene.team.began(Action(self.agent, parsed, now_s))
         try:
             self._routine = SKILLS[parsed.name](attempt, check(attempt))
         except RefusalError as refusal:
@@ -195,5 +205,6 @@ class SkillExecutor:
         self._result = SkillResult(result.code, result.text, evidence)
         done = 1.0 if result.succeeded else self._status.progress
         self._status = SkillStatus(self._status.phase, done)
-        self._scene.team.ended(self.agent, self._result)
+        if attempt.call.name not in TOOLS:
+            self._scene.team.ended(self.agent, self._result)
         self._scene.report(attempt.call, self._result)

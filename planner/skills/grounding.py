@@ -9,7 +9,7 @@ the gate, and what the backend answers decides.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.skills.results import RefusalError, nothing_near
 from planner.world.belief import Belief, BeliefNode
@@ -63,13 +63,30 @@ _ALLOWED: dict[Role, frozenset[EntityKind]] = {
 }
 
 
-def ground(word: str, role: Role, belief: Belief, layout: House, gate_m: float) -> Target:
+def ground(
+    word: str,
+    role: Role,
+    belief: Belief,
+    layout: House,
+    gate_m: float,
+    point_m: Vec3 | None = None,
+) -> Target:
     """The entity that an argument of this role means.
+
+    Args:
+        word: the argument.
+        role: what it must be.
+        belief: where entities are remembered.
+        layout: the rooms and the furniture.
+        gate_m: how near a surface must be to the position.
+        point_m: where the caller says that the entity is, instead of the memory.
 
     Raises:
         RefusalError: where it is unknown, of another role, or grounds in nothing.
     """
     node = belief.find(word)
+    if point_m is not None:
+        node = _at(node, word, role, point_m)
     if node is None:
         target = _of_layout(word, layout)
         if target is None:
@@ -80,6 +97,14 @@ def ground(word: str, role: Role, belief: Belief, layout: House, gate_m: float) 
         sentence = f"{target.name} is {_a(target.kind)}, where {_a(role)} is needed."
         raise RefusalError(SkillCode.WRONG_ROLE, sentence)
     return target
+
+
+def _at(node: BeliefNode | None, word: str, role: Role, point_m: Vec3) -> BeliefNode:
+    """What the caller says is at a point; a name that nobody remembers is as good as any."""
+    if node is not None:
+        return replace(node, position_m=point_m)
+    kind = EntityKind.FURNITURE if role is Role.FURNITURE else EntityKind.OBJECT
+    return BeliefNode(word, kind, "", None, point_m)
 
 
 def furniture_at(point_m: Vec3, layout: House, gate_m: float) -> Furniture | None:

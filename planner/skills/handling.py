@@ -73,7 +73,7 @@ def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
 
 def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
     options = attempt.scene.options
-    attempt.evidence.update(object=thing.name, at_m=as_words(thing.point_m))
+    attempt.evidence.update(object=thing.name, position_m=as_words(thing.point_m))
     piece = _parent_piece(attempt, thing)
     primitive = Primitive(PrimitiveName.PICK, thing.point_m, tolerance_m=options.grounding_gate_m)
     phase = f"picking {thing.name}"
@@ -91,8 +91,8 @@ def _picked(
     agent, team = attempt.scene.agent, attempt.scene.team
     if result.succeeded:
         team.picked(agent, thing.name, attempt.scene.port.now_s())
-        if "at_m" in result.evidence:
-            attempt.evidence["at_m"] = result.evidence["at_m"]
+        if "position_m" in result.evidence:
+            attempt.evidence["position_m"] = result.evidence["position_m"]
         return attempt.success()
     if result.code is PrimitiveCode.HAND_FULL:
         team.hand_unknown(agent)
@@ -228,13 +228,13 @@ def _floor_spots(
 def _placed(
     attempt: Attempt, thing: Target, target: Target, spot: Spot, result: PrimitiveResult
 ) -> SkillResult:
-    words = result.evidence.get("at_m", as_words(spot.point_m))
+    words = result.evidence.get("position_m", as_words(spot.point_m))
     relation = Relation(attempt.evidence["relation"])
     parent = target.piece.name if target.piece is not None else target.name
     now_s = attempt.scene.port.now_s()
     effect = Effect(thing.name, parent, relation, as_point(words), now_s)
     attempt.scene.team.placed(attempt.scene.agent, effect)
-    return attempt.success(at_m=words, part=spot.part)
+    return attempt.success(position_m=words, part=spot.part)
 
 
 def _no_place(

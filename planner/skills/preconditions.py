@@ -45,6 +45,17 @@ NEEDED_AFFORDANCE = {
     SkillName.POWER_OFF: Affordance.POWERABLE,
 }
 
+ENTITY_ROLES = frozenset(
+    {
+        Role.OBJECT,
+        Role.FURNITURE,
+        Role.ROOM,
+        Role.OBJECT_OR_FURNITURE,
+        Role.TARGET,
+        Role.REFERENCE,
+    }
+)
+
 _RELATIONS = {"on": Relation.ON, "within": Relation.WITHIN}
 _PLACING = frozenset({SkillName.PLACE, SkillName.REARRANGE})
 
@@ -85,19 +96,43 @@ def check(attempt: Attempt) -> Arguments:
         return _check_place(attempt)
     if not roles:
         return Arguments()
-    target = _ground(attempt, call.arguments[0], roles[0])
+    _check_points(attempt)
+    target = _ground(attempt, 0, roles[0])
     if call.name is SkillName.PICK:
         _check_pick(attempt, target)
     if call.name in NEEDED_AFFORDANCE:
         _check_affordance(attempt, target)
+    if call.name is SkillName.POUR:
+        _check_pour(attempt, target)
     return Arguments(target=target)
 
 
-def _ground(attempt: Attempt, word: str | None, role: Role) -> Target:
+def _check_points(attempt: Attempt) -> None:
+    """Where points are given, there is one for each entity of the call."""
+    if attempt.points is None:
+        return
+    wanted = len(_entities(attempt))
+    if len(attempt.points) != wanted:
+        sentence = f"The call names {wanted} entities and brings {len(attempt.points)} points."
+        raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
+
+
+def _entities(attempt: Attempt) -> list[int]:
+    """The positions of the arguments that name entities."""
+    roles = ARGUMENT_ROLES[attempt.call.name]
+    pairs = zip(roles, attempt.call.arguments, strict=True)
+    return [i for i, (role, word) in enumerate(pairs) if role in ENTITY_ROLES and word is not None]
+
+
+def _ground(attempt: Attempt, index: int, role: Role) -> Target:
+    word = attempt.call.arguments[index]
     if word is None:
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, f"None is no {role.value}.")
+    point_m = None
+    if attempt.points is not None:
+        point_m = attempt.points[_entities(attempt).index(index)]
     gate_m = attempt.scene.options.grounding_gate_m
-    return ground(word, role, attempt.belief, attempt.scene.layout, gate_m)
+    return ground(word, role, attempt.belief, attempt.scene.layout, gate_m, point_m)
 
 
 def _check_pick(attempt: Attempt, target: Target) -> None:
@@ -118,7 +153,8 @@ def _check_not_held_by_other(attempt: Attempt, target: Target) -> None:
 
 
 def _check_place(attempt: Attempt) -> Arguments:
-    word, relation_word, furniture, constraint, reference_word = attempt.call.arguments
+    _, relation_word, _, constraint, reference_word = attempt.call.arguments
+    _check_points(attempt)
     relation = _RELATIONS.get((relation_word or "").lower())
     if relation is None:
         sentence = f"The relation is on or within, not {relation_word}."
@@ -129,11 +165,11 @@ def _check_place(attempt: Attempt) -> Arguments:
     if (constraint is None) != (reference_word is None):
         sentence = f"{NEXT_TO} and its reference come together, or both are None."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
-    thing = _ground(attempt, word, Role.OBJECT)
-    target = _ground(attempt, furniture, Role.FURNITURE)
+    thing = _ground(attempt, 0, Role.OBJECT)
+    target = _ground(attempt, 2, Role.FURNITURE)
     reference = None
     if reference_word is not None:
-        reference = _ground(attempt, reference_word, Role.REFERENCE)
+        reference = _ground(attempt, 4, Role.REFERENCE)
         _check_reference(thing, target, reference)
     _check_hand(attempt, thing)
     return Arguments(target, thing, relation, reference)
@@ -172,6 +208,17 @@ def _check_affordance(attempt: Attempt, target: Target) -> None:
         raise RefusalError(SkillCode.NO_AFFORDANCE, sentence)
     if target.is_thing:
         _check_not_held_by_other(attempt, target)
+
+
+def _check_pour(attempt: Attempt, target: Target) -> None:
+    """Pouring is from the hand into something else."""
+    holding = attempt.holding
+    if holding is None:
+        sentence = "The agent is not holding an object to pour from."
+        raise RefusalError(SkillCode.NOT_HOLDING, sentence)
+    if holding == target.name:
+        sentence = f"{holding} is what the agent holds: it cannot be poured into itself."
+        raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
 
 
 def _affordances(target: Target) -> tuple[Affordance, ...] | None:

@@ -19,6 +19,7 @@ from planner.world.vocabulary import EntityKind, Relation, State
 
 _LONGEST_PHRASE = 4
 _MOST_LINES = 60
+_MOST_ACTIONS = 10
 _STATE_WORDS: dict[str, tuple[State, bool]] = {
     "clean": (State.CLEAN, True),
     "dirty": (State.CLEAN, False),
@@ -106,6 +107,9 @@ FINDERS: dict[SkillName, Callable[[Belief, str], str]] = {
 }
 
 
+TOOLS = frozenset({*FINDERS, SkillName.FIND_AGENT_ACTION})
+
+
 def other_agents(actions: Iterable[Action]) -> str:
     """What the other agents are doing and did, newest last."""
     lines = []
@@ -115,7 +119,7 @@ def other_agents(actions: Iterable[Action]) -> str:
         else:
             how = "done" if action.result.succeeded else f"failed: {action.result.text}"
             lines.append(f"{action.agent} did {action.call}: {how}")
-    return "\n".join(lines[-_MOST_LINES:]) or "No other agent has acted yet."
+    return "\n".join(lines[-_MOST_ACTIONS:]) or "No other agent has acted yet."
 
 
 def _told(lines: list[str], what: str, text: str) -> str:
