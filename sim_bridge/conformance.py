@@ -127,6 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns 0 where the backend conforms, 1 where not, 2 for a wrong argument."""
     parser = argparse.ArgumentParser(prog="python -m sim_bridge.conformance", description=__doc__)
     parser.add_argument("--backend", default="embedded", choices=sorted(BACKENDS))
+    parser.add_argument("--settings", default="", help="the backend's; default: the shipped")
     parser.add_argument("--house", default="", help="name or file; default: the first shipped")
     parser.add_argument("--episode", default="", help="name or file; default: the bare house")
     parser.add_argument("--agents", type=int, default=2, help="in a bare house (default 2)")
@@ -138,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         agents = 0 if options.episode else options.agents
         opened = open_world(house, options.episode, options.seed, agents)
         report = check_backend(
-            lambda: make_backend(options.backend),
+            lambda: make_backend(options.backend, options.settings),
             house=opened.house,
             episode=opened.episode,
             seed=opened.seed,

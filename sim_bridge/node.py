@@ -61,7 +61,10 @@ class BridgeNode(Node):
             self._sensing = _declare_sensing(self)
             backend = parameters.text(self, "backend", "embedded", "the world", choices=[*BACKENDS])
             opened = self._declare_world()
-            self._runtime = Runtime(make_backend(backend))
+            settings = parameters.text(
+                self, "backend_config", "", "file with the backend's settings; empty = shipped"
+            )
+            self._runtime = Runtime(make_backend(backend, settings))
             self._make_outlets()
             self._take_up(opened)
         except PlannerError:
@@ -109,7 +112,7 @@ class BridgeNode(Node):
         self._ports: dict[str, AgentPort] = {}
         self._leaving: list[tuple[float, AgentPort]] = []
         self._seconds, self._halves, self._fifths = Every(1.0), Every(2.0), Every(5.0)
-        self._repeats = 0
+        self._repeats, self._served_s = 0, -1.0
         self._told_blind = False
 
         def outlet(kind: type, topic: str, profile: QoSProfile) -> Outlet:
@@ -176,10 +179,11 @@ class BridgeNode(Node):
                     port.announce_battery()
 
     def _serve_newcomers(self) -> None:
-        """Sends the present once more to who came after it, which matters while time stands."""
+        """Sends the present once more to who came after it, while time stands still."""
+        stands, self._served_s = self._served_s == self._runtime.now_s(), self._runtime.now_s()
         if self._tf.owed or any(port.owed for port in self._ports.values()):
             self._repeats = REPEATS
-        if self._repeats > 0:
+        if stands and self._repeats > 0:
             self._repeats -= 1
             links = [link for port in self._ports.values() for link in port.repeat()]
             self._publish_links(self._tf, links)

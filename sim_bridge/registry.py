@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from planner.world.errors import PlannerError
+from planner.world.files import read_model
 from sim_bridge.backend import Backend
 
 
-def _embedded() -> Backend:
+def _embedded(settings: Path | None) -> Backend:
     # MuJoCo and OpenGL are loaded only by those who ask for this backend.
     from sim_bridge.embedded.backend import EmbeddedBackend
+    from sim_bridge.embedded.options import EmbeddedOptions
 
-    return EmbeddedBackend()
-
-
-BACKENDS: Mapping[str, Callable[[], Backend]] = {"embedded": _embedded}
+    return EmbeddedBackend(None if settings is None else read_model(settings, EmbeddedOptions))
 
 
-def make_backend(name: str) -> Backend:
+BACKENDS: Mapping[str, Callable[[Path | None], Backend]] = {"embedded": _embedded}
+
+
+def make_backend(name: str, settings: str = "") -> Backend:
     """Makes the backend of this name, without an episode loaded.
 
+    Args:
+        name: a key of `BACKENDS`.
+        settings: a file in the form of config/<name>.yaml; "" takes that one.
+
     Raises:
-        PlannerError: where there is none, or what it needs is not installed.
+        PlannerError: where there is none, what it needs is not installed, or a setting is wrong.
     """
     factory = BACKENDS.get(name)
     if factory is None:
         raise PlannerError(f"there is no backend {name!r}; there are: {', '.join(BACKENDS)}")
     try:
-        return factory()
+        return factory(Path(settings) if settings else None)
     except ImportError as error:
         raise PlannerError(f"the backend {name!r} cannot be loaded: {error}") from error

@@ -386,7 +386,7 @@ def test_the_command_prints_a_table_and_its_verdict(
         ["passed", "stop_stops"],
         ["passed", "timeout_ends"],
     ]
-    monkeypatch.setattr("sim_bridge.conformance.make_backend", lambda _name: NeverInTime())
+    monkeypatch.setattr("sim_bridge.conformance.make_backend", lambda *_: NeverInTime())
     assert main(["--only", "timeout_ends"]) == 1
     assert "FAILED" in capsys.readouterr().out
     assert main(["--house", "atlantis"]) == 2

@@ -1,0 +1,224 @@
+"""A real bridge in its own process, and a client that talks to it as any other node would."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from action_msgs.msg import GoalStatus
+from planner_msgs.action import ExecutePrimitive
+from planner_msgs.msg import WorldState as WorldMessage
+from rclpy.action import ActionClient
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from planner.environment import ros_environment
+from planner.world.episode import Episode
+from planner.world.house import House, write_house
+from planner.world.state import WorldState
+from planner.world.wire import world_record
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 60.0
+LATCHED = QoSProfile(
+    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
+BEST_EFFORT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def write_world(folder: Path, house: House, episode: Episode) -> Path:
+    """Writes a house and an episode in it; returns the episode's file."""
+    write_house(house, folder / f"{house.name}.json")
+    document = episode.model_dump(mode="json")
+    document["house"] = str(folder / f"{house.name}.json")
+    path = folder / f"{episode.episode_id}.episode.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+class Bridge:
+    """The bridge's process; its log is kept in `lines`."""
+
+    def __init__(self, environment: dict[str, str] | None = None, **parameters: object) -> None:
+        words = [f"{name}:={value}" for name, value in parameters.items()]
+        arguments = [word for pair in words for word in ("-p", pair)]
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "nodes" / "bridge"), "--ros-args", *arguments],
+            env={**ros_environment(os.environ), **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        self.lines.extend(self.process.stdout)
+
+    @property
+    def log(self) -> str:
+        return "".join(self.lines)
+
+    def ready(self) -> Bridge:
+        deadline = time.monotonic() + PATIENCE_S
+        while "time is" not in self.log:
+            assert self.process.poll() is None, self.log
+            assert time.monotonic() < deadline, self.log
+            time.sleep(0.02)
+        return self
+
+    def ended(self, number: int | None = None) -> int:
+        """Sends a signal, if one is given, and returns the exit status."""
+        if number is not None:
+            self.process.send_signal(number)
+        status = self.process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
+        return status
+
+
+@contextmanager
+def bridge(environment: dict[str, str] | None = None, **parameters: object) -> Iterator[Bridge]:
+    """A bridge that is ready, and gone afterwards."""
+    running = Bridge(environment, **parameters)
+    try:
+        yield running.ready()
+    finally:
+        if running.process.poll() is None:
+            running.process.send_signal(signal.SIGINT)
+        try:
+            running.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            running.process.kill()
+            raise
+
+
+class Client:
+    """A node of its own context that waits for what should come."""
+
+    def __init__(self, name: str = "client") -> None:
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node(name, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._subscriptions: list[Any] = []
+        self._states: list[Any] = []
+        self._actions: dict[str, ActionClient] = {}
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def wait(
+        self, met: Callable[[], Any], what: str = "something", limit: float = PATIENCE_S
+    ) -> Any:
+        deadline = time.monotonic() + limit
+        while not (value := met()):
+            assert time.monotonic() < deadline, f"{what} did not come within {limit} s"
+            self.executor.spin_once(timeout_sec=0.02)
+        return value
+
+    def idle(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.02)
+
+    def listen(self, kind: type, topic: str, qos: Any = 10) -> list[Any]:
+        """A list that fills with the messages of a topic, until `forget`."""
+        heard: list[Any] = []
+        self._subscriptions.append(self.node.create_subscription(kind, topic, heard.append, qos))
+        return heard
+
+    def forget(self) -> None:
+        """Ends all listening."""
+        while self._subscriptions:
+            self.node.destroy_subscription(self._subscriptions.pop())
+
+    def hear(self, kind: type, topic: str, qos: Any = 10) -> Any:
+        """The next message of a topic."""
+        heard: list[Any] = []
+        subscription = self.node.create_subscription(kind, topic, heard.append, qos)
+        self.wait(lambda: heard, topic)
+        self.node.destroy_subscription(subscription)
+        return heard[-1]
+
+    def state(self) -> WorldState:
+        """Ground truth now: the first call gets the beginning, then the present."""
+        if not self._states:
+            self._states = [None]
+            self.node.create_subscription(
+                WorldMessage, "/world/state", lambda m: self._states.__setitem__(0, m), LATCHED
+            )
+            self.wait(lambda: self._states[0], "/world/state")
+        self.idle(0.5)
+        return world_record(self._states[0])
+
+    def call(self, kind: type, name: str, **fields: object) -> Any:
+        """Calls a service."""
+        client = self.node.create_client(kind, name)
+        self.wait(client.service_is_ready, name)
+        answer = client.call_async(kind.Request(**fields))
+        self.wait(answer.done, f"the answer of {name}")
+        self.node.destroy_client(client)
+        return answer.result()
+
+    def action(self, agent: str = "agent_0") -> ActionClient:
+        if agent not in self._actions:
+            made = ActionClient(self.node, ExecutePrimitive, f"/{agent}/primitive")
+            self._actions[agent] = made
+            self.wait(made.server_is_ready, f"the action of {agent}")
+        return self._actions[agent]
+
+    def start(self, name: str, target: Any = None, agent: str = "agent_0", **more: Any) -> Pursuit:
+        """Sends a goal and returns it once accepted."""
+        goal = ExecutePrimitive.Goal(name=name, heading_rad=math.nan, standoff_m=math.nan)
+        goal.target.header.frame_id = more.pop("frame", "map")
+        if target is not None:
+            goal.target.point.x, goal.target.point.y, goal.target.point.z = map(float, target)
+        for field, value in more.items():
+            setattr(goal, field, value)
+        pursuit = Pursuit(self)
+        sent = self.action(agent).send_goal_async(goal, feedback_callback=pursuit.feedback.append)
+        self.wait(sent.done, "the goal's acceptance")
+        pursuit.handle = sent.result()
+        assert pursuit.handle.accepted
+        return pursuit
+
+    def do(self, name: str, target: Any = None, agent: str = "agent_0", **more: Any) -> Any:
+        """Carries out a primitive; returns its result message."""
+        return self.start(name, target, agent, **more).result()
+
+
+class Pursuit:
+    """A goal under way."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.handle: Any = None
+        self.feedback: list[Any] = []
+        self.status = GoalStatus.STATUS_UNKNOWN
+
+    def result(self) -> Any:
+        asked = self.handle.get_result_async()
+        self.client.wait(asked.done, "the goal's result")
+        self.status = asked.result().status
+        return asked.result().result
+
+    def cancel(self) -> None:
+        asked = self.handle.cancel_goal_async()
+        self.client.wait(asked.done, "the cancel's answer")

@@ -1,0 +1,124 @@
+"""Simulated time: exact steps, time that stands, time that races."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bridge_harness import BEST_EFFORT, LATCHED, Client, bridge, write_world
+from planner_msgs.msg import WorldState
+from planner_msgs.srv import StepWorld
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import CameraInfo, Image
+from tf2_msgs.msg import TFMessage
+
+from planner.ros.conversions import seconds
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.primitive import PrimitiveCode
+
+LIVING_ROOM = (6.8, 1.8, 0.0)
+
+
+@pytest.fixture
+def world(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
+    return write_world(tmp_path, small_house, small_episode)
+
+
+def now_s(client: Client) -> float:
+    return seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
+
+
+def step(client: Client, duration_s: float) -> float:
+    answer = client.call(StepWorld, "/world/step", duration_s=duration_s)
+    assert answer.success, answer.message
+    return seconds(answer.stamp)
+
+
+def test_stepped_time_moves_exactly_as_told_and_repeats_itself(world: Path) -> None:
+    ends = []
+    for _ in range(2):
+        with bridge(episode=world, time_mode="stepped") as _running:
+            client = Client()
+            assert step(client, 1.0) == pytest.approx(1.0, abs=1e-9)
+            walk = client.start("navigate", LIVING_ROOM)
+            assert step(client, 0.05) == pytest.approx(1.05, abs=1e-9)
+            assert step(client, 1.95) == pytest.approx(3.0, abs=1e-9)
+            client.idle(1.0)
+            assert now_s(client) == pytest.approx(3.0, abs=1e-9)
+            state = client.state()
+            assert state.stamp_s == pytest.approx(3.0, abs=1e-9)
+            ends.append(state.entities)
+            while walk.handle.status not in (4, 6):
+                step(client, 1.0)
+                client.idle(0.1)
+            assert walk.result().code == PrimitiveCode.SUCCESS
+            client.close()
+    assert ends[0] == ends[1]
+
+
+def test_a_step_publishes_every_exposure_once_with_its_stamp(world: Path) -> None:
+    with bridge(episode=world, time_mode="stepped"):
+        client = Client()
+        heard = client.listen(CameraInfo, "/agent_0/camera/hand/camera_info")
+        client.wait(lambda: heard, "the picture that stands")
+        client.idle(1.5)  # what stands is repeated to newcomers only for a moment
+        heard.clear()
+        step(client, 2.0)
+        client.wait(lambda: len(heard) >= 20, "exposures")
+        client.idle(0.5)
+        ticks = [round(seconds(m.header.stamp) * 30) for m in heard]
+        assert ticks == [3 * i for i in range(1, 21)] or ticks == [3 * i + 1 for i in range(20)]
+        client.close()
+
+
+@pytest.mark.parametrize("duration_s", [0.0, -1.0, float("nan"), float("inf"), 1e9])
+def test_a_step_of_no_sensible_length_is_refused(world: Path, duration_s: float) -> None:
+    with bridge(episode=world, time_mode="stepped"):
+        client = Client()
+        answer = client.call(StepWorld, "/world/step", duration_s=duration_s)
+        assert not answer.success
+        assert "duration_s" in answer.message
+        assert seconds(answer.stamp) == 0.0
+        client.close()
+
+
+def test_held_time_stands_until_somebody_acts(world: Path) -> None:
+    with bridge(episode=world, time_mode="fast", idle_time="hold"):
+        client = Client()
+        assert now_s(client) == 0.0
+        # Who comes while time stands still sees the world.
+        assert seconds(client.hear(Image, "/agent_0/camera/hand/image").header.stamp) == 0.0
+        assert client.hear(TFMessage, "/tf").transforms
+        assert client.hear(WorldState, "/world/state", LATCHED).entities
+        assert client.do("navigate", LIVING_ROOM).code == PrimitiveCode.SUCCESS
+        ended_s = now_s(client)
+        assert 5.0 < ended_s < 30.0
+        client.idle(1.0)
+        assert now_s(client) == ended_s
+        client.close()
+
+
+def test_fast_time_gives_the_same_walk_as_paced_time(world: Path) -> None:
+    ends = []
+    for parameters in (
+        {"time_mode": "fast", "idle_time": "hold"},
+        {"rate": 4.0, "idle_time": "hold"},
+    ):
+        with bridge(episode=world, **parameters):
+            client = Client()
+            assert client.do("navigate", LIVING_ROOM).code == PrimitiveCode.SUCCESS
+            ends.append((now_s(client), client.state().entities))
+            client.close()
+    assert ends[0] == ends[1]
+
+
+def test_depth_comes_in_millimetres_where_asked(world: Path) -> None:
+    with bridge(episode=world, depth_encoding="16UC1", cameras="hand", camera_hz=5.0):
+        client = Client()
+        depth = client.hear(Image, "/agent_0/depth_registered/hand/image")
+        assert depth.encoding == "16UC1"
+        assert depth.step == 2 * depth.width
+        names = {name for name, _ in client.node.get_topic_names_and_types()}
+        assert "/agent_0/camera/body/image" not in names
+        client.close()

@@ -1,0 +1,242 @@
+"""All names of the ROS interface, with their types, QoS, frames, encodings and contents."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bridge_harness import BEST_EFFORT, LATCHED, Client, bridge, write_world
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from nav_msgs.msg import Odometry
+from planner_msgs.msg import WorldState
+from planner_msgs.srv import LoadEpisode
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+
+from planner.ros import images
+from planner.ros.conversions import seconds
+from planner.world.episode import Episode
+from planner.world.house import House
+from sim_bridge.control import Command
+
+AGENTS = ("agent_0", "agent_1")
+IMAGE, INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
+PER_AGENT = {
+    **{f"camera/{c}/image": IMAGE for c in ("hand", "body")},
+    **{f"camera/{c}/camera_info": INFO for c in ("hand", "body")},
+    **{f"depth_registered/{c}/image": IMAGE for c in ("hand", "body")},
+    **{f"depth_registered/{c}/camera_info": INFO for c in ("hand", "body")},
+    **{f"instances/{c}/image": IMAGE for c in ("hand", "body")},
+    "odometry": "nav_msgs/msg/Odometry",
+    "joint_states": "sensor_msgs/msg/JointState",
+    "battery_state": "sensor_msgs/msg/BatteryState",
+    "gripper_state": "sensor_msgs/msg/JointState",
+    "safety/state": "diagnostic_msgs/msg/DiagnosticStatus",
+    "safety/motion_allowed": "std_msgs/msg/Bool",
+}
+SHARED = {
+    "/tf": "tf2_msgs/msg/TFMessage",
+    "/tf_static": "tf2_msgs/msg/TFMessage",
+    "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
+    "/clock": "rosgraph_msgs/msg/Clock",
+    "/world/state": "planner_msgs/msg/WorldState",
+}
+STAYS = {
+    *(f"/{a}/{t}" for a in AGENTS for t in ("battery_state", "gripper_state")),
+    *(f"/{a}/safety/{t}" for a in AGENTS for t in ("state", "motion_allowed")),
+    "/tf_static",
+    "/world/state",
+}
+
+
+@pytest.fixture(scope="module")
+def world(
+    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
+) -> Path:
+    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
+
+
+@pytest.fixture(scope="module")
+def shared(world: Path) -> Iterator[Client]:
+    with bridge(episode=world):
+        made = Client()
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def client(shared: Client) -> Iterator[Client]:
+    yield shared
+    shared.forget()
+
+
+def test_every_topic_is_there_with_its_type_and_qos(client: Client) -> None:
+    wanted = {f"/{a}/{t}": kind for a in AGENTS for t, kind in PER_AGENT.items()} | SHARED
+    client.wait(
+        lambda: wanted.keys() <= {name for name, _ in client.node.get_topic_names_and_types()},
+        "the topics",
+    )
+    for topic, kind in wanted.items():
+        (writer,) = client.node.get_publishers_info_by_topic(topic)
+        assert writer.topic_type == kind, topic
+        stays = writer.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
+        assert stays == (topic in STAYS), topic
+        best_effort = writer.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT
+        assert best_effort == (topic == "/clock"), topic
+
+
+def test_every_service_and_action_is_there(client: Client) -> None:
+    offered = dict(client.node.get_service_names_and_types())
+    for agent in AGENTS:
+        for command in Command:
+            assert offered[f"/{agent}/{command}"] == ["std_srvs/srv/Trigger"]
+        client.action(agent)
+    assert offered["/world/load"] == ["planner_msgs/srv/LoadEpisode"]
+    assert offered["/world/step"] == ["planner_msgs/srv/StepWorld"]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("camera", ["hand", "body"])
+def test_pictures_of_one_exposure_have_one_stamp_and_frame(
+    client: Client, agent: str, camera: str
+) -> None:
+    topics = {
+        "rgb": (Image, f"camera/{camera}/image"),
+        "info": (CameraInfo, f"camera/{camera}/camera_info"),
+        "depth": (Image, f"depth_registered/{camera}/image"),
+        "depth_info": (CameraInfo, f"depth_registered/{camera}/camera_info"),
+        "ids": (Image, f"instances/{camera}/image"),
+    }
+    heard = {
+        key: client.listen(kind, f"/{agent}/{topic}", BEST_EFFORT)
+        for key, (kind, topic) in topics.items()
+    }
+
+    def together() -> set[float]:
+        stamps = [{seconds(m.header.stamp) for m in list_} for list_ in heard.values()]
+        return set.intersection(*stamps)
+
+    stamp = max(client.wait(together, "five messages of one stamp"))
+    one = {
+        key: next(m for m in list_ if seconds(m.header.stamp) == stamp)
+        for key, list_ in heard.items()
+    }
+    assert {m.header.frame_id for m in one.values()} == {f"{agent}/{camera}_optical_frame"}
+    assert one["rgb"].encoding == "rgb8"
+    assert one["depth"].encoding == "32FC1"
+    assert one["ids"].encoding == "32SC1"
+    lens = images.intrinsics(one["info"])
+    assert lens == images.intrinsics(one["depth_info"])
+    assert (lens.width_px, lens.height_px) == (384, 384)
+    assert images.rgb_array(one["rgb"]).std() > 0
+    depth = images.depth_array(one["depth"])
+    assert 0.05 < float(np.median(depth[depth > 0])) < 10
+    assert images.instance_array(one["ids"]).max() > 0
+
+
+def test_exposures_come_at_their_simulated_rate(client: Client) -> None:
+    heard = client.listen(CameraInfo, "/agent_0/camera/hand/camera_info", BEST_EFFORT)
+    client.wait(lambda: len(heard) >= 12, "a dozen exposures")
+    stamps = [round(seconds(m.header.stamp) * 30) for m in heard]
+    assert {b - a for a, b in itertools.pairwise(stamps)} <= {3, 6}
+
+
+def test_motion_is_told_in_the_agents_own_frames(client: Client) -> None:
+    odometry = client.hear(Odometry, "/agent_1/odometry")
+    assert odometry.header.frame_id == "agent_1/odom"
+    assert odometry.child_frame_id == "agent_1/base_link"
+    joints = client.hear(JointState, "/agent_1/joint_states")
+    assert len(joints.name) == len(joints.position) > 0
+
+
+def test_frames_form_one_tree_from_the_map_to_every_camera(client: Client) -> None:
+    moving = client.listen(TFMessage, "/tf", QoSProfile(depth=100))
+    fixed = client.hear(TFMessage, "/tf_static", LATCHED)
+
+    def tree() -> dict[str, str]:
+        links = [link for m in (fixed, *moving) for link in m.transforms]
+        return {link.child_frame_id: link.header.frame_id for link in links}
+
+    client.wait(lambda: len(tree()) >= 12, "the frames")
+    for agent in AGENTS:
+        assert {child: parent for child, parent in tree().items() if child.startswith(agent)} == {
+            f"{agent}/odom": "map",
+            f"{agent}/base_link": f"{agent}/odom",
+            f"{agent}/body": f"{agent}/base_link",
+            f"{agent}/hand": f"{agent}/base_link",
+            f"{agent}/hand_optical_frame": f"{agent}/hand",
+            f"{agent}/body_optical_frame": f"{agent}/base_link",
+        }
+    for link in moving[-1].transforms:
+        turn = link.transform.rotation
+        assert math.isclose(math.hypot(turn.x, turn.y, turn.z, turn.w), 1.0, abs_tol=1e-6)
+
+
+def test_all_stamps_are_of_the_simulated_clock(client: Client) -> None:
+    before = seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
+    stamped = [
+        client.hear(Odometry, "/agent_0/odometry"),
+        client.hear(CameraInfo, "/agent_0/camera/hand/camera_info"),
+        client.hear(JointState, "/agent_0/joint_states"),
+    ]
+    after = seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
+    for message in stamped:
+        assert before <= seconds(message.header.stamp) <= after + 0.2
+
+
+def test_a_late_joiner_gets_what_stands(client: Client) -> None:
+    for agent in AGENTS:
+        assert client.hear(Bool, f"/{agent}/safety/motion_allowed", LATCHED).data
+        status = client.hear(DiagnosticStatus, f"/{agent}/safety/state", LATCHED)
+        assert (status.level, status.hardware_id) == (DiagnosticStatus.OK, agent)
+        battery = client.hear(BatteryState, f"/{agent}/battery_state", LATCHED)
+        assert battery.percentage == 1.0
+        gripper = client.hear(JointState, f"/{agent}/gripper_state", LATCHED)
+        assert list(gripper.position) == [1.0]
+    state = client.hear(WorldState, "/world/state", LATCHED)
+    assert {entity.name for entity in state.entities} >= {"cup_0", "table_0", *AGENTS}
+    assert state.header.frame_id == "map"
+
+
+def test_diagnostics_tell_of_the_world_and_each_agent(client: Client) -> None:
+    message = client.hear(DiagnosticArray, "/diagnostics")
+    statuses = {status.name: status for status in message.status}
+    assert statuses.keys() >= {"bridge: world", "bridge: pictures", "bridge: publishing"}
+    assert {f"{agent}: motion" for agent in AGENTS} <= statuses.keys()
+    assert all(status.level == DiagnosticStatus.OK for status in statuses.values())
+
+
+def test_a_trigger_changes_what_late_joiners_hear(client: Client) -> None:
+    assert client.call(Trigger, "/agent_1/sit").success
+    client.wait(
+        lambda: not client.hear(Bool, "/agent_1/safety/motion_allowed", LATCHED).data, "sitting"
+    )
+    assert client.call(Trigger, "/agent_1/stand").success
+
+
+def test_agents_come_and_go_with_the_episode(
+    client: Client, world: Path, tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    alone = small_episode.model_copy(
+        update={"agents": small_episode.agents[:1], "episode_id": "alone"}
+    )
+    path = write_world(tmp_path, small_house, alone)
+    answer = client.call(LoadEpisode, "/world/load", episode=str(path), seed=3)
+    assert answer.success, answer.message
+    assert (answer.house, answer.episode_id) == ("small", "alone")
+
+    def publishers() -> int:
+        return int(client.node.count_publishers("/agent_1/odometry"))
+
+    client.wait(lambda: publishers() == 0, "agent_1's leaving")
+    assert client.call(LoadEpisode, "/world/load", episode=str(world)).success
+    client.wait(lambda: publishers() == 1, "agent_1's return")
+    assert client.hear(Odometry, "/agent_1/odometry").child_frame_id == "agent_1/base_link"
