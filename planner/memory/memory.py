@@ -17,7 +17,7 @@ from pathlib import Path
 from planner.memory.effects import effects
 from planner.memory.entity_list import EntityList, Occasion, Outcome
 from planner.memory.graph import AgentBelief, BeliefBuilder
-from planner.memory.store import Content, Store, StoreError
+from planner.memory.store import Content, Store, StoreError, write_file
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.memory.wording import delta_lines
 from planner.world.belief import Belief, Source
@@ -307,12 +307,16 @@ class Memory:
         self._confirmed.clear()
         self._belief = None
 
-    def save(self) -> Path:
-        """Stores what is left; returns the store's file.
+    def save(self, path: Path | None = None) -> Path:
+        """Writes everything to a file, or what is left to the own store; returns the file.
 
         Raises:
             StoreError: where there is no store, or it cannot be written.
         """
+        own = self._store.path.resolve() if self._store is not None else None
+        if path is not None and path.resolve() != own:
+            write_file(path, self.content())
+            return path
         if self._store is None:
             raise StoreError("this memory has no store; name a file")
         self._save(self._store)

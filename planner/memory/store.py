@@ -135,17 +135,6 @@ class Store:
             sequence = changes[-1].sequence if changes else None
             _put_state(database, next_id, sequence, max(stamps, default=None))
 
-    def write_copy(self, path: Path) -> None:
-        """Writes the whole content to another file, which appears complete or not at all.
-
-        Raises:
-            StoreError: where that file exists and is no memory, or cannot be written.
-        """
-        content = self.read()
-        if content is None:
-            raise StoreError(f"{self.path}: holds nothing yet")
-        write_file(path, content)
-
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
             raise StoreError(f"{self.path}: is closed")

@@ -16,7 +16,7 @@ from planner.world.vocabulary import Relation, floor_name
 
 # A seen point lies at most this far beside a surface's edge, below its top or above it.
 _BESIDE_M, _BELOW_M, _ABOVE_M = 0.05, 0.05, 0.5
-_FLOOR_M = 0.5
+_FLOOR_M = 0.3
 
 
 @dataclass(frozen=True, slots=True)

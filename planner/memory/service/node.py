@@ -12,7 +12,7 @@ from rclpy.node import Node
 
 from planner.memory.memory import Memory
 from planner.memory.search import search
-from planner.memory.store import read_file, write_file
+from planner.memory.store import read_file
 from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
 from planner.ros.conversions import point_m
@@ -112,11 +112,7 @@ class MemoryServices:
     ) -> SaveMemory.Response:
         try:
             memory = self._ready()
-            if request.path:
-                path = Path(request.path)
-                write_file(path, memory.content())
-            else:
-                path = memory.save()
+            path = memory.save(Path(request.path) if request.path else None)
             response.path, response.sequence = str(path), memory.sequence
             response.success = True
         except PlannerError as error:

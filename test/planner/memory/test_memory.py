@@ -1,0 +1,176 @@
+"""The memory as one object: effects, belief, deltas and rhythm."""
+
+from __future__ import annotations
+
+import pytest
+from memory_samples import layout_of, observation_of
+
+from planner.memory.memory import EditError, Memory
+from planner.memory.updater import Facts, Operation
+from planner.world.belief import Source
+from planner.world.catalogue import default_catalogue
+from planner.world.entity import OperationKind
+from planner.world.house import House
+from planner.world.skill import SkillCode, SkillResult, parse_call
+from planner.world.vocabulary import AgentKind, EntityKind, Relation, State
+
+ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE
+OK = SkillResult.success()
+
+
+def add(name: str, class_name: str = "cup") -> Operation:
+    facts = Facts(class_name, (0.1, 0.1, 0.1), "table_0", Relation.ON, "hall_0", {})
+    return Operation(
+        ADD, description=class_name, position_m=(1.0, 1.0, 0.8), name=name, facts=facts
+    )
+
+
+@pytest.fixture
+def memory() -> Memory:
+    memory = Memory(layout_of(2), None, agents={"agent_0": AgentKind.ROBOT})
+    memory.edit([add("cup_0"), add("kettle_0", "kettle")], "test", 0.0)
+    return memory
+
+
+def do(memory: Memory, call: str, result: SkillResult = OK, agent: str = "agent_0") -> list[str]:
+    before = memory.sequence
+    memory.note_result(agent, parse_call(call), result, 5.0)
+    return memory.deltas_since(before).lines
+
+
+def test_pick_and_place_move_a_thing(memory: Memory) -> None:
+    memory.observe(observation_of())
+    assert do(memory, "Pick[cup_0]") == ["Update Object.102 (picked): cup"]
+    belief = memory.belief(6.0)
+    cup, agent = belief.nodes["cup_0"], belief.nodes["agent_0"]
+    assert (cup.parent, cup.relation, cup.source) == ("agent_0", Relation.HELD, Source.INFERRED)
+    assert cup.position_m == agent.position_m
+    assert (agent.holding, agent.class_name) == ("cup_0", "robot")
+    lines = do(memory, "Place[Object.102, on, table_1, None, None]")
+    assert lines == ["Update Object.102: cup with the Object.101"]
+    cup = memory.belief(6.0).nodes["cup_0"]
+    table = memory.layout.furniture_by_name["table_1"]
+    assert (cup.parent, cup.relation, cup.room) == ("table_1", Relation.ON, "hall_0")
+    assert table.box.contains(cup.position_m, 0.01)
+    assert memory.belief(6.0).nodes["agent_0"].holding is None
+
+
+def test_evidence_says_where_it_was_put(memory: Memory) -> None:
+    put = SkillResult.success(position_m="1.5, 2.5, 0.75")
+    do(memory, "Place[cup_0, on, table_1, None, None]", put)
+    assert memory.belief(6.0).nodes["cup_0"].position_m == (1.5, 2.5, 0.75)
+    do(memory, "Place[cup_0, on, floor_hall_0, None, None]", SkillResult.success(position_m="no"))
+    cup = memory.belief(6.0).nodes["cup_0"]
+    assert (cup.parent, cup.description) == ("floor_hall_0", "cup")
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "state", "value", "text"),
+    [
+        ("Clean[cup_0]", "cup_0", State.CLEAN, True, "cup with the Object.100"),
+        ("Fill[cup_0]", "cup_0", State.FILLED, True, "cup filled with the Object.100"),
+        ("PowerOn[table_0]", "table_0", State.POWERED_ON, True, "table powered on"),
+        ("PowerOff[table_0]", "table_0", State.POWERED_ON, False, "table"),
+    ],
+)
+def test_states_follow_actions(
+    memory: Memory, call: str, name: str, state: State, value: bool, text: str
+) -> None:
+    do(memory, call)
+    node = memory.belief(6.0).nodes[name]
+    assert node.states[state] is value
+    assert node.description == text
+
+
+def test_pouring_fills_one_and_empties_the_other(memory: Memory) -> None:
+    do(memory, "Fill[kettle_0]")
+    do(memory, "Pick[kettle_0]")
+    assert do(memory, "Pour[cup_0]") == [
+        "Update Object.102: cup filled with the Object.100",
+        "Update Object.103 (picked): kettle",
+    ]
+    nodes = memory.belief(6.0).nodes
+    assert nodes["cup_0"].states[State.FILLED]
+    assert not nodes["kettle_0"].states[State.FILLED]
+
+
+def test_opening_is_told(memory: Memory) -> None:
+    assert do(memory, "Open[table_0]") == ["Update Object.100: table open"]
+    assert memory.belief(6.0).nodes["table_0"].openness == 1.0
+    assert do(memory, "Close[table_0]") == ["Update Object.100: table closed"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["Pick[cup_0]", "Place[cup_0, on, table_1, None, None]", "Open[table_0]", "Clean[cup_0]"],
+)
+def test_a_failure_changes_nothing(memory: Memory, call: str) -> None:
+    assert do(memory, call, SkillResult.failure(SkillCode.TOO_FAR, "It is too far.")) == []
+
+
+@pytest.mark.parametrize(
+    "call", ["Pick[ghost_1]", "Pick[table_0]", "Navigate[cup_0]", "Open[cup_0]", "Wait[]"]
+)
+def test_what_has_no_effect_changes_nothing(memory: Memory, call: str) -> None:
+    assert do(memory, call) == []
+
+
+def test_rooms_floors_and_furniture_are_told_at_the_start() -> None:
+    belief = Memory(layout_of(2), None).belief(3.0)
+    kinds = [(n.name, n.kind, n.class_name, n.parent) for n in belief.nodes.values()]
+    assert kinds == [
+        ("hall_0", EntityKind.ROOM, "hallway", None),
+        ("floor_hall_0", EntityKind.FURNITURE, "floor", "hall_0"),
+        ("table_0", EntityKind.FURNITURE, "table", "hall_0"),
+        ("table_1", EntityKind.FURNITURE, "table", "hall_0"),
+    ]
+    assert {n.source for n in belief.nodes.values()} == {Source.TOLD}
+    assert belief.find("Object.101") is belief.nodes["table_1"]
+
+
+def test_a_things_abilities_are_those_of_its_class(memory: Memory) -> None:
+    classes = default_catalogue().objects
+    assert memory.belief(0.0).nodes["kettle_0"].affordances == classes["kettle"].affordances
+
+
+def test_22_ten_steps_lie_between_two_looks(small_house: House) -> None:
+    memory = Memory(small_house, None)
+    looks = []
+    for step in range(54):
+        if memory.due("agent_0", step / 30):
+            memory.observe(observation_of(stamp_s=step / 30))
+            looks.append(step)
+    assert looks == [0, 10, 20, 30, 40, 50]
+
+
+def test_edits_by_hand_are_all_or_none(memory: Memory) -> None:
+    sequence, before = memory.sequence, memory.snapshot().entities
+    wrong = [add("bowl_0", "bowl"), Operation(REMOVE, 100)]
+    with pytest.raises(EditError, match=r"operation 1: Remove: Object.100 is furniture"):
+        memory.edit(wrong, "somebody", 1.0)
+    assert (memory.sequence, memory.snapshot().entities) == (sequence, before)
+    outcome = memory.edit([add("bowl_0", "bowl"), Operation(REMOVE, 102)], "somebody", 1.0)
+    assert outcome.ids == (104, 102)
+
+
+def test_deltas_say_when_they_are_not_complete(memory: Memory) -> None:
+    assert memory.deltas_since(0).complete
+    assert memory.deltas_since(memory.sequence).lines == []
+    assert not memory.deltas_since(memory.sequence + 1).complete
+    memory.load(memory.content())
+    assert not memory.deltas_since(1).complete
+    assert memory.deltas_since(memory.sequence).complete
+
+
+def test_a_hand_that_differs_from_the_memory_is_a_doubt(memory: Memory) -> None:
+    memory.observe(observation_of())
+    do(memory, "Pick[cup_0]")
+    assert memory.disagreements() == ["agent_0's hand is empty; the memory thinks it holds cup_0"]
+
+
+def test_nodes_that_did_not_change_are_the_same(memory: Memory) -> None:
+    before = memory.belief(1.0)
+    do(memory, "Pick[cup_0]")
+    after = memory.belief(6.0)
+    assert after.nodes["kettle_0"] is before.nodes["kettle_0"]
+    assert after.nodes["cup_0"] is not before.nodes["cup_0"]
