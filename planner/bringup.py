@@ -157,6 +157,7 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
     return (
         _bridge(args),
         *_memory(args),
+        *_skills(args),
         *_PLANNERS[args.planner](args),
         *_recorder(args),
         *_narrator(args),
@@ -192,6 +193,22 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
                 "house": args.house,
                 "episode": args.episode,
                 "store": f"{args.record}/memory" if args.record else _passing_store(),
+            },
+        ),
+    )
+
+
+def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
+    if args.planner in ("none", "tour"):
+        return ()
+    return (
+        NodeSpec(
+            name="skill_executor",
+            executable="skill_executor",
+            parameters={
+                "house": args.house,
+                "episode": args.episode,
+                "use_sim_time": args.backend != "spot",
             },
         ),
     )

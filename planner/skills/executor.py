@@ -7,6 +7,7 @@ call, `step` after each tick of the world (or whenever something happened), read
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -137,6 +138,9 @@ class SkillExecutor:
                 return None
             sentence = f"The agent is busy with {self.running}."
             return self._refuse(SkillResult.failure(SkillCode.BUSY, sentence))
+        if not (math.isfinite(timeout_s) and timeout_s >= 0):
+            sentence = f"timeout_s {timeout_s} is not 0 or a time."
+            return self._refuse(SkillResult.failure(SkillCode.WRONG_ARGUMENTS, sentence))
         limit_s = timeout_s or self._scene.options.timeout_s(parsed.name)
         attempt = Attempt(self._scene, parsed, now_s, now_s + limit_s, points)
         attempt.evidence["agent"] = self.agent

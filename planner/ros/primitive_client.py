@@ -1,0 +1,202 @@
+"""The client of one agent's primitives: what skills drive when the body is behind the bridge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from planner_msgs.action import ExecutePrimitive
+from rclpy.action.client import ActionClient
+from rclpy.node import Node
+
+from planner.ros.action_ends import ActionEnds
+from planner.ros.conversions import pose_record, seconds
+from planner.ros.presence import Peers
+from planner.ros.primitive_messages import goal_message, result_record
+from planner.world.geometry import Pose
+from planner.world.primitive import (
+    Capabilities,
+    Primitive,
+    PrimitiveCode,
+    PrimitiveResult,
+    PrimitiveStatus,
+)
+
+# How long a bridge that is not (yet) there is waited for, and one that does not answer, wall s.
+WAIT_FOR_BRIDGE_S = 5.0
+CANCEL_PATIENCE_S = 5.0
+_LOOK_EVERY_S = 0.2
+
+Located = Callable[[], tuple[Pose, float] | None]
+
+
+@dataclass(slots=True)
+class _Task:
+    """A primitive that was asked for; times are of the monotonic wall clock."""
+
+    primitive: Primitive
+    began_s: float
+    sent: bool = False
+    servers: Peers | None = None
+    handle: Any = None
+    cancel_s: float | None = None
+    phase: str = "waiting for the bridge"
+    progress: float = 0.0
+    result: PrimitiveResult | None = None
+
+
+class PrimitiveClient:
+    """One agent's body over ROS; see `planner.skills.port.PrimitivePort`."""
+
+    def __init__(
+        self,
+        node: Node,
+        agent: str,
+        capabilities: Capabilities,
+        located: Located,
+        wake: Callable[[], None],
+    ) -> None:
+        """Connects.
+
+        Args:
+            node: its clock is the world's.
+            agent: the agent's name and namespace.
+            capabilities: what its kind of body can do.
+            located: where the memory last saw the agent and when, or None.
+            wake: called when a primitive has ended.
+        """
+        self._node = node
+        self._agent = agent
+        self._capabilities = capabilities
+        self._located = located
+        self._wake = wake
+        self._client: ActionClient[Any, Any, Any] = ActionClient(
+            node, ExecutePrimitive, f"/{agent}/primitive"
+        )
+        self._ends = ActionEnds(node, f"/{agent}/primitive")
+        self._tasks: dict[int, _Task] = {}
+        self._next = 0
+        self._looked_s = 0.0
+        self._base: tuple[Pose, float] | None = None
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self._agent
+
+    def capabilities(self) -> Capabilities:
+        """What the body can do."""
+        return self._capabilities
+
+    def base(self) -> Pose | None:
+        """The newest that the bridge or the memory told."""
+        believed = self._located()
+        told = self._base
+        if told is None or (believed is not None and believed[1] > told[1]):
+            return believed[0] if believed is not None else None
+        return told[0]
+
+    def now_s(self) -> float:
+        """Seconds on the node's clock."""
+        return float(self._node.get_clock().now().nanoseconds) * 1e-9
+
+    def start(self, primitive: Primitive) -> int:
+        """Asks for a primitive; the bridge is waited for a while."""
+        self._next += 1
+        # Only the newest is ever asked about again.
+        self._tasks = {self._next: _Task(primitive, time.monotonic())}
+        self._send(self._tasks[self._next])
+        return self._next
+
+    def poll(self, handle: int) -> PrimitiveStatus:
+        """How a primitive stands."""
+        task = self._tasks[handle]
+        if task.result is None:
+            self._watch(task)
+        return PrimitiveStatus(task.phase, task.progress, task.result)
+
+    def cancel(self, handle: int) -> None:
+        """Asks the bridge to stop it."""
+        task = self._tasks[handle]
+        if task.result is not None or task.cancel_s is not None:
+            return
+        task.cancel_s = time.monotonic()
+        if not task.sent:
+            task.result = PrimitiveResult(PrimitiveCode.CANCELED, "canceled")
+        elif task.handle is not None:
+            task.handle.cancel_goal_async()
+
+    def forget(self) -> None:
+        """The world began anew: where the agent was means nothing any more."""
+        self._base = None
+
+    def destroy(self) -> None:
+        """Takes the client away."""
+        for handle in self._tasks:
+            self.cancel(handle)
+        self._client.destroy()
+
+    # Parts of the above
+
+    def _send(self, task: _Task) -> None:
+        if not self._client.server_is_ready():
+            return
+        task.sent = True
+        task.servers = self._ends.servers()
+
+        def feedback(message: Any) -> None:
+            self._note(task, message.feedback)
+
+        future = self._client.send_goal_async(
+            goal_message(task.primitive), feedback_callback=feedback
+        )
+        future.add_done_callback(lambda done: self._accepted(task, done.result()))
+
+    def _accepted(self, task: _Task, handle: Any) -> None:
+        if handle is None or not handle.accepted:
+            self._finish(task, _fault("the bridge refused the goal"))
+            return
+        task.handle = handle
+        if task.cancel_s is not None:
+            handle.cancel_goal_async()
+        answer = handle.get_result_async()
+        answer.add_done_callback(lambda done: self._ended(task, done.result()))
+
+    def _ended(self, task: _Task, answer: Any) -> None:
+        if answer is None:
+            self._finish(task, _fault("the bridge gave no result"))
+        else:
+            self._finish(task, result_record(answer.result))
+
+    def _finish(self, task: _Task, result: PrimitiveResult) -> None:
+        if task.result is None:
+            task.result = result
+            self._wake()
+
+    def _note(self, task: _Task, feedback: ExecutePrimitive.Feedback) -> None:
+        task.phase, task.progress = feedback.phase, float(feedback.progress)
+        stamp_s = seconds(feedback.pose.header.stamp)
+        self._base = (pose_record(feedback.pose.pose), stamp_s)
+
+    def _watch(self, task: _Task) -> None:
+        """Ends a primitive whose bridge is not there (any more) or does not answer."""
+        wall_s = time.monotonic()
+        if not task.sent:
+            self._send(task)
+            if not task.sent and wall_s - task.began_s > WAIT_FOR_BRIDGE_S:
+                task.result = _fault(f"no bridge answers for {self._agent}")
+            return
+        if task.cancel_s is not None and wall_s - task.cancel_s > CANCEL_PATIENCE_S:
+            task.result = _fault("the bridge does not answer")
+            return
+        if wall_s - self._looked_s >= _LOOK_EVERY_S and task.servers is not None:
+            self._looked_s = wall_s
+            reason = self._ends.lost_server(task.servers)
+            if reason:
+                task.result = _fault(reason)
+
+
+def _fault(text: str) -> PrimitiveResult:
+    return PrimitiveResult(PrimitiveCode.BACKEND_FAULT, text)

@@ -1,0 +1,258 @@
+"""The skill-executor node: every agent's `skill` action over its `primitive` action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import DiagnosticArray
+from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+
+from planner.ros import parameters, qos
+from planner.ros.lifecycle import run_node
+from planner.ros.memory_messages import belief_record, report_message
+from planner.ros.primitive_client import PrimitiveClient
+from planner.skills.executor import SkillExecutor
+from planner.skills.options import TIMEOUTS_S, SkillOptions
+from planner.skills.service.node import SkillServer
+from planner.skills.team import Team
+from planner.world.agents import default_bodies
+from planner.world.belief import Belief
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall, SkillResult
+from planner.world.vocabulary import AgentKind
+
+# While a call is under way; ends of primitives are acted on at once.
+BEAT_S = 0.05
+BRIDGE_STATUS, HOUSE_KEY = "bridge: world", "house"
+
+
+@dataclass(slots=True)
+class _Agent:
+    """What serves one agent."""
+
+    kind: str
+    port: PrimitiveClient
+    server: SkillServer
+
+
+class SkillExecutorNode(Node):
+    """Serves the agents that the world graph tells of."""
+
+    def __init__(self) -> None:
+        """Reads the parameters.
+
+        Raises:
+            PlannerError: for a wrong parameter, house or episode.
+        """
+        super().__init__("skill_executor")
+        try:
+            self._layout = self._declare_layout()
+            self._options = self._declare_options()
+        except PlannerError:
+            super().destroy_node()
+            raise
+        self._team = Team()
+        self._agents: dict[str, _Agent] = {}
+        self._graph: WorldGraph | None = None
+        self._belief: Belief | None = None
+        self._told: set[str] = set()
+        self._now_s = 0.0
+        self._reports = self.create_publisher(SkillReport, "/skills/results", qos.EVENTS)
+        self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
+        self.create_subscription(
+            DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
+        )
+        # Of the wall: what waits for lost peers must not stand still with the world.
+        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(BEAT_S, self._beat, clock=wall, autostart=False)
+
+    # Set-up
+
+    def _declare_layout(self) -> House | None:
+        house = parameters.text(self, "house", "", "name or file; empty = the bridge's")
+        episode = parameters.text(self, "episode", "", "name or file, for its house")
+        if house:
+            return _bare(load_house(house))
+        return _bare(load_episode(episode)[1]) if episode else None
+
+    def _declare_options(self) -> SkillOptions:
+        d = SkillOptions()
+
+        def metres(name: str, default: float, what: str) -> float:
+            return parameters.number(self, name, default, what, least=0.0, most=100.0)
+
+        def seconds(name: str, default: float, what: str) -> float:
+            return parameters.number(self, name, default, what, least=0.1, most=86_400.0)
+
+        return SkillOptions(
+            grounding_gate_m=metres("grounding_gate", d.grounding_gate_m, "metres to a surface"),
+            adjust_m=metres("adjust", d.adjust_m, "metres to step closer at furniture"),
+            pick_retries=parameters.whole(
+                self, "pick_retries", d.pick_retries, "tries after the first", least=0, most=10
+            ),
+            place_retries=parameters.whole(
+                self, "place_retries", d.place_retries, "tries after the first", least=0, most=10
+            ),
+            wait_s=seconds("wait", d.wait_s, "seconds that Wait[] takes"),
+            open_on_explore=parameters.flag(
+                self, "open_on_explore", d.open_on_explore, "whether Explore opens furniture"
+            ),
+            lenient_open=parameters.flag(
+                self, "lenient_open", d.lenient_open, "whether opening a table succeeds"
+            ),
+            rearrange_opens=parameters.flag(
+                self, "rearrange_opens", d.rearrange_opens, "whether Rearrange opens furniture"
+            ),
+            timeouts_s={
+                skill: seconds(f"timeout_{skill.value.lower()}", limit, f"of {skill.value}")
+                for skill, limit in TIMEOUTS_S.items()
+            },
+        )
+
+    # What is heard
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Follows the bridge into another house."""
+        for status in message.status:
+            if status.name == BRIDGE_STATUS:
+                house = next((i.value for i in status.values if i.key == HOUSE_KEY), "")
+                if house and (self._layout is None or house != self._layout.name):
+                    self._enter(house)
+
+    def _enter(self, name: str) -> None:
+        try:
+            layout = _bare(load_house(name))
+        except PlannerError as error:
+            self._say_once(f"the bridge is in a house that is not known here: {error}")
+            return
+        self._drop_all()
+        self._layout = layout
+        self.get_logger().info(f"skills for {name}")
+        self._serve()
+
+    def _on_graph(self, message: WorldGraph) -> None:
+        self._graph, self._belief = message, None
+        self._serve()
+
+    def _serve(self) -> None:
+        """Serves the agents there are; one that became another kind is served anew."""
+        if self._layout is None or self._graph is None:
+            return
+        kinds = {
+            node.name: node.class_name
+            for node in self._graph.nodes
+            if node.kind == WorldGraphNode.KIND_AGENT
+        }
+        for name in [n for n, agent in self._agents.items() if kinds.get(n) != agent.kind]:
+            self._drop(name)
+        for name, kind in kinds.items():
+            if name not in self._agents:
+                self._take_on(name, kind, self._layout)
+
+    def _take_on(self, name: str, kind: str, layout: House) -> None:
+        capabilities = _capabilities(kind)
+        if capabilities is None:
+            self._say_once(f"{name}: there is no kind of body {kind!r} in config/agents.yaml")
+            return
+        port = PrimitiveClient(self, name, capabilities, self._located(name), self._beat)
+        executor = SkillExecutor(
+            layout,
+            port,
+            self._newest_belief,
+            self._options,
+            team=self._team,
+            report=self._reporter(name),
+        )
+        server = SkillServer(self, executor, self._wake)
+        self._agents[name] = _Agent(kind, port, server)
+
+    def _drop_all(self) -> None:
+        for name in list(self._agents):
+            self._drop(name)
+        self._team.forget()
+
+    def _drop(self, name: str) -> None:
+        agent = self._agents.pop(name)
+        agent.server.destroy()
+        agent.port.destroy()
+
+    # What executors ask for
+
+    def _newest_belief(self) -> Belief:
+        if self._belief is None:
+            # Read only when a skill asks: graphs come more often than calls.
+            graph = self._graph if self._graph is not None else WorldGraph()
+            self._belief = belief_record(graph)
+        return self._belief
+
+    def _located(self, agent: str) -> Callable[[], tuple[Pose, float] | None]:
+        def located() -> tuple[Pose, float] | None:
+            node = self._newest_belief().nodes.get(agent)
+            if node is None:
+                return None
+            x, y, _ = node.position_m
+            return Pose.planar(x, y), node.stamp_s
+
+        return located
+
+    def _reporter(self, agent: str) -> Callable[[SkillCall, SkillResult], None]:
+        def report(call: SkillCall, result: SkillResult) -> None:
+            now_s = float(self.get_clock().now().nanoseconds) * 1e-9
+            self._reports.publish(report_message(agent, call, result, now_s))
+
+        return report
+
+    # Work
+
+    def _wake(self) -> None:
+        if self._timer.is_canceled():
+            self._timer.reset()
+
+    def _beat(self) -> None:
+        now_s = float(self.get_clock().now().nanoseconds) * 1e-9
+        if now_s < self._now_s:
+            for agent in self._agents.values():
+                agent.port.forget()
+        self._now_s = now_s
+        for agent in list(self._agents.values()):
+            agent.server.beat()
+        if not any(agent.server.busy for agent in self._agents.values()):
+            self._timer.cancel()
+
+    def _say_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self.get_logger().error(text)
+
+
+def _bare(house: House) -> House:
+    """The house as robots know it before they look: without its things."""
+    return house.model_copy(update={"objects": ()})
+
+
+def _capabilities(kind: str) -> Capabilities | None:
+    known = {item.value: item for item in AgentKind}
+    if kind not in known:
+        return None
+    body = default_bodies()[known[kind]]
+    return Capabilities(
+        kind=kind,
+        primitives=frozenset(body.primitives),
+        cameras=tuple(body.cameras),
+        reach_m=body.reach_m,
+        radius_m=body.radius_m,
+        ground_truth=False,
+    )
+
+
+def main() -> int:
+    """Runs the node until it is asked to stop; returns the process's exit status."""
+    return run_node(SkillExecutorNode)

@@ -1,0 +1,1 @@
+"""One agent's skills as a ROS action."""

@@ -1,0 +1,150 @@
+"""One agent's `skill` action: goals in, calls to the executor, results out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import KeyValue
+from planner_msgs.action import ExecuteSkill
+from rclpy.node import Node
+
+from planner.ros.action_ends import ActionEnds
+from planner.ros.conversions import point_m
+from planner.ros.goal_server import Goal, GoalServer
+from planner.ros.presence import Peers
+from planner.skills.executor import SkillExecutor, SkillStatus
+from planner.skills.results import canceled
+from planner.world.geometry import Vec3
+from planner.world.skill import SkillCode, SkillResult
+
+_LOOK_EVERY_S = 0.2
+_FEEDBACK_EVERY_S = 0.2
+
+
+@dataclass(slots=True)
+class _Pursuit:
+    """A client's goal and the clients that may wait for it."""
+
+    goal: Goal
+    clients: Peers
+
+
+class SkillServer:
+    """Serves /AGENT/skill with one executor."""
+
+    def __init__(self, node: Node, executor: SkillExecutor, on_work: Callable[[], None]) -> None:
+        """Advertises the action; `on_work` is called when `beat` is needed."""
+        self._node = node
+        self._executor = executor
+        self._on_work = on_work
+        name = f"/{executor.agent}/skill"
+        self._ends = ActionEnds(node, name)
+        self._server = GoalServer(
+            node, ExecuteSkill, name, on_goal=self._begin, on_cancel=self._cancel
+        )
+        self._pursuits: list[_Pursuit] = []
+        self._told: SkillStatus | None = None
+        self._told_s = self._looked_s = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is under way."""
+        return self._executor.running is not None
+
+    def beat(self) -> None:
+        """Goes on with the call under way, and ends the goals of one that ended."""
+        if not self.busy and not self._pursuits:
+            return
+        self._watch_clients()
+        result = self._executor.step()
+        if result is not None:
+            for pursuit in self._pursuits:
+                self._conclude(pursuit.goal, result)
+            self._pursuits.clear()
+            self._told = None
+        else:
+            self._tell()
+
+    def destroy(self) -> None:
+        """Stops the agent, ends all goals and takes the action away."""
+        self._executor.cancel()
+        for pursuit in self._pursuits:
+            self._conclude(pursuit.goal, canceled(agent=self._executor.agent))
+        self._pursuits.clear()
+        self._server.destroy()
+
+    def _begin(self, goal: Goal) -> None:
+        request = goal.request
+        points, problem = _points(request)
+        if problem:
+            result: SkillResult | None = SkillResult.failure(SkillCode.WRONG_ARGUMENTS, problem)
+        else:
+            result = self._executor.start(request.call, float(request.timeout_s), points)
+        if result is not None:
+            self._conclude(goal, result)
+            return
+        self._pursuits.append(_Pursuit(goal, self._ends.clients()))
+        self._on_work()
+
+    def _cancel(self, goal: Goal) -> None:
+        if any(pursuit.goal == goal for pursuit in self._pursuits):
+            self._executor.cancel()
+            self._on_work()
+
+    def _watch_clients(self) -> None:
+        """Stops an agent whose call nobody waits for any more."""
+        wall_s = time.monotonic()
+        if not self._pursuits or wall_s - self._looked_s < _LOOK_EVERY_S:
+            return
+        self._looked_s = wall_s
+        left = []
+        for pursuit in self._pursuits:
+            reason = self._ends.lost_client(pursuit.clients)
+            if reason:
+                agent, call = self._executor.agent, self._executor.running
+                self._node.get_logger().warning(f"{agent}: {call}: {reason}")
+                self._conclude(pursuit.goal, canceled(agent=agent))
+            else:
+                left.append(pursuit)
+        self._pursuits = left
+        # The same call may have been asked for again by another (spec/partnr.md D-55).
+        if not left:
+            self._executor.cancel()
+
+    def _tell(self) -> None:
+        status, wall_s = self._executor.status, time.monotonic()
+        if status == self._told or wall_s - self._told_s < _FEEDBACK_EVERY_S:
+            return
+        self._told, self._told_s = status, wall_s
+        message = ExecuteSkill.Feedback(phase=status.phase, progress=status.progress)
+        for pursuit in self._pursuits:
+            pursuit.goal.publish_feedback(message)
+
+    def _conclude(self, goal: Goal, result: SkillResult) -> None:
+        message = ExecuteSkill.Result(
+            code=int(result.code),
+            text=result.text,
+            evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
+        )
+        self._server.conclude(
+            goal,
+            message,
+            succeeded=result.succeeded,
+            canceled=result.code is SkillCode.CANCELED,
+        )
+
+
+def _points(request: ExecuteSkill.Goal) -> tuple[tuple[Vec3, ...] | None, str]:
+    """The points of a goal, and what is wrong with them."""
+    if not request.points:
+        return None, ""
+    points = tuple(point_m(item.point) for item in request.points)
+    frames = {item.header.frame_id for item in request.points} - {"map"}
+    if frames:
+        return None, f"Points are in frame map, not {', '.join(sorted(frames)) or 'none'}."
+    if not all(math.isfinite(value) for point in points for value in point):
+        return None, "A point's numbers must be finite."
+    return points, ""
