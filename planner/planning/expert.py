@@ -16,7 +16,7 @@ from planner.planning.expert_progress import Progress
 from planner.planning.expert_search import Likelihood
 from planner.planning.expert_team import Distances, Team
 from planner.planning.goal import Wish, read_goal
-from planner.planning.planner import AgentResult, Context, Decision
+from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation
@@ -38,13 +38,19 @@ DONE = SkillCall(SkillName.DONE)
 
 
 class Expert:
-    """One task of one team; the first decision's context brings the task."""
+    """One task of one team."""
 
-    def __init__(self) -> None:
-        self._progress: Progress | None = None
+    def __init__(self, task: Task) -> None:
+        """Reads the task's goal.
+
+        Raises:
+            FileError: where the goal cannot be read.
+        """
+        goal = read_goal(task.goal) if task.goal is not None else None
+        self._progress = Progress(goal) if goal is not None else None
         self._notes = Notes()
         self._jobs: dict[str, Job] = {}
-        self._aliases = Aliases(())
+        self._aliases = Aliases(goal.names if goal is not None else ())
         self._likelihood: Likelihood | None = None
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
@@ -63,17 +69,9 @@ class Expert:
             self._last = ()
 
     async def decide(self, context: Context) -> Decision:
-        """The next call of each idle agent; it never has to wait for anything.
-
-        Raises:
-            FileError: where the task's goal cannot be read.
-        """
-        if context.task.goal is None:
-            return Decision(failure=NO_GOAL)
+        """The next call of each idle agent; it never has to wait for anything."""
         if self._progress is None:
-            goal = read_goal(context.task.goal)
-            self._progress = Progress(goal)
-            self._aliases = Aliases(goal.names)
+            return Decision(failure=NO_GOAL)
         situation = (context.belief.sequence, context.idle, tuple(context.running))
         if situation == self._last and context.running:
             return Decision(thought="nothing has changed")
@@ -86,6 +84,7 @@ class Expert:
         if self._given > MOST_CALLS or self._notes.failures > MOST_FAILURES:
             return self._give_up(progress, {})
         self._aliases.update(context.belief)
+        self._notes.agents = context.task.agents
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
         facts = Facts(context.belief, context.layout, self._aliases, self._notes.beside)
         self._forgive_what_was_seen_again(facts)

@@ -10,6 +10,7 @@ from planner.planning.expert_facts import Facts
 from planner.planning.expert_notes import Notes
 from planner.planning.expert_progress import Progress
 from planner.planning.goal import Goal, Wish
+from planner.world.skill import SkillName
 
 Cost = Callable[[str, str], float]
 
@@ -101,7 +102,7 @@ def _same(
 def _spoilt(wish: Wish, argument: int, value: str, notes: Notes) -> float:
     """What failures say against a value."""
     if argument == 0:
-        return _BAD if any(thing == value for thing, _ in notes.bad_things) else 0.0
+        return _BAD if notes.unusable(value, SkillName.PICK) else 0.0
     spoilt = {thing for thing, (_, furniture) in notes.bad_spots if furniture == value}
     return _BAD * len(spoilt & set(wish.first))
 
@@ -163,7 +164,7 @@ def things_for(
 
     def dear(name: str) -> tuple[float, int]:
         target = wish.second[0] if wish.second else name
-        spoilt = _BAD * sum(1 for thing, _ in notes.bad_things if thing == name)
+        spoilt = _BAD * notes.unusable(name, SkillName.PICK, SkillName.NAVIGATE)
         held = -50.0 if facts.holder(name) is not None else 0.0
         begun = -20.0 if name in notes.choice else 0.0
         return (

@@ -26,7 +26,17 @@ HOPELESS = frozenset(
         SkillCode.NOT_ABLE,
         SkillCode.NOT_ARTICULATED,
         SkillCode.NO_AFFORDANCE,
+    }
+)
+# Codes that standing elsewhere, or somebody else standing elsewhere, may change.
+OBSTRUCTED = frozenset(
+    {
+        SkillCode.TOO_FAR,
+        SkillCode.NOT_VISIBLE,
         SkillCode.UNREACHABLE,
+        SkillCode.BLOCKED,
+        SkillCode.TIMED_OUT,
+        SkillCode.NO_PLACEMENT,
     }
 )
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
@@ -56,10 +66,14 @@ class Notes:
         value: the value chosen for a tie.
         searching: what each searching agent is about to look at.
         bad_spots: (thing, spot) that did not work.
-        bad_things: things that could not be taken or changed.
+        bad_things: (agent, thing, skill) that did not work.
+        agents: those of the task.
         gone: things that were not where they were believed, and when that was found.
         why: the last failure's text of each thing or furniture.
         inside_of: the furniture that a thing was believed to be inside of.
+        doing: the thing that each agent was last given a job with.
+        detours: how often a thing could not be reached the usual way.
+        obstructed: (who, target) of the failures since which nobody was sent out of the way.
         tries: failures of each call since it last succeeded.
     """
 
@@ -72,10 +86,14 @@ class Notes:
     value: dict[int, str] = field(default_factory=dict)
     searching: dict[str, Look] = field(default_factory=dict)
     bad_spots: set[tuple[str, Spot]] = field(default_factory=set)
-    bad_things: set[tuple[str, SkillName]] = field(default_factory=set)
+    agents: tuple[str, ...] = ()
+    bad_things: set[tuple[str, str, SkillName]] = field(default_factory=set)
     gone: dict[str, float] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
     inside_of: dict[str, str] = field(default_factory=dict)
+    doing: dict[str, str] = field(default_factory=dict)
+    detours: Counter[str] = field(default_factory=Counter)
+    obstructed: list[tuple[str, str]] = field(default_factory=list)
     tries: Counter[str] = field(default_factory=Counter)
     failures: int = 0
     rounds: int = 1
@@ -92,7 +110,7 @@ class Notes:
         target = call.arguments[0] if call.arguments else None
         if target is None:
             return
-        self.tries.pop(str(call), None)
+        self.tries.pop(f"{agent} {call}", None)
         if call.name in _WALKING:
             self.at[agent] = target
         if call.name is SkillName.EXPLORE_FURNITURE:
@@ -119,59 +137,65 @@ class Notes:
         call, code = ended.call, ended.result.code
         self.failures += 1
         self.at.pop(ended.agent, None)
-        key = str(call)
-        self.tries[key] += 1
         target = call.arguments[0] if call.arguments else None
         if target is None:
             return
-        self.why[target] = f"{call}: {ended.result.text}"
-        hopeless = code in HOPELESS or self.tries[key] >= MOST_TRIES
+        thing = self.doing.get(ended.agent, target)
+        # However it is approached, it is the thing that cannot be reached.
+        key = f"{ended.agent} {call}"
+        if call.name is SkillName.NAVIGATE:
+            key = f"{ended.agent} reach {thing}"
+        self.tries[key] += 1
+        self.why[target] = self.why[thing] = f"{call}: {ended.result.text}"
+        if code in OBSTRUCTED:
+            self.detours[thing] += 1
+            place = call.arguments[2] if call.name is SkillName.PLACE else target
+            self.obstructed.append((ended.agent, place or target))
         if code is SkillCode.FURNITURE_CLOSED:
             self._closed(call, target)
         if code in (SkillCode.UNKNOWN_ENTITY, SkillCode.NOT_GROUNDED) and self.tries[key] > 1:
             self.gone[target] = ended.ended_s
+        hopeless = code in HOPELESS or self.tries[key] >= MOST_TRIES
         if call.name is SkillName.PLACE:
-            self._place_failed(call, target, code, hopeless=hopeless)
-        elif call.name in (SkillName.EXPLORE_FURNITURE, SkillName.OPEN) and hopeless:
-            self.looked.add(target)
-            self.looked_into.add(target)
-            self.searching.pop(ended.agent, None)
-            self._furniture_unusable(target)
+            again = self.tries[key] > 1
+            self._place_failed(call, target, hopeless or (again and code is SkillCode.NO_PLACEMENT))
         elif hopeless:
-            self._unusable(ended.agent, call.name, target)
+            self._set_aside(ended.agent, call.name, target, thing)
 
     def _closed(self, call: SkillCall, target: str) -> None:
         furniture = call.arguments[2] if call.name is SkillName.PLACE else None
         self.shut.add(furniture or self.inside_of.get(target, target))
 
-    def _place_failed(
-        self, call: SkillCall, thing: str, code: SkillCode, *, hopeless: bool
-    ) -> None:
+    def _place_failed(self, call: SkillCall, thing: str, hopeless: bool) -> None:
         relation, furniture = call.arguments[1], call.arguments[2]
         if relation is None or furniture is None:
             return
         self.why[furniture] = self.why[thing]
         # No room there from one side may be room from another, but not twice.
-        if hopeless or (code is SkillCode.NO_PLACEMENT and self.tries[str(call)] > 1):
+        if hopeless:
             self.bad_spots.add((thing, (Relation(relation), furniture)))
             self.choice.pop(thing, None)
 
-    def _furniture_unusable(self, furniture: str) -> None:
-        for thing, spot in list(self.choice.items()):
-            if spot[1] == furniture:
-                self.bad_spots.add((thing, spot))
-                del self.choice[thing]
-
-    def _unusable(self, agent: str, skill: SkillName, target: str) -> None:
+    def _set_aside(self, agent: str, skill: SkillName, target: str, thing: str) -> None:
+        """Stops trying a call: its furniture as a place to look at or to bring a thing to."""
         self.searching.pop(agent, None)
         self.looked.add(target)
         self.looked_into.add(target)
-        self.bad_things.add((target, skill))
-        self._furniture_unusable(target)
+        spot = self.choice.get(thing)
+        if spot is not None and spot[1] == target:
+            self.bad_spots.add((thing, spot))
+            del self.choice[thing]
+        else:
+            self.bad_things.add((agent, thing, skill))
+        self.tries[f"{agent} reach {thing}"] = 0
 
     def unusable(self, thing: str, *skills: SkillName) -> bool:
-        """Whether one of the skills was tried on it too often."""
-        return any((thing, skill) in self.bad_things for skill in skills)
+        """Whether every agent tried to do something to a thing too often."""
+        return all(self.cannot(agent, thing, *skills) for agent in self.agents)
+
+    def cannot(self, agent: str, thing: str, *skills: SkillName) -> bool:
+        """Whether an agent tried one of the skills on a thing too often."""
+        return any((agent, thing, skill) in self.bad_things for skill in skills)
 
     def start_over(self) -> bool:
         """Forgets what did not work, so that it is tried again; False when that was done enough."""

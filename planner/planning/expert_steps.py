@@ -67,7 +67,10 @@ class Steps:
             self._notes.inside_of[self._facts.call_name(thing)] = spot[1]
             if self._is_shut(spot[1]):
                 return self._near(agent, spot[1]) or _call(SkillName.OPEN, spot[1])
-        return self._near(agent, self._facts.call_name(thing))
+        name = self._facts.call_name(thing)
+        # Every other time from the furniture's front, where the thing itself is hard to get at.
+        aside = spot is not None and self._notes.detours[name] % 2 == 1
+        return self._near(agent, spot[1] if spot is not None and aside else name)
 
     def _move(self, agent: str, job: Job) -> SkillCall:
         fetch = self._fetch(agent, job.thing)

@@ -28,6 +28,10 @@ NEEDED = {
 SPARE_M = 30.0
 # And this much not to reach for the same furniture at the same time.
 ELBOW_M = 2.0
+# Who stands there already goes on, whatever the distances say.
+BEGUN_M = 20.0
+# Agents nearer than this to a target may be what keeps another from it.
+IN_THE_WAY_M = 2.5
 
 
 class Distances:
@@ -90,6 +94,12 @@ class Team:
         capabilities = self._context.capabilities.get(agent)
         return needed is None or (capabilities is not None and needed in capabilities.primitives)
 
+    def _may_do(self, agent: str, job: Job) -> bool:
+        """Whether an agent is able to do a job and has not failed at it too often."""
+        name = self._facts.call_name(job.thing)
+        failed = self._notes.cannot(agent, name, SkillName.NAVIGATE, SkillName.PICK, job.skill)
+        return self.able(agent, job.skill) and not failed
+
     def assign(self, work: Work) -> None:
         """Fills `calls` as far as there is something to do."""
         for agent in list(self._idle):
@@ -99,6 +109,7 @@ class Team:
             self._search(work.missing)
         for agent in list(self._idle):
             self._free_hand(agent, work)
+        self._make_way()
 
     # ---- what is in a hand --------------------------------------------------------------
 
@@ -122,7 +133,7 @@ class Team:
         held = self._facts.held_by(agent)
         if held is None:
             return
-        waiting = [j for j in self._unclaimed(work) if self.able(agent, j.skill)]
+        waiting = [j for j in self._unclaimed(work) if self._may_do(agent, j)]
         if waiting:
             self.put_down(agent, held)
 
@@ -183,7 +194,7 @@ class Team:
                 (self._cost(agent, job, open_jobs), i, agent, job)
                 for agent in free
                 for i, job in enumerate(open_jobs)
-                if self.able(agent, job.skill)
+                if self._may_do(agent, job)
             ]
             if not pairs:
                 return
@@ -199,6 +210,8 @@ class Team:
         here = spot[1] if spot is not None else job.thing
         if any(self._notes.at.get(a) == here for a in self._context.running if a != agent):
             cost += ELBOW_M
+        if self._notes.at.get(agent) == self._facts.call_name(job.thing):
+            cost -= BEGUN_M
         others = [a for a in self._context.task.agents if a != agent]
         special = [
             j
@@ -213,6 +226,7 @@ class Team:
         """Lets an agent go on with a job; it waits while its neighbour is being put down."""
         self._idle.remove(agent)
         self._jobs[agent] = job
+        self._notes.doing[agent] = self._facts.call_name(job.thing)
         if job.after is not None and self._is_placing(job.after, agent):
             self.story.append(f"{agent}: wait until {job.after} is down")
             return True
@@ -229,6 +243,27 @@ class Team:
             for agent, call in going.items()
         )
 
+    def _make_way(self) -> None:
+        """Sends agents with nothing to do away from where others could not get at something."""
+        facts = self._facts
+        for agent in list(self._idle):
+            for who, target in self._notes.obstructed:
+                if who == agent or not facts.known(target):
+                    continue
+                here = facts.position_m(target)
+                if planar_m(facts.position_m(agent), here) > IN_THE_WAY_M:
+                    continue
+                rooms = [room.name for room in facts.layout.rooms]
+                away = [r for r in rooms if planar_m(facts.position_m(r), here) > IN_THE_WAY_M]
+                if not away:
+                    continue
+                room = min(away, key=partial(self._distance, agent))
+                self._idle.remove(agent)
+                self.calls[agent] = SkillCall(SkillName.NAVIGATE, (room,))
+                self.story.append(f"{agent}: make way at {target}: {self.calls[agent]}")
+                break
+        self._notes.obstructed.clear()
+
     # ---- looking for things -------------------------------------------------------------
 
     def _search(self, missing: list[str]) -> None:
@@ -242,6 +277,7 @@ class Team:
                 continue
             look = self._steps.as_it_is(look)
             self._notes.searching[agent] = look
+            self._notes.doing.pop(agent, None)
             self._idle.remove(agent)
             call = self._steps.look(agent, look)
             self.calls[agent] = call
