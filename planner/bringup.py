@@ -158,6 +158,7 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
         _bridge(args),
         *_memory(args),
         *_skills(args),
+        *_evaluator(args),
         *_PLANNERS[args.planner](args),
         *_recorder(args),
         *_narrator(args),
@@ -192,7 +193,7 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
                 "updater": updater,
                 "house": args.house,
                 "episode": args.episode,
-                "store": f"{args.record}/memory" if args.record else _passing_store(),
+                "store": _store(args, "memory"),
             },
         ),
     )
@@ -214,11 +215,29 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
     )
 
 
+def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
+    # Only simulators know the true world; a task may be loaded into them at any time, but a
+    # tour has none.
+    if args.backend == "spot" or args.planner == "tour":
+        return ()
+    return (
+        NodeSpec(
+            name="evaluator",
+            executable="evaluator",
+            parameters={"episode": args.episode, "store": _store(args, "evaluation")},
+        ),
+    )
+
+
+def _store(args: Arguments, what: str) -> str:
+    return f"{args.record}/{what}" if args.record else _passing_store(what)
+
+
 @cache
-def _passing_store() -> str:
-    """A folder of this run alone, so that a memory that dies in it comes back as it was."""
+def _passing_store(what: str) -> str:
+    """A folder of this run alone, so that a node that dies in it comes back as it was."""
     run = f"{os.getpid()}-{time.time_ns()}"
-    return str(Path(tempfile.gettempdir()) / f"planner-{os.getuid()}" / f"memory-{run}")
+    return str(Path(tempfile.gettempdir()) / f"planner-{os.getuid()}" / f"{what}-{run}")
 
 
 def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:

@@ -8,6 +8,9 @@ the same result as one with every simulation step.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
 
 from planner.evaluation.entity_checks import check_entities, facts_of_state
 from planner.evaluation.explanation import phrase, sentence
@@ -43,6 +46,7 @@ class Evaluator:
         house: House,
         initial: WorldState,
         mode: Mode = Mode.STRICT,
+        latches: Mapping[str, Any] | None = None,
     ) -> None:
         """Takes up the first state, before any action (D-4).
 
@@ -51,6 +55,8 @@ class Evaluator:
             house: the layout of the world's house.
             initial: the state at the start.
             mode: by whose rules.
+            latches: `latches` of an evaluator of the same task that was lost; `initial` is then
+                the first state that is seen again.
 
         Raises:
             FileError: where the evaluation names what the world lacks or what cannot be as
@@ -61,6 +67,8 @@ class Evaluator:
         self.mode = mode
         self.episode_id = initial.episode_id
         self._judge: Judge = _JUDGES[mode](evaluation)
+        if latches is not None:
+            self._judge.restore(latches)
         self._scene = Scene(house, initial.entities)
         self._watches = [Watch(p, self._scene) for p in self._judge.propositions]
         self._texts = [phrase(p) for p in self._judge.propositions]
@@ -87,6 +95,10 @@ class Evaluator:
     def progress(self) -> Progress:
         """How the task stands after the last state."""
         return self._progress
+
+    def latches(self) -> dict[str, JsonValue]:
+        """What is remembered of the states so far; changes with `progress.propositions`."""
+        return self._judge.latches()
 
     def update(self, state: WorldState) -> Progress:
         """Takes up the next state.

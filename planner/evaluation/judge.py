@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from pydantic import JsonValue
 
 from planner.evaluation.constraints import Rules, Standing, with_ties
 from planner.evaluation.propositions import Watch
@@ -35,6 +37,12 @@ class Judge(Protocol):
     def closed_gate(self, index: int) -> Dependency | None:
         """The dependency that an explanation names for a proposition that is gated."""
 
+    def latches(self) -> dict[str, JsonValue]:
+        """All that is remembered of the states so far."""
+
+    def restore(self, latches: Mapping[str, Any]) -> None:
+        """Goes on where another judge of the same evaluation and mode stopped."""
+
 
 class StrictJudge:
     """The paper's rules with the decisions of spec/partnr.md (D-18 to D-27)."""
@@ -65,3 +73,11 @@ class StrictJudge:
     def closed_gate(self, index: int) -> Dependency | None:
         """As `Judge`."""
         return self._tracker.closed_gate(index)
+
+    def latches(self) -> dict[str, JsonValue]:
+        """As `Judge`."""
+        return self._tracker.latches()
+
+    def restore(self, latches: Mapping[str, Any]) -> None:
+        """As `Judge`."""
+        self._tracker.restore(latches)

@@ -15,8 +15,11 @@ for good once a head was lost.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import JsonValue
 
 from planner.evaluation.constraints import Standing
 from planner.evaluation.progress import Reason
@@ -156,6 +159,24 @@ class PublishedJudge:
                 if found[i].reason is None:
                     found[i] = standing
         return tuple(found)
+
+    def latches(self) -> dict[str, JsonValue]:
+        """As `Judge`."""
+        return {
+            "first_step": list(self._first),
+            "used": [[list[JsonValue](sorted(v)) for v in used] for used in self._used],
+            "result": list(self._result),
+            "lost": list(self._lost),
+            "ever_true": list(self._ever_true),
+        }
+
+    def restore(self, latches: Mapping[str, Any]) -> None:
+        """As `Judge`."""
+        self._first = list(latches["first_step"])
+        self._used = [tuple(frozenset(value) for value in used) for used in latches["used"]]
+        self._result = list(latches["result"])
+        self._lost = list(latches["lost"])
+        self._ever_true = list(latches["ever_true"])
 
     def closed_gate(self, index: int) -> Dependency | None:
         """The first dependency that gates a proposition."""

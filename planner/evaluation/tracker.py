@@ -10,7 +10,10 @@ length of an episode.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import JsonValue
 
 from planner.evaluation.cycles import in_order
 from planner.evaluation.propositions import Watch
@@ -68,6 +71,23 @@ class Tracker:
         for (i, argument), served in self._served.items():
             if self.effective[i]:
                 served |= watches[i].values[argument]
+
+    def latches(self) -> dict[str, JsonValue]:
+        """All that is remembered, to be given to `restore`."""
+        return {
+            "first_step": list(self.first_step),
+            "effective": list(self.effective),
+            "ever_true": list(self.ever_true),
+            "served": [[i, k, *sorted(names)] for (i, k), names in self._served.items()],
+        }
+
+    def restore(self, latches: Mapping[str, Any]) -> None:
+        """Goes on where another tracker of the same evaluation stopped."""
+        self.first_step = list(latches["first_step"])
+        self.effective = list(latches["effective"])
+        self.ever_true = list(latches["ever_true"])
+        for i, k, *names in latches["served"]:
+            self._served[i, k] = set(names)
 
     def served(self, index: int, argument: int, watches: Sequence[Watch]) -> frozenset[str]:
         """The candidate values of a tied argument, C of D-22."""

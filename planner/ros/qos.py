@@ -43,6 +43,9 @@ LATCHED = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Streams in which every message counts: memory updates, traces, ground truth.
 EVENTS = _profile(100)
 
+# As EVENTS, for a reader that needs the beginning as well, which a latching writer keeps.
+EVENTS_FROM_START = _profile(100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
 # tf2's own convention for /tf and /tf_static.
 TF = _profile(100)
 TF_STATIC = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

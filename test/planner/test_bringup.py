@@ -16,7 +16,7 @@ def test_the_bridge_gets_what_was_asked_for() -> None:
     args = Arguments.from_text(
         {"house": "cottage", "episode": "e1", "seed": "7", "agents": "2", "paced": "false"}
     )
-    (bridge,) = node_list(args)
+    bridge, *_ = node_list(args)
     assert (bridge.name, bridge.executable, bridge.respawn) == ("bridge", "bridge", True)
     assert bridge.parameters == {
         "backend": "embedded",
@@ -53,6 +53,14 @@ def test_a_memory_without_a_recording_has_a_store_of_this_run() -> None:
     args = Arguments.from_text({"memory": "privileged"})
     first, again = (node_list(args)[1].parameters["store"] for _ in range(2))
     assert first == again
+
+
+def test_whoever_knows_the_true_world_has_a_judge() -> None:
+    nodes = {node.name: node for node in node_list(Arguments.from_text({"episode": "e1"}))}
+    assert nodes["evaluator"].respawn
+    assert nodes["evaluator"].parameters["episode"] == "e1"
+    for given in ({"backend": "spot"}, {"planner": "tour"}):
+        assert "evaluator" not in {n.name for n in node_list(Arguments.from_text(given))}
 
 
 def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:

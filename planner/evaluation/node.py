@@ -1,0 +1,258 @@
+"""Node `evaluator`: judges the running episode from the true world's states and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from diagnostic_msgs.msg import KeyValue
+from planner_msgs.msg import Evaluation as EvaluationMessage
+from planner_msgs.msg import PropositionState
+from planner_msgs.msg import WorldState as WorldMessage
+from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.latch_file import Latched, LatchFile
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
+from planner.ros import parameters, qos
+from planner.ros.conversions import header
+from planner.ros.lifecycle import run_node
+from planner.ros.outlet import Outlet
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_episode
+from planner.world.state import WorldState
+from planner.world.wire import WorldRecords
+
+RETELL_S = 1.0
+_SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
+
+
+class EvaluatorNode(Node):
+    """Follows one episode after another; `/evaluation/finish` fixes the verdict of each."""
+
+    def __init__(self) -> None:
+        """Reads the parameters and listens.
+
+        Raises:
+            PlannerError: for a parameter or an episode that cannot be used.
+        """
+        super().__init__("evaluator")
+        episode = parameters.text(
+            self, "episode", "", "name or file; empty = the one that /world/state names"
+        )
+        scoring = parameters.text(self, "scoring", "strict", "by whose rules", choices=[*_SCORING])
+        store = parameters.text(
+            self, "store", "", "folder that keeps what was achieved if this node dies; empty = none"
+        )
+        self._mode = _SCORING[scoring]
+        self._folder = Path(store) if store else None
+        self._given = load_episode(episode) if episode else None
+        if self._given and self._given[0].evaluation is not None:
+            read_evaluation(self._given[0].evaluation, episode)
+        self._losses: Counter[str] = Counter()
+        self._unseen_states = 0
+        self._records = WorldRecords()
+        self._state: WorldState | None = None
+        self._task: Episode | None = None
+        self._evaluator: Evaluator | None = None
+        self._seen_from_step = 0
+        self._verdict: Verdict | None = None
+        self._problem = "no state of the world was seen yet"
+        self._outlet = Outlet(self, EvaluationMessage, "/evaluation", qos.STATE, self._losses)
+        self._result = Outlet(
+            self, EvaluationMessage, "/evaluation/result", qos.LATCHED, self._losses
+        )
+        self.create_subscription(
+            WorldMessage,
+            "/world/state",
+            self._on_world,
+            qos.EVENTS_FROM_START,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost),
+        )
+        self.create_service(Trigger, "/evaluation/finish", self._on_finish)
+        self.create_timer(RETELL_S, self._tell)
+
+    # Input
+
+    def _on_lost(self, lost: QoSMessageLostInfo) -> None:
+        self._unseen_states += int(lost.total_count_change)
+        self.get_logger().warning(f"{lost.total_count_change} states of the world were lost")
+
+    def _on_world(self, message: WorldMessage) -> None:
+        state = self._records.record(message)
+        before, self._state = self._state, state
+        if before is None or _is_another_run(before, state):
+            self._begin(state)
+        elif self._evaluator is not None and self._verdict is None:
+            self._advance(self._evaluator, state)
+
+    def _begin(self, state: WorldState) -> None:
+        self._evaluator, self._verdict, self._task = None, None, None
+        self._unseen_states = 0
+        try:
+            self._task, house = self._episode_of(state)
+            self._evaluator = self._make(self._task, house, state)
+            self._problem = ""
+            self.get_logger().info(f"judging {state.episode_id}: {self._task.instruction}")
+        except PlannerError as error:
+            self._problem = str(error)
+            self.get_logger().warning(f"nothing is judged: {self._problem}")
+        self._keep()
+        self._tell()
+
+    def _episode_of(self, state: WorldState) -> tuple[Episode, House]:
+        if self._given is not None and self._given[0].episode_id == state.episode_id:
+            return self._given
+        if not state.episode_id:
+            raise PlannerError("the world runs no episode, so there is no task to judge")
+        return load_episode(state.episode_id)
+
+    def _make(self, task: Episode, house: House, state: WorldState) -> Evaluator:
+        if task.evaluation is None:
+            raise PlannerError(f"episode {task.episode_id} says no goal, so nothing is judged")
+        if house.name != state.house:
+            raise PlannerError(
+                f"episode {task.episode_id} is of house {house.name}, the world is {state.house}"
+            )
+        evaluation = read_evaluation(task.evaluation, task.episode_id)
+        self._seen_from_step = state.step
+        latched = None
+        if self._folder is not None:
+            file = LatchFile(self._folder, task.episode_id)
+            latched = file.read(self._mode, state.step, task.evaluation)
+        if latched is not None:
+            self.get_logger().info(f"goes on from step {latched.step}")
+            self._unseen_states = state.step - latched.step
+            self._seen_from_step = 0
+        latches = latched.latches if latched else None
+        return Evaluator(evaluation, house, state, self._mode, latches)
+
+    def _advance(self, evaluator: Evaluator, state: WorldState) -> None:
+        before = evaluator.progress.propositions
+        try:
+            evaluator.update(state)
+        except PlannerError as error:
+            # The judgement stays as it was; what is true later is judged again then.
+            self.get_logger().error(f"step {state.step} is not judged: {error}")
+            return
+        if evaluator.progress.propositions is not before:
+            self._keep()
+            self._tell()
+
+    def _keep(self) -> None:
+        """Writes down what was achieved."""
+        if self._folder is None or self._evaluator is None or self._task is None:
+            return
+        latched = Latched(
+            episode_id=self._task.episode_id,
+            mode=self._mode,
+            step=self._evaluator.progress.sim_steps,
+            evaluation=self._task.evaluation,
+            latches=self._evaluator.latches(),
+        )
+        try:
+            LatchFile(self._folder, self._task.episode_id).write(latched)
+        except PlannerError as error:
+            self.get_logger().error(str(error))
+
+    # Output
+
+    def _on_finish(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self._evaluator is None:
+            response.success, response.message = False, self._problem
+            return response
+        verdict = self._finish(self._evaluator)
+        response.success = True
+        response.message = summary(verdict)
+        return response
+
+    def _finish(self, evaluator: Evaluator) -> Verdict:
+        if self._verdict is None:
+            self._verdict = evaluator.finish()
+            self.get_logger().info(summary(self._verdict))
+            self._result.publish(self._message())
+            self._tell()
+            if self._folder is not None and self._task is not None:
+                try:
+                    LatchFile(self._folder, self._task.episode_id).remove()
+                except PlannerError as error:
+                    self.get_logger().error(str(error))
+        return self._verdict
+
+    def _tell(self) -> None:
+        self._outlet.publish(self._message())
+
+    def _message(self) -> EvaluationMessage:
+        state = self._state
+        message = EvaluationMessage(
+            header=header(state.stamp_s if state else 0.0, "map"),
+            episode_id=state.episode_id if state else "",
+            sim_step=state.step if state else 0,
+            scoring=str(self._mode),
+            explanation=self._problem,
+            metrics=[
+                KeyValue(key="variant", value=str(Variant.BOXES)),
+                KeyValue(key="seen_from_step", value=str(self._seen_from_step)),
+                KeyValue(key="unseen_states", value=str(self._unseen_states)),
+            ],
+        )
+        if self._evaluator is not None:
+            _fill(message, self._verdict or self._evaluator.progress)
+        if self._verdict is not None:
+            message.sim_step = self._verdict.sim_steps
+            message.status = (
+                EvaluationMessage.SUCCEEDED if self._verdict.success else EvaluationMessage.FAILED
+            )
+        return message
+
+    def destroy_node(self) -> None:
+        """Says how an episode stands that nobody ended."""
+        if self._evaluator is not None and self._verdict is None:
+            print(f"not finished: {summary(self._evaluator.result())}", flush=True)
+        super().destroy_node()
+
+
+def _is_another_run(before: WorldState, state: WorldState) -> bool:
+    return state.episode_id != before.episode_id or (state.step, state.revision) < (
+        before.step,
+        before.revision,
+    )
+
+
+def _fill(message: EvaluationMessage, progress: Progress | Verdict) -> None:
+    message.percent_complete = progress.percent_complete
+    message.propositions = [_proposition(item) for item in progress.propositions]
+    message.explanation = progress.explanation
+
+
+def _proposition(item: PropositionProgress) -> PropositionState:
+    return PropositionState(
+        index=item.index,
+        text=item.text,
+        holds=item.holds,
+        satisfied=item.satisfied,
+        first_step=-1 if item.first_step is None else item.first_step,
+        reason=item.reason or "",
+        detail=item.detail,
+    )
+
+
+def summary(verdict: Verdict) -> str:
+    """A verdict in one line."""
+    word = "success" if verdict.success else "failure"
+    text = (
+        f"{word}  percent_complete: {verdict.percent_complete:.2f}  "
+        f"sim_steps: {verdict.sim_steps}  scoring: {verdict.mode}"
+    )
+    return f"{text}  {verdict.explanation}".rstrip()
+
+
+def main() -> int:
+    """Runs the node until it is asked to stop."""
+    return run_node(EvaluatorNode)
