@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
             backend,
             house,
             episode,
-            Expert(),
+            Expert,
             agents=args.agents,
             seed=args.seed,
             images=not args.no_images,

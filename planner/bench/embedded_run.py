@@ -9,7 +9,7 @@ from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
-from planner.planning.planner import Planner
+from planner.planning.planner import Planner, Task
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -20,7 +20,7 @@ def run_embedded(
     backend: EmbeddedBackend,
     house: House,
     episode: Episode,
-    planner: Planner,
+    make_planner: Callable[[Task], Planner],
     *,
     agents: int = 0,
     seed: int | None = None,
@@ -33,7 +33,7 @@ def run_embedded(
         backend: may have run other episodes before.
         house: the episode's.
         episode: with an evaluation.
-        planner: a new one for this task.
+        make_planner: makes the planner of the task.
         agents: how many of the episode's agents act; 0 = all.
         seed: instead of the episode's.
         images: whether the memory looks at pictures; without, rays tell what a camera shows.
@@ -58,17 +58,22 @@ def run_embedded(
     def look(agent: str) -> None:
         memory.observe(backend.observe(agent, cameras))
 
+    task = Task(
+        instruction=episode.instruction,
+        agents=backend.agents[: agents or None],
+        goal=episode.evaluation,
+        seed=episode.seed,
+    )
     run = EpisodeRun(
         backend=backend,
         house=house,
-        episode=episode,
-        planner=planner,
+        task=task,
+        planner=make_planner(task),
         memory=memory,
         evaluator=Evaluator(
             read_evaluation(episode.evaluation, episode.episode_id), house, initial
         ),
         look=look,
-        agents=backend.agents[: agents or None],
         tell=tell or say_nothing,
     )
     return run.run()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from planner.bench.backend_port import BackendPort
 from planner.evaluation.evaluator import Evaluator
@@ -17,8 +18,8 @@ from planner.evaluation.progress import Verdict
 from planner.memory.memory import Memory
 from planner.planning.planner import AgentResult, Context, Planner, Task
 from planner.skills.executor import SkillExecutor
+from planner.skills.team import Team
 from planner.world.belief import Belief
-from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from sim_bridge.backend import Backend
@@ -72,18 +73,16 @@ class EpisodeRun:
     Attributes:
         backend: with the episode loaded.
         look: shows the memory what one agent senses now.
-        agents: those who shall do the task.
         tell: hears each event as it happens.
     """
 
     backend: Backend
     house: House
-    episode: Episode
+    task: Task
     planner: Planner
     memory: Memory
     evaluator: Evaluator
     look: Callable[[str], None]
-    agents: tuple[str, ...]
     tell: Callable[[Event], None] = say_nothing
     events: list[Event] = field(default_factory=list)
 
@@ -93,12 +92,18 @@ class EpisodeRun:
 
     async def _run(self) -> RunResult:
         layout = self.house.model_copy(update={"objects": ()})
-        task = Task(
-            self.episode.instruction, self.agents, self.episode.evaluation, self.episode.seed
-        )
+        team = Team()
         workers = {
-            name: _Worker(SkillExecutor(layout, BackendPort(self.backend, name), self._belief))
-            for name in self.agents
+            name: _Worker(
+                SkillExecutor(
+                    layout,
+                    BackendPort(self.backend, name),
+                    self._belief,
+                    team=team,
+                    report=partial(self._remember, name),
+                )
+            )
+            for name in self.task.agents
         }
         decisions, steps, reason = 0, 0, "sim_step_limit"
         self._look_around()
@@ -107,7 +112,7 @@ class EpisodeRun:
             idle = tuple(n for n, w in workers.items() if w.call is None and not w.done)
             if idle:
                 decisions += 1
-                decision = await self.planner.decide(self._context(task, layout, workers, idle))
+                decision = await self.planner.decide(self._context(layout, workers, idle))
                 if decision.failure or decision.question:
                     reason = decision.failure or decision.question
                     break
@@ -125,6 +130,9 @@ class EpisodeRun:
             self._look_around()
         return RunResult(self.evaluator.finish(), reason, steps, decisions, tuple(self.events))
 
+    def _remember(self, agent: str, call: SkillCall, result: SkillResult) -> None:
+        self.memory.note_result(agent, call, result, self.backend.now_s())
+
     def _belief(self) -> Belief:
         return self.memory.belief(self.backend.now_s())
 
@@ -140,13 +148,12 @@ class EpisodeRun:
 
     def _context(
         self,
-        task: Task,
         layout: House,
         workers: Mapping[str, _Worker],
         idle: tuple[str, ...],
     ) -> Context:
         return Context(
-            task=task,
+            task=self.task,
             belief=self._belief(),
             layout=layout,
             capabilities={name: self.backend.capabilities(name) for name in workers},
@@ -165,14 +172,13 @@ class EpisodeRun:
             worker.executor.start(call)
 
     def _collect(self, workers: Mapping[str, _Worker]) -> None:
-        """Takes the calls that ended: effects into the memory, results to the planner."""
+        """Takes the calls that ended to the planner; the memory heard of each as it ended."""
         ended: list[AgentResult] = []
         now = self.backend.now_s()
         for agent, worker in workers.items():
             result = worker.executor.result if worker.call is not None else None
             if worker.call is None or result is None:
                 continue
-            self.memory.note_result(agent, worker.call, result, now)
             self._note(Event(now, agent, worker.call, result))
             ended.append(AgentResult(agent, worker.call, result, now))
             # spec/partnr.md D-3: Done is for good.
