@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 import rclpy
-from rclpy.exceptions import ROSInterruptException
+from rclpy.exceptions import InvalidHandle, ROSInterruptException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
@@ -60,6 +61,11 @@ def run_node(
     except PlannerError as error:
         return _tell(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
+        return EXIT_OK
+    except (rclpy_implementation.RCLError, InvalidHandle):
+        # The signal's handler shuts ROS down at any moment, also within a callback that sends.
+        if rclpy.ok():
+            raise
         return EXIT_OK
     finally:
         if node is not None:
