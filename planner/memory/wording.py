@@ -17,6 +17,7 @@ from planner.world.vocabulary import State
 NO_OBJECT_UPDATES = "No object updates."
 PICKED, PLACED = "picked", "placed"
 _SUPPORT = re.compile(r"\s*\bwith the (?:Object|Entity)[. ](\d+)", re.IGNORECASE)
+_WORD = re.compile(r"[\w-]+")
 _STRAY = " \t,;.:-"
 # What a description says of a state that is not the one things usually have (partnr.md D-6).
 _STATE_WORDS: dict[str, tuple[State, bool]] = {
@@ -101,7 +102,7 @@ def read_description(text: str) -> Description:
         else:
             state, value = _READ_WORDS[ending]
             states.setdefault(state, value)
-    return Description("_".join(rest.lower().split()), number, states, openness)
+    return Description("_".join(_WORD.findall(rest.lower())), number, states, openness)
 
 
 def _ends_in(text: str, word: str) -> bool:

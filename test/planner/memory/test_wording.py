@@ -23,6 +23,7 @@ from planner.world.vocabulary import State
         ("cabinet open", Description("cabinet", openness=1.0)),
         ("cup dirty with the Object.7", Description("cup", 7, {State.CLEAN: False})),
         ("Floor Lamp, powered on", Description("floor_lamp", None, {State.POWERED_ON: True})),
+        ("bottle: red!", Description("bottle_red")),
         ("open", Description("open")),
         ("", Description("")),
     ],

@@ -1,0 +1,284 @@
+"""The memory node in front of a real bridge: what it sees, is told, keeps and answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bridge_harness import LATCHED, ROOT, Client, bridge, write_world
+from diagnostic_msgs.msg import DiagnosticArray
+from planner_msgs.msg import Entity, EntityList, MemoryUpdate, Operation, SkillReport, WorldGraph
+from planner_msgs.srv import EditMemory, LoadEpisode, LoadMemory, QueryMemory, SaveMemory
+from rclpy.qos import QoSProfile
+
+from planner.environment import ros_environment
+from planner.exit_status import EXIT_CONFIGURATION
+from planner.ros.memory_messages import belief_record, report_message
+from planner.world.belief import Belief, Source
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.skill import SkillCode, SkillResult, parse_call
+from planner.world.vocabulary import EntityKind, Relation
+
+EVENTS = QoSProfile(depth=100)
+
+
+@contextmanager
+def memory_node(**parameters: object) -> Iterator[subprocess.Popen[str]]:
+    arguments = [word for n, v in parameters.items() for word in ("-p", f"{n}:={v}")]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "nodes" / "memory"), "--ros-args", *arguments],
+        env=ros_environment(os.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            process.wait(30)
+
+
+class Listener:
+    """Follows what the memory publishes."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.updates = client.listen(MemoryUpdate, "/memory/updates", EVENTS)
+        self.lists = client.listen(EntityList, "/memory/entities", LATCHED)
+        self.graphs = client.listen(WorldGraph, "/world_graph", LATCHED)
+
+    def belief(self) -> Belief:
+        self.client.wait(lambda: self.graphs, "/world_graph")
+        return belief_record(self.graphs[-1])
+
+    def until_known(self, name: str) -> Belief:
+        self.client.wait(lambda: self.graphs and name in self.belief().nodes, name)
+        return self.belief()
+
+
+@pytest.fixture(scope="module")
+def world(
+    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
+) -> Path:
+    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
+
+
+@pytest.fixture(scope="module")
+def shared(world: Path) -> Iterator[Client]:
+    with bridge(episode=world, rate=3.0):
+        made = Client()
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def client(shared: Client, world: Path) -> Iterator[Client]:
+    answer = shared.call(LoadEpisode, "/world/load", episode=str(world))
+    assert answer.success, answer.message
+    yield shared
+    shared.forget()
+
+
+def look_at(client: Client, name: str) -> None:
+    client.do("look", client.state().entities[name].box.center_m)
+
+
+def now_s(client: Client) -> float:
+    return client.state().stamp_s
+
+
+def report(client: Client, call: str, result: SkillResult, ended_s: float) -> None:
+    publisher = client.node.create_publisher(SkillReport, "/skills/results", EVENTS)
+    client.wait(lambda: publisher.get_subscription_count() > 0, "a memory that listens")
+    publisher.publish(report_message("agent_0", parse_call(call), result, ended_s))
+
+
+def test_what_a_camera_shows_is_remembered_and_told(client: Client, world: Path) -> None:
+    with memory_node(episode=world):
+        listener = Listener(client)
+        start = listener.until_known("table_0")
+        furniture = [n for n in start.of_kind(EntityKind.FURNITURE) if n.entity_id is not None]
+        assert [n.entity_id for n in furniture] == [100, 101, 102, 103, 104, 105]
+        look_at(client, "cup_0")
+        belief = listener.until_known("cup_0")
+        cup = belief.nodes["cup_0"]
+        assert (cup.parent, cup.relation, cup.source) == ("table_0", Relation.ON, Source.SEEN)
+        assert cup.room == "kitchen_0"
+        assert cup.entity_id is not None
+        assert cup.entity_id > 105
+        assert "book_0" not in belief.nodes
+        assert belief.nodes["agent_0"].class_name == "robot"
+        sequences = [update.sequence for update in listener.updates]
+        assert sequences == [*range(1, len(sequences) + 1)]
+        last = listener.lists[-1]
+        assert last.sequence == sequences[-1]
+        (told,) = [e for e in last.entities if e.name == "cup_0"]
+        assert told.description.startswith("cup")
+        assert 0.2 <= told.seen_distance_m <= 6
+
+
+def test_actions_change_the_graph_and_failures_are_heard(client: Client, world: Path) -> None:
+    with memory_node(episode=world):
+        listener = Listener(client)
+        look_at(client, "cup_0")
+        listener.until_known("cup_0")
+        client.do("look", pan_rad=[3.0], tilt_rad=[0.2])
+        ended_s = now_s(client) + 1.0
+        report(client, "Pick[cup_0]", SkillResult.success(), ended_s)
+        client.wait(lambda: listener.belief().nodes["agent_0"].holding == "cup_0", "a full hand")
+        cup = listener.belief().nodes["cup_0"]
+        assert (cup.parent, cup.source) == ("agent_0", Source.INFERRED)
+        sequence = listener.belief().sequence
+        failure = SkillResult.failure(SkillCode.TOO_FAR, "It is too far.")
+        report(client, "Open[cabinet_0]", failure, ended_s + 5.0)
+        client.wait(lambda: listener.belief().stamp_s >= ended_s + 5.0, "the report's stamp")
+        assert listener.belief().sequence == sequence
+
+
+def test_a_killed_memory_comes_back_as_it_was(client: Client, world: Path, tmp_path: Path) -> None:
+    with memory_node(episode=world, store=tmp_path) as process:
+        listener = Listener(client)
+        look_at(client, "cup_0")
+        listener.until_known("cup_0")
+        client.idle(0.5)
+        process.kill()
+        process.wait()
+        before = listener.lists[-1]
+    client.forget()
+    with memory_node(episode=world, store=tmp_path):
+        listener = Listener(client)
+        client.wait(lambda: listener.lists, "/memory/entities")
+        after = listener.lists[0]
+        assert after.sequence >= before.sequence
+        kept = {e.id: e.name for e in after.entities}
+        assert kept.items() >= {e.id: e.name for e in before.entities}.items()
+        cup = Entity(description="bottle")
+        added = edit(client, Operation(kind=Operation.ADD, entity=cup))
+        assert added.ids[0] > max(kept)
+        assert added.sequence > after.sequence
+
+
+def test_a_world_that_is_loaded_anew_gets_a_fresh_list(
+    client: Client, world: Path, tmp_path: Path
+) -> None:
+    with memory_node(episode=world, store=tmp_path):
+        listener = Listener(client)
+        look_at(client, "cup_0")
+        listener.until_known("cup_0")
+        client.call(LoadEpisode, "/world/load", episode=str(world))
+        client.wait(lambda: "cup_0" not in listener.belief().nodes, "a fresh list")
+        look_at(client, "cup_0")
+        listener.until_known("cup_0")
+    assert sorted(path.name for path in tmp_path.glob("*.sqlite")) == [
+        "small.1.sqlite",
+        "small.sqlite",
+    ]
+
+
+def edit(client: Client, *operations: Operation) -> Any:
+    return client.call(EditMemory, "/memory/edit", source="test", operations=list(operations))
+
+
+def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
+    with memory_node(episode=world, store=tmp_path / "store"):
+        listener = Listener(client)
+        listener.until_known("table_0")
+        bottle = Entity(description="bottle: red with the Object.100")
+        bottle.position.x, bottle.position.y, bottle.position.z = 2.2, 3.2, 0.8
+        added = edit(client, Operation(kind=Operation.ADD, entity=bottle))
+        assert added.success, added.message
+        (number,) = added.ids
+        listener.until_known(f"bottle_red_{number}")
+        answer = client.call(QueryMemory, "/memory/query", text="red bottle", limit=1)
+        assert ([e.id for e in answer.entities], list(answer.scores)) == ([number], [1.0])
+        answer = client.call(QueryMemory, "/memory/query", room="kitchen_0", with_updates=True)
+        assert [u.sequence for u in answer.updates] == [*range(1, answer.sequence + 1)]
+        assert {e.room for e in answer.entities} == {"kitchen_0"}
+        answer = client.call(QueryMemory, "/memory/query", with_updates=True, since_sequence=10**6)
+        assert not answer.success
+        assert "take the snapshot" in answer.message
+        refused = edit(
+            client,
+            Operation(kind=Operation.REMOVE, entity=Entity(id=number)),
+            Operation(kind=Operation.REMOVE, entity=Entity(id=100)),
+        )
+        assert (refused.success, refused.code) == (False, 1)
+        assert "operation 1: Remove: Object.100 is furniture" in refused.message
+        assert not edit(client, Operation(kind=9)).success
+        copy = str(tmp_path / "copy.sqlite")
+        saved = client.call(SaveMemory, "/memory/save", path=copy)
+        assert (saved.success, saved.path) == (True, copy)
+        assert client.call(SaveMemory, "/memory/save").success
+        edit(client, Operation(kind=Operation.REMOVE, entity=Entity(id=number)))
+        loaded = client.call(LoadMemory, "/memory/load", path=copy)
+        assert loaded.success, loaded.message
+        assert loaded.sequence > saved.sequence
+        listener.until_known(f"bottle_red_{number}")
+        (tmp_path / "diary").write_text("dear diary" * 100)
+        for path, reason in (("diary", "not a database"), ("nowhere", "there is no such file")):
+            wrong = client.call(LoadMemory, "/memory/load", path=str(tmp_path / path))
+            assert not wrong.success
+            assert reason in wrong.message
+
+
+def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> None:
+    with memory_node(episode=world) as process:
+        listener = Listener(client)
+        listener.until_known("table_0")
+        publisher = client.node.create_publisher(SkillReport, "/skills/results", EVENTS)
+        client.wait(lambda: publisher.get_subscription_count() > 0, "a memory that listens")
+        for call, code in (("rm -rf /", 0), ("Pick[cup_0]", 4711), ("Pick[]", 0), ("", 0)):
+            publisher.publish(SkillReport(agent="agent_0", call=call, code=code))
+        statuses = client.listen(DiagnosticArray, "/diagnostics")
+
+        def counted() -> bool:
+            values = [
+                value.key
+                for message in statuses
+                for status in message.status
+                if status.name == "memory: entities"
+                for value in status.values
+            ]
+            return len({key for key in values if "/skills/results" in key}) >= 3
+
+        client.wait(counted, "the count of what cannot be read")
+        assert process.poll() is None
+
+
+def refusal(**parameters: object) -> str:
+    with memory_node(**parameters) as process:
+        output = process.communicate(timeout=60)[0]
+    assert process.returncode == EXIT_CONFIGURATION, output
+    (line,) = [line for line in output.splitlines() if "error: " in line]
+    return line
+
+
+def test_what_it_cannot_run_with_is_one_line(world: Path, tmp_path: Path) -> None:
+    assert "'telepathy' is not one of none, privileged" in refusal(updater="telepathy")
+    assert "atlantis" in refusal(house="atlantis")
+    assert "name a house or an episode" in refusal(updater="none")
+    with sqlite3.connect(tmp_path / "small.sqlite") as database:
+        database.executescript("CREATE TABLE meta (key); PRAGMA application_id = 1162890545;")
+    line = refusal(episode=world, store=tmp_path)
+    assert "schema version 0; this program reads version 1" in line
+
+
+def test_without_an_updater_it_remembers_what_it_is_told(client: Client, world: Path) -> None:
+    with memory_node(episode=world, updater="none"):
+        listener = Listener(client)
+        listener.until_known("table_0")
+        added = edit(client, Operation(kind=Operation.ADD, entity=Entity(description="cup")))
+        assert added.success, added.message
+        report(client, f"Pick[Object.{added.ids[0]}]", SkillResult.success(), 1e4)
+        client.wait(lambda: listener.lists[-1].entities[-1].picked, "what was picked")
