@@ -1,4 +1,8 @@
-"""Times, points and poses between our records and ROS messages."""
+"""Times, points and poses between our records and ROS messages.
+
+Every number becomes a `float` on the way out: an int in a float field does not
+raise, it aborts the process when the message is sent.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +32,8 @@ def header(stamp_s: float, frame: str) -> Header:
 
 def point_message(point_m: Vec3) -> Point:
     """A point in metres."""
-    x, y, z = point_m
-    return Point(x=float(x), y=float(y), z=float(z))
+    x, y, z = map(float, point_m)
+    return Point(x=x, y=y, z=z)
 
 
 def point_m(message: Point | Vector3) -> Vec3:
@@ -39,7 +43,7 @@ def point_m(message: Point | Vector3) -> Vec3:
 
 def pose_message(pose: Pose) -> PoseMessage:
     """A pose; quaternions are (x, y, z, w) on both sides."""
-    x, y, z, w = pose.orientation
+    x, y, z, w = map(float, pose.orientation)
     return PoseMessage(
         position=point_message(pose.position_m), orientation=Quaternion(x=x, y=y, z=z, w=w)
     )
@@ -60,12 +64,13 @@ def stamped_pose(stamp_s: float, frame: str, pose: Pose) -> PoseStamped:
 
 def transform_message(stamp_s: float, parent: str, child: str, pose: Pose) -> TransformStamped:
     """The pose of frame `child` in frame `parent`, as tf wants it."""
-    (x, y, z), (qx, qy, qz, qw) = pose.position_m, pose.orientation
+    x, y, z = map(float, pose.position_m)
+    qx, qy, qz, qw = map(float, pose.orientation)
     return TransformStamped(
         header=header(stamp_s, parent),
         child_frame_id=child,
         transform=Transform(
-            translation=Vector3(x=float(x), y=float(y), z=float(z)),
+            translation=Vector3(x=x, y=y, z=z),
             rotation=Quaternion(x=qx, y=qy, z=qz, w=qw),
         ),
     )

@@ -42,7 +42,7 @@ def instances_message(head: Header, instances: InstanceImage) -> Image:
 
 def camera_info(head: Header, lens: Intrinsics) -> CameraInfo:
     """An ideal, rectified pinhole camera."""
-    fx, fy, cx, cy = lens.fx_px, lens.fy_px, lens.cx_px, lens.cy_px
+    fx, fy, cx, cy = map(float, (lens.fx_px, lens.fy_px, lens.cx_px, lens.cy_px))
     return CameraInfo(
         header=head,
         width=lens.width_px,

@@ -20,12 +20,12 @@ def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
         relation=str(primitive.relation or ""),
         has_reference=reference is not None,
         reference=_stamped(primitive.frame, reference or (0.0, 0.0, 0.0)),
-        heading_rad=primitive.heading_rad,
-        standoff_m=primitive.standoff_m,
-        pan_rad=[pan for pan, _ in primitive.views_rad],
-        tilt_rad=[tilt for _, tilt in primitive.views_rad],
-        timeout_s=primitive.timeout_s,
-        tolerance_m=primitive.tolerance_m,
+        heading_rad=float(primitive.heading_rad),
+        standoff_m=float(primitive.standoff_m),
+        pan_rad=[float(pan) for pan, _ in primitive.views_rad],
+        tilt_rad=[float(tilt) for _, tilt in primitive.views_rad],
+        timeout_s=float(primitive.timeout_s),
+        tolerance_m=float(primitive.tolerance_m),
     )
 
 

@@ -32,7 +32,7 @@ class PrimitiveServer(GoalServer):
         """Tells a goal's client how it stands; `base` is in `map`."""
         goal.publish_feedback(
             ExecutePrimitive.Feedback(
-                phase=phase, progress=progress, pose=stamped_pose(stamp_s, "map", base)
+                phase=phase, progress=float(progress), pose=stamped_pose(stamp_s, "map", base)
             )
         )
 

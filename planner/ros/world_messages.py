@@ -48,6 +48,7 @@ class WorldMessages:
 def entity_message(entity: EntityState) -> EntityMessage:
     """The message of one entity."""
     states = entity.states or {}
+    depth_m, width_m, height_m = map(float, entity.size_m)
     return EntityMessage(
         kind=_KIND_NUMBERS[entity.kind],
         name=entity.name,
@@ -57,9 +58,9 @@ def entity_message(entity: EntityState) -> EntityMessage:
         relation=entity.relation or "",
         room=entity.room or "",
         pose=pose_message(entity.pose),
-        size=Vector3(x=entity.size_m[0], y=entity.size_m[1], z=entity.size_m[2]),
+        size=Vector3(x=depth_m, y=width_m, z=height_m),
         affordances=[str(affordance) for affordance in entity.affordances],
         states=[NamedState(name=str(name), value=value) for name, value in states.items()],
-        openness=-1.0 if entity.openness is None else entity.openness,
+        openness=-1.0 if entity.openness is None else float(entity.openness),
         holding=entity.holding or "",
     )
