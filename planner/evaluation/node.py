@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -9,8 +11,10 @@ from diagnostic_msgs.msg import KeyValue
 from planner_msgs.msg import Evaluation as EvaluationMessage
 from planner_msgs.msg import PropositionState
 from planner_msgs.msg import WorldState as WorldMessage
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
 from rclpy.node import Node
+from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from planner.evaluation.evaluator import Evaluator
@@ -30,6 +34,10 @@ from planner.world.state import WorldState
 from planner.world.wire import WorldRecords
 
 RETELL_S = 1.0
+# A request to finish may overtake the states before it on its way through the middleware: they
+# are over when none came for this long. A world that never rests is judged as it is then.
+QUIET_S = 0.15
+MOST_WAIT_S = 2.0
 _SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
 
 
@@ -58,6 +66,7 @@ class EvaluatorNode(Node):
         self._losses: Counter[str] = Counter()
         self._unseen_states = 0
         self._records = WorldRecords()
+        self._heard_s = -math.inf
         self._state: WorldState | None = None
         self._task: Episode | None = None
         self._evaluator: Evaluator | None = None
@@ -75,7 +84,13 @@ class EvaluatorNode(Node):
             qos.EVENTS_FROM_START,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost),
         )
-        self.create_service(Trigger, "/evaluation/finish", self._on_finish)
+        # A group of its own: while a request waits, states have to come in.
+        self.create_service(
+            Trigger,
+            "/evaluation/finish",
+            self._on_finish,
+            callback_group=ReentrantCallbackGroup(),
+        )
         self.create_timer(RETELL_S, self._tell)
 
     # Input
@@ -85,6 +100,7 @@ class EvaluatorNode(Node):
         self.get_logger().warning(f"{lost.total_count_change} states of the world were lost")
 
     def _on_world(self, message: WorldMessage) -> None:
+        self._heard_s = time.monotonic()
         state = self._records.record(message)
         before, self._state = self._state, state
         if before is None or _is_another_run(before, state):
@@ -163,7 +179,12 @@ class EvaluatorNode(Node):
 
     # Output
 
-    def _on_finish(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    async def _on_finish(
+        self, _request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        asked_s = time.monotonic()
+        while not self._is_quiet(asked_s):
+            await self._pause()
         if self._evaluator is None:
             response.success, response.message = False, self._problem
             return response
@@ -171,6 +192,17 @@ class EvaluatorNode(Node):
         response.success = True
         response.message = summary(verdict)
         return response
+
+    def _is_quiet(self, asked_s: float) -> bool:
+        now_s = time.monotonic()
+        quiet = now_s - max(self._heard_s, asked_s) >= QUIET_S
+        return self._verdict is not None or quiet or now_s - asked_s >= MOST_WAIT_S
+
+    async def _pause(self) -> None:
+        over: Future[None] = Future(executor=self.executor)
+        timer = self.create_timer(QUIET_S / 5, lambda: over.set_result(None))
+        await over
+        self.destroy_timer(timer)
 
     def _finish(self, evaluator: Evaluator) -> Verdict:
         if self._verdict is None:

@@ -1,0 +1,232 @@
+"""The evaluator node in a process of its own, judging states that the tests or a bridge publish."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bridge_harness import LATCHED, PATIENCE_S, ROOT, Client, bridge, write_world
+from planner_msgs.msg import Evaluation
+from planner_msgs.msg import WorldState as WorldMessage
+from std_srvs.srv import Trigger
+
+from planner.environment import ros_environment
+from planner.exit_status import EXIT_CONFIGURATION
+from planner.ros.world_messages import WorldMessages
+from planner.world.episode import Episode
+from planner.world.geometry import Pose
+from planner.world.house import House
+from planner.world.state import WorldState
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+
+# The cup, and after it the apple, to the other table.
+GOAL = {
+    "propositions": [
+        {"function_name": "is_on_top", "args": {"objects": [name], "receptacles": ["table_1"]}}
+        for name in ("cup_0", "apple_0")
+    ],
+    "constraints": [{"type": "TemporalConstraint", "edges": [[0, 1]]}],
+}
+
+
+@pytest.fixture
+def task(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
+    episode = small_episode.model_copy(update={"evaluation": GOAL})
+    return write_world(tmp_path, small_house, episode)
+
+
+@contextmanager
+def evaluator(**given: object) -> Iterator[subprocess.Popen[str]]:
+    words = [word for name, value in given.items() for word in ("-p", f"{name}:={value}")]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "nodes" / "evaluator"), "--ros-args", *words],
+        env=ros_environment(os.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        guard = threading.Timer(2 * PATIENCE_S, process.kill)
+        guard.start()
+        try:
+            yield process
+        finally:
+            guard.cancel()
+            process.kill()
+
+
+class World:
+    """Publishes states as the bridge does: latched, on every change."""
+
+    def __init__(self, client: Client, house: House, episode: Episode) -> None:
+        backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+        backend.reset(house, episode, 0)
+        state = backend.world_state()
+        assert state is not None
+        self.start: WorldState = state
+        self.now: WorldState = state
+        self._client = client
+        self._messages = WorldMessages()
+        self._publisher = client.node.create_publisher(WorldMessage, "/world/state", LATCHED)
+
+    def publish(self) -> None:
+        self._publisher.publish(self._messages.message(self.now))
+        # The bridge's states are a tick apart; a latching writer keeps only the last one.
+        self._client.idle(0.1)
+
+    def put(self, name: str, x: float, y: float, z: float) -> None:
+        """Moves a thing and lets ten simulation steps pass."""
+        moved = replace(self.now.entities[name], pose=Pose.planar(x, y, 0.0, z))
+        self.now = replace(
+            self.now,
+            stamp_s=self.now.stamp_s + 0.1,
+            step=self.now.step + 10,
+            revision=self.now.revision + 1,
+            entities={**self.now.entities, name: moved},
+        )
+        self.publish()
+
+    def begin_again(self) -> None:
+        self.now = self.start
+        self.publish()
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    made = Client()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def world(client: Client, small_house: House, small_episode: Episode) -> World:
+    return World(client, small_house, small_episode)
+
+
+@pytest.fixture
+def place(small_house: House) -> tuple[float, float, float]:
+    table = small_house.furniture_by_name["table_1"]
+    return (table.x_m, table.y_m, table.surfaces[0].center[2])
+
+
+def on_table(world: World, name: str, place: tuple[float, float, float], dy: float) -> None:
+    x, y, z = place
+    world.put(name, x, y + dy, z)
+
+
+def latest(client: Client, heard: list[Any], fits: Callable[[Any], bool]) -> Any:
+    return client.wait(lambda: next((m for m in reversed(heard) if fits(m)), None), "an evaluation")
+
+
+def test_a_task_is_followed_and_judged_when_it_is_said_to_be_over(
+    task: Path, client: Client, world: World, place: tuple[float, float, float]
+) -> None:
+    heard = client.listen(Evaluation, "/evaluation")
+    world.publish()
+    with evaluator(episode=task) as process:
+        first = latest(client, heard, lambda m: len(m.propositions) == 2)
+        assert (first.status, first.percent_complete) == (Evaluation.RUNNING, 0.0)
+        assert first.propositions[0].text == "cup_0 on top of table_1"
+        assert first.propositions[0].first_step == -1
+        on_table(world, "cup_0", place, -0.2)
+        half = latest(client, heard, lambda m: m.percent_complete == 0.5)
+        assert half.propositions[0].satisfied
+        assert half.propositions[1].reason == "never"
+        assert "apple_0" in half.explanation
+        on_table(world, "apple_0", place, 0.2)
+        latest(client, heard, lambda m: m.percent_complete == 1.0)
+        answer = client.call(Trigger, "/evaluation/finish")
+        assert answer.success
+        assert answer.message.startswith("success  percent_complete: 1.00  sim_steps: 20")
+        # What happens afterwards is not part of the task, and the verdict stays for late joiners.
+        world.put("cup_0", 1.5, 1.5, 0.0)
+        verdict = client.hear(Evaluation, "/evaluation/result", LATCHED)
+        assert (verdict.status, verdict.percent_complete) == (Evaluation.SUCCEEDED, 1.0)
+        assert (verdict.scoring, verdict.explanation, verdict.sim_step) == ("strict", "", 20)
+        assert [p.first_step for p in verdict.propositions] == [10, 20]
+        metrics = {item.key: item.value for item in verdict.metrics}
+        assert metrics == {"variant": "boxes", "seen_from_step": "0", "unseen_states": "0"}
+        assert client.call(Trigger, "/evaluation/finish").message == answer.message
+        # The same episode from its beginning is another run.
+        world.begin_again()
+        on_table(world, "apple_0", place, 0.2)
+        on_table(world, "cup_0", place, -0.2)
+        answer = client.call(Trigger, "/evaluation/finish")
+        assert "failure  percent_complete: 0.50" in answer.message
+        assert '"apple_0 on top of table_1" was done before "cup_0' in answer.message
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0
+
+
+def test_what_was_achieved_survives_the_death_of_the_node(
+    task: Path, tmp_path: Path, client: Client, world: World, place: tuple[float, float, float]
+) -> None:
+    given = {"episode": task, "store": tmp_path / "latches"}
+    heard = client.listen(Evaluation, "/evaluation")
+    world.publish()
+    with evaluator(**given) as process:
+        latest(client, heard, lambda m: len(m.propositions) == 2)
+        on_table(world, "cup_0", place, -0.2)
+        latest(client, heard, lambda m: m.percent_complete == 0.5)
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE_S)
+    heard.clear()
+    on_table(world, "apple_0", place, 0.2)
+    with evaluator(**given) as process:
+        latest(client, heard, lambda m: m.percent_complete == 1.0)
+        # Without the latches both would have come true in the first state that it saw.
+        assert client.call(Trigger, "/evaluation/finish").message.startswith("success")
+        verdict = client.hear(Evaluation, "/evaluation/result", LATCHED)
+        assert [p.first_step for p in verdict.propositions] == [10, 20]
+        assert {m.key: m.value for m in verdict.metrics}["unseen_states"] == "10"
+        assert not list((tmp_path / "latches").iterdir())
+
+
+def test_without_a_goal_it_says_so(
+    tmp_path: Path, client: Client, world: World, small_house: House, small_episode: Episode
+) -> None:
+    path = write_world(tmp_path, small_house, small_episode)
+    heard = client.listen(Evaluation, "/evaluation")
+    world.publish()
+    with evaluator(episode=path):
+        said = latest(client, heard, lambda m: m.episode_id == "small")
+        assert (said.status, len(said.propositions)) == (Evaluation.RUNNING, 0)
+        assert said.explanation == "episode small says no goal, so nothing is judged"
+        answer = client.call(Trigger, "/evaluation/finish")
+        assert (answer.success, answer.message) == (False, said.explanation)
+
+
+def test_a_broken_goal_is_told_at_the_start(
+    tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    goal = {"propositions": [{**GOAL["propositions"][0], "function_name": "is_above"}]}
+    broken = small_episode.model_copy(update={"evaluation": goal})
+    with evaluator(episode=write_world(tmp_path, small_house, broken)) as process:
+        output = process.communicate(timeout=PATIENCE_S)[0]
+    assert process.returncode == EXIT_CONFIGURATION
+    assert "evaluation.propositions.0" in output
+    assert "is_above" in output
+    assert "Traceback" not in output
+
+
+def test_the_bridges_states_are_judged_from_the_beginning(task: Path, client: Client) -> None:
+    heard = client.listen(Evaluation, "/evaluation")
+    with bridge(episode=task, seed=0), evaluator(episode=task):
+        said = latest(client, heard, lambda m: len(m.propositions) == 2)
+        assert said.episode_id == "small"
+        assert said.percent_complete == 0.0
+        assert {m.key: m.value for m in said.metrics}["seen_from_step"] == "0"
+        answer = client.call(Trigger, "/evaluation/finish")
+        assert answer.message.startswith("failure  percent_complete: 0.00")
