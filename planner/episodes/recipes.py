@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.episodes.arrangement import arrangements
+from planner.episodes.arrangement import Arrangement, arrangements
 from planner.episodes.recipe_file import Recipe, Things, read_recipes, recipe_folder
 from planner.episodes.recipe_goal import Target, evaluation_of, targets, task_types
 from planner.episodes.wording import Lexicon, Noun, NounKind, build_lexicon
@@ -50,10 +50,18 @@ class RecipeError(PlannerError):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """An episode and the folder under config/episodes/ that it belongs to."""
+    """An episode.
+
+    Attributes:
+        folder: where under config/episodes/ it belongs.
+        targets: its propositions, as the recipe says them.
+        rehearsal: where its things lie after each of its steps in one solution.
+    """
 
     episode: Episode
     folder: str
+    targets: tuple[Target, ...]
+    rehearsal: tuple[Arrangement, ...]
 
 
 def shipped_recipes() -> tuple[Recipe, ...]:
@@ -122,9 +130,10 @@ class _Building:
                 "evaluation": evaluation_of(found, {item.name: item.parent for item in asked}),
             }
         )
-        if arrangements(self._house, objects, found, self._rng) is None:
+        rehearsal = arrangements(self._house, objects, found, self._rng)
+        if rehearsal is None:
             raise RecipeError(recipe, "no arrangement of its things was found that meets the goal")
-        return Built(episode, self._house.split)
+        return Built(episode, self._house.split, found, tuple(rehearsal))
 
     def _rooms(self, word: str | None) -> list[str]:
         """The rooms that a class of rooms or a room's name stands for; all without a word."""
