@@ -55,9 +55,13 @@ class FrameTree:
         fixed = self._fixed.get(frame)
         if fixed is not None:
             return fixed
-        links = self._links.get(frame, ())
-        best = min(links, key=lambda item: abs(item[0] - stamp_s), default=None)
-        return best[1] if best is not None and abs(best[0] - stamp_s) <= TOLERANCE_S else None
+        best: tuple[float, TransformStamped] | None = None
+        for heard in reversed(self._links.get(frame, ())):
+            gap_s = abs(heard[0] - stamp_s)
+            if best is not None and gap_s >= best[0]:
+                break
+            best = (gap_s, heard[1])
+        return best[1] if best is not None and best[0] <= TOLERANCE_S else None
 
     def _on_links(self, message: TFMessage) -> None:
         for link in message.transforms:

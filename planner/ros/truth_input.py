@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 
 from planner.ros import qos
 from planner.ros.serialized import stamp_of
+from planner.ros.world_reader import WorldReader
 from planner.world.state import WorldState
-from planner.world.wire import world_record
 
 # States kept to go back to: over four seconds of ticks that each change something.
 _KEPT = 128
@@ -28,39 +27,39 @@ class _Heard:
     data: bytes
     state: WorldState | None = None
 
-    def read(self) -> WorldState:
+    def read(self, reader: WorldReader) -> WorldState:
         if self.state is None:
-            self.state = world_record(deserialize_message(self.data, WorldMessage))
+            self.state = reader.read(self.data)
         return self.state
 
 
 class TruthInput:
     """Listens to /world/state; reads only the messages that are asked for.
 
-    A message of a large house takes some milliseconds to read, and comes with every tick in
-    which an agent moves.
+    One comes with every tick in which an agent moves, many more than pictures.
     """
 
     def __init__(self, node: Node, on_beginning: Callable[[WorldState], None]) -> None:
         """Subscribes; `on_beginning` gets the first state of each world that is loaded."""
         self._heard: deque[_Heard] = deque(maxlen=_KEPT)
         self._on_beginning = on_beginning
+        self._reader = WorldReader()
         node.create_subscription(WorldMessage, "/world/state", self._on_data, qos.LATCHED, raw=True)
 
     def at(self, stamp_s: float) -> WorldState | None:
         """The newest state that is not after `stamp_s`, else the oldest; None before any."""
         for heard in reversed(self._heard):
             if heard.stamp_s <= stamp_s + _EQUAL_S:
-                return heard.read()
-        return self._heard[0].read() if self._heard else None
+                return heard.read(self._reader)
+        return self._heard[0].read(self._reader) if self._heard else None
 
     def _on_data(self, data: bytes) -> None:
         heard = _Heard(stamp_of(data), data)
         begins = not self._heard or heard.stamp_s < self._heard[-1].stamp_s - _BACKWARDS_S
         if begins or heard.stamp_s < _BACKWARDS_S:
             # A world that was loaded while the last one was as young shows in its names only.
-            state = heard.read()
-            before = self._heard[-1].read() if self._heard else None
+            state = heard.read(self._reader)
+            before = self._heard[-1].read(self._reader) if self._heard else None
             begins = begins or before is None or state.episode_id != before.episode_id
             if begins:
                 self._heard.clear()

@@ -1,0 +1,63 @@
+"""The bytes of /world/state, read without rclpy, say what rclpy reads."""
+
+from __future__ import annotations
+
+import pytest
+from planner_msgs.msg import WorldState as WorldMessage
+from rclpy.serialization import serialize_message
+
+from planner.ros.serialized import stamp_of
+from planner.ros.world_messages import WorldMessages
+from planner.ros.world_reader import WorldReader
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.state import WorldState
+from planner.world.wire import world_record
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+
+
+@pytest.fixture
+def backend(small_house: House, small_episode: Episode) -> EmbeddedBackend:
+    made = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    made.reset(small_house, small_episode, 0)
+    return made
+
+
+def state_of(backend: EmbeddedBackend) -> WorldState:
+    state = backend.world_state()
+    assert state is not None
+    return state
+
+
+def test_it_reads_what_rclpy_reads(backend: EmbeddedBackend) -> None:
+    backend.step(1.25)
+    message = WorldMessages().message(state_of(backend))
+    data = serialize_message(message)
+    assert WorldReader().read(data) == world_record(message)
+    assert stamp_of(data) == 1.25
+
+
+def test_what_did_not_change_is_the_same_record(backend: EmbeddedBackend) -> None:
+    reader, messages = WorldReader(), WorldMessages()
+    first = reader.read(serialize_message(messages.message(state_of(backend))))
+    world = backend._world
+    assert world is not None
+    world.move_agent(world.agents["agent_0"], 1.0, 1.0, 0.3)
+    second = reader.read(serialize_message(messages.message(state_of(backend))))
+    assert second.entities["agent_0"] != first.entities["agent_0"]
+    assert second.entities["cup_0"] is first.entities["cup_0"]
+
+
+def test_every_shortened_message_is_an_error(backend: EmbeddedBackend) -> None:
+    data = serialize_message(WorldMessages().message(state_of(backend)))
+    for length in range(4, len(data) - 1, 7):
+        with pytest.raises(PlannerError, match="no WorldState"):
+            WorldReader().read(data[:length])
+    with pytest.raises(ValueError, match="no header"):
+        stamp_of(data[:11])
+
+
+def test_a_world_without_entities_is_read() -> None:
+    assert WorldReader().read(serialize_message(WorldMessage(house="small"))).house == "small"
