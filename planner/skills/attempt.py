@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 
-from planner.skills.ground import Ground, gap_m
+from planner.skills.ground import Ground, Stand, gap_m
 from planner.skills.options import SkillOptions
 from planner.skills.port import PrimitivePort
 from planner.skills.results import RefusalError
@@ -191,13 +191,24 @@ class Attempt:
         walked = yield from self.approach(primitive.target_m, "stepping closer")
         if walked.succeeded:
             result = yield from self.do(primitive, phase)
-        if result.code is not PrimitiveCode.NO_LINE_OF_SIGHT or piece is None:
+        if result.code is not PrimitiveCode.NO_LINE_OF_SIGHT:
             return result
-        stand = self.scene.ground.at_furniture(piece, self.base, self.scene.capabilities.reach_m)
-        if stand is None:
-            return result
-        walked = yield from self.walk(stand.point_m, "stepping to the front", stand.yaw_rad)
-        return (yield from self.do(primitive, phase)) if walked.succeeded else result
+        for stand in self._other_stands(primitive.target_m, piece):
+            walked = yield from self.walk(stand.point_m, "looking for a better view", stand.yaw_rad)
+            if walked.succeeded:
+                again = yield from self.do(primitive, phase)
+                if again.code not in _OUT_OF_HAND:
+                    return again
+        return result
+
+    def _other_stands(self, point_m: Vec3, piece: Furniture | None) -> list[Stand]:
+        """Places from where a point may be in view that is not from nearby."""
+        ground, reach = self.scene.ground, self.scene.capabilities.reach_m
+        front = None
+        if piece is not None:
+            front = ground.at_furniture(piece, self.base, reach, before_m=point_m)
+        back = ground.back_from(point_m, self.base, reach)
+        return [stand for stand in (front, back) if stand is not None]
 
     def _may_step(self, point_m: Vec3, piece: Furniture | None, code: PrimitiveCode) -> bool:
         """Skills do not walk (spec/partnr.md D-44), but at furniture they shift a little."""

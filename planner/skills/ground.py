@@ -50,11 +50,23 @@ class Ground:
         self.layout = layout
         self.grid = FloorGrid.of(layout, radius_m)
 
-    def at_furniture(self, piece: Furniture, base: Vec3 | None, reach_m: float) -> Stand | None:
+    def at_furniture(
+        self,
+        piece: Furniture,
+        base: Vec3 | None,
+        reach_m: float,
+        before_m: Vec3 | None = None,
+    ) -> Stand | None:
         """From where most of what a hand may want of the furniture is in reach.
 
-        What opens or has hollows is approached from its front. Of places that are
-        as good, the one nearest to `base` is taken.
+        What opens or has hollows or boards is approached from its front. Of places
+        that are as good, the one nearest to `base` is taken.
+
+        Args:
+            piece: the furniture.
+            base: where the agent is now, in the map; None where unknown.
+            reach_m: the agent's.
+            before_m: a point of the furniture to stand before, instead of its middle.
         """
         half = math.hypot(piece.size_m[0], piece.size_m[1]) / 2
         cells = self._cells_near(piece.x_m, piece.y_m, half + reach_m, piece.room, base)
@@ -68,9 +80,12 @@ class Ground:
         to_goals = np.linalg.norm(points[:, None, :] - goals[None, :, :], axis=2)
         out = (to_goals > reach_m - MARGIN_M).sum(axis=1)
         cost = np.abs(distance - GAP_M) + 4.0 * out / len(goals)
-        if piece.joints or piece.interiors:
+        if piece.joints or piece.interiors or len(piece.surfaces) > 1:
+            middle = 0.0
+            if before_m is not None:
+                middle = float(to_local(piece, np.array([before_m[:2]]))[0, 1])
             cost += np.where(local[:, 0] > piece.size_m[0] / 2, 0.0, 8.0)
-            cost += 0.5 * np.abs(local[:, 1])
+            cost += 0.5 * np.abs(local[:, 1] - middle)
         else:
             cost += 0.3 * np.abs(local).min(axis=1)
         if base is not None:
@@ -90,6 +105,19 @@ class Ground:
         start = base or point_m
         nearest = np.argmin(np.hypot(points[:, 0] - start[0], points[:, 1] - start[1]))
         x, y = points[int(nearest)]
+        return _facing(float(x), float(y), point_m[0], point_m[1])
+
+    def back_from(self, point_m: Vec3, base: Vec3 | None, reach_m: float) -> Stand | None:
+        """As far from a point as a hand reaches: on top of tall furniture one sees from afar."""
+        room = self.layout.room_at(point_m[0], point_m[1])
+        cells = self._cells_near(point_m[0], point_m[1], reach_m - MARGIN_M, room, base)
+        if not len(cells):
+            return None
+        points = self._points(cells)
+        away = np.hypot(points[:, 0] - point_m[0], points[:, 1] - point_m[1])
+        start = base or point_m
+        walk = np.hypot(points[:, 0] - start[0], points[:, 1] - start[1])
+        x, y = points[int(np.argmax(away - 0.1 * walk))]
         return _facing(float(x), float(y), point_m[0], point_m[1])
 
     def in_room(self, room: str, base: Vec3 | None) -> Stand | None:

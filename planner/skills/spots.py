@@ -26,6 +26,7 @@ _CLEAR_M = 0.12
 # The height at which a hand works with ease.
 _EASY_M = 0.9
 _TIGHT_M = 0.2
+_ABOVE_GROUND_M = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def spots(
     ranked = sorted(supports, key=lambda s: _rank(piece, s, near, next_to_m))
     first, more = [], []
     for support in ranked:
-        points = _points(piece, support, lying, near)
+        points = _points(piece, support, lying, near, deep=relation is Relation.WITHIN)
         first += points[:1]
         more += points[1:]
         if next_to_m is not None:
@@ -94,9 +95,11 @@ def _supports(piece: Furniture, relation: Relation, openness: float) -> list[_Su
         return [_Support(s.name, s.center, s.size, s.clearance, False) for s in piece.surfaces]
     found = []
     for hollow in piece.interiors:
-        center = opened_center(piece, hollow, openness)
+        x, y, z = opened_center(piece, hollow, openness)
+        # Where things come to lie: an agent that sees the middle of a bin may not see its ground.
+        bottom = (x, y, z - hollow.size[2] / 2 + _ABOVE_GROUND_M)
         size = (hollow.size[0], hollow.size[1])
-        found.append(_Support(hollow.name, center, size, hollow.size[2], hollow.moves))
+        found.append(_Support(hollow.name, bottom, size, hollow.size[2], hollow.moves))
     return found
 
 
@@ -117,9 +120,17 @@ def _height_gap(support: _Support, point_m: Vec3) -> float:
 
 
 def _points(
-    piece: Furniture, support: _Support, lying: list[tuple[Vec3, Vec3]], near: Vec3
+    piece: Furniture,
+    support: _Support,
+    lying: list[tuple[Vec3, Vec3]],
+    near: Vec3,
+    *,
+    deep: bool,
 ) -> list[Spot]:
-    """Points of one support, free ones only where there are any, nearest first, well apart."""
+    """Points of one support, free ones only where there are any, nearest first, well apart.
+
+    Of a deep one the farthest too: into a bin one sees only across its near rim.
+    """
     cx, cy, cz = support.center
     axes = []
     for middle, size in zip((cx, cy), support.size, strict=True):
@@ -132,6 +143,8 @@ def _points(
     for point in ordered:
         if all(math.dist(point, spot.point_m) >= APART_M for spot in chosen):
             chosen.append(Spot(point, support.part))
+    if deep and math.dist(ordered[-1], chosen[-1].point_m) > _CLEAR_M:
+        chosen.append(Spot(ordered[-1], support.part))
     return chosen
 
 
