@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pydantic import JsonValue
@@ -45,6 +45,15 @@ class _Unrolled:
     ancestors: dict[int, set[int]]
     ties: list[Tie] = field(default_factory=list)
     terminal: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """After a step: when each was first satisfied, whether it is, whether it was lost."""
+
+    first: list[int | None]
+    result: list[bool]
+    lost: list[bool]
 
 
 def _unroll(evaluation: Evaluation) -> _Unrolled:
@@ -112,10 +121,8 @@ class PublishedJudge:
             for index in gated:
                 if index < count:
                     self._gates[index].append(dependency)
-        self._first: list[int | None] = [None] * count
+        self._now = self._before = _Memory([None] * count, [False] * count, [False] * count)
         self._used: list[tuple[frozenset[str], ...]] = [()] * count
-        self._result = [False] * count
-        self._lost = [False] * count
         self._ever_true = [False] * count
         self._step = -1
         self.pending = False
@@ -123,30 +130,31 @@ class PublishedJudge:
     @property
     def first_steps(self) -> Sequence[int | None]:
         """When each proposition was first satisfied."""
-        return self._first
+        return self._now.first
 
     def advance(self, step: int, watches: Sequence[Watch]) -> None:
         """Takes up the world of a step; gates look at the steps before it."""
-        before = (self._result, list(self._lost), list(self._first))
-        opened = [all(map(self._is_open, gates)) for gates in self._gates]
-        result = []
+        if step != self._step:
+            self._step, self._before = step, self._now
+        before = self._before
+        now = _Memory(list(self._now.first), [], list(before.lost))
         for i, watch in enumerate(watches):
             used = _first_witness(watch)
+            opened = all(self._is_open(gate) for gate in self._gates[i])
             self._ever_true[i] = self._ever_true[i] or used is not None
-            if used is not None and opened[i] and self._first[i] is None:
-                self._first[i], self._used[i] = step, used
-            result.append(used is not None and opened[i])
-            self._lost[i] = self._lost[i] or (self._result[i] and not result[i])
-        self._result = result
-        moved = before != (result, self._lost, self._first)
-        self.pending = moved or (self.pending and step == self._step)
-        self._step = step
+            if used is not None and opened and now.first[i] is None:
+                now.first[i], self._used[i] = step, used
+            now.result.append(used is not None and opened)
+            now.lost[i] = now.lost[i] or (before.result[i] and not now.result[i])
+        self._now = now
+        self.pending = now != before
 
     def _is_open(self, gate: Dependency) -> bool:
+        before = self._before
         tests: dict[GateRelation, Callable[[int], bool]] = {
-            GateRelation.WHILE_SATISFIED: lambda head: self._result[head],
-            GateRelation.AFTER_SATISFIED: lambda head: self._first[head] is not None,
-            GateRelation.AFTER_UNSATISFIED: lambda head: self._lost[head],
+            GateRelation.WHILE_SATISFIED: lambda head: before.result[head],
+            GateRelation.AFTER_SATISFIED: lambda head: before.first[head] is not None,
+            GateRelation.AFTER_UNSATISFIED: lambda head: before.lost[head],
         }
         heads = map(tests[gate.relation], gate.depends_on)
         return all(heads) if gate.mode is DependencyMode.ALL else any(heads)
@@ -163,19 +171,18 @@ class PublishedJudge:
     def latches(self) -> dict[str, JsonValue]:
         """As `Judge`."""
         return {
-            "first_step": list(self._first),
+            "step": self._step,
+            "now": asdict(self._now),
+            "before": asdict(self._before),
             "used": [[list[JsonValue](sorted(v)) for v in used] for used in self._used],
-            "result": list(self._result),
-            "lost": list(self._lost),
             "ever_true": list(self._ever_true),
         }
 
     def restore(self, latches: Mapping[str, Any]) -> None:
         """As `Judge`."""
-        self._first = list(latches["first_step"])
+        self._step = latches["step"]
+        self._now, self._before = _Memory(**latches["now"]), _Memory(**latches["before"])
         self._used = [tuple(frozenset(value) for value in used) for used in latches["used"]]
-        self._result = list(latches["result"])
-        self._lost = list(latches["lost"])
         self._ever_true = list(latches["ever_true"])
 
     def closed_gate(self, index: int) -> Dependency | None:
@@ -183,17 +190,17 @@ class PublishedJudge:
         return next(iter(self._gates[index]), None)
 
     def _standing(self, i: int) -> Standing:
-        first = self._first[i]
+        first = self._now.first[i]
         if first is None:
             gate = self.closed_gate(i)
             if self._ever_true[i] and gate is not None:
                 return Standing(Reason.GATE_CLOSED, gate.depends_on)
             return Standing(Reason.NEVER)
         for ancestor in sorted(self._done.ancestors.get(i, ())):
-            step = self._first[ancestor]
+            step = self._now.first[ancestor]
             if step is None or first <= step:
                 return Standing(Reason.OUT_OF_ORDER, (ancestor,))
-        if i in self._done.terminal and not self._result[i]:
+        if i in self._done.terminal and not self._now.result[i]:
             return Standing(Reason.NOT_TERMINAL)
         return Standing()
 
@@ -201,7 +208,7 @@ class PublishedJudge:
         satisfied = [
             (step, i, argument)
             for i, argument in tie.members
-            if (step := self._first[i]) is not None
+            if (step := self._now.first[i]) is not None
         ]
         satisfied.sort(key=lambda member: member[0])
         if len(satisfied) < 2:
