@@ -63,7 +63,8 @@ def sightings_of_images(frame: CameraFrame, names: Mapping[int, str]) -> list[Si
         depths = depths[depths > 0]
         if depths.size == 0:
             continue
-        depth_m = float(np.median(depths))
+        middle = depths.size // 2
+        depth_m = float(np.partition(depths, middle)[middle])
         rows, columns = window
         pixel = ((columns.start + columns.stop) / 2, (rows.start + rows.stop) / 2)
         point_m = unproject(frame.intrinsics, frame.pose, pixel, depth_m)
