@@ -34,8 +34,9 @@ test-slow: setup ## properties over many cases, without ROS
 test-integration: setup ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration $(ARGS)
 
-demo: setup ## a robot at work: make demo ARGS="..."
-	@$(BIN)/planner demo $(ARGS)
+demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=...
+	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \
+	  $(if $(BACKEND),--backend $(BACKEND)) $(if $(PLANNER),--planner $(PLANNER)) $(ARGS)
 
 bench: setup ## measure what benchmarks/ measures, on this machine
 	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done

@@ -77,6 +77,7 @@ class EmbeddedBackend:
         self._primitives: list[_Running] = []
         self._current: dict[str, Handle] = {}
         self._courtesies: dict[str, Courtesy] = {}
+        self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
 
     # Episodes
 
@@ -94,6 +95,7 @@ class EmbeddedBackend:
         self._primitives.clear()
         self._current.clear()
         self._courtesies.clear()
+        self._sightings.clear()
 
     def _know(self, house: House) -> _Known:
         for known in self._houses:
@@ -132,7 +134,16 @@ class EmbeddedBackend:
 
     def sightings(self, agent: str, farthest_m: float = 6.0) -> list[Sighting]:
         """What the agent's hand camera shows, found by rays: for runs without images."""
-        return sightings(self._loaded(), self._scene_now(), self._agent(agent), farthest_m)
+        world, body = self._loaded(), self._agent(agent)
+        # Who stands still in a world where nothing lies elsewhere than before sees the same;
+        # another agent that walks by is noticed at the next change.
+        pose = (body.x_m, body.y_m, body.yaw_rad, body.pan_rad, body.tilt_rad)
+        key = (*pose, world.scenery_revision, farthest_m)
+        known = self._sightings.get(agent)
+        if known is None or known[0] != key:
+            known = (key, sightings(world, self._scene_now(), body, farthest_m))
+            self._sightings[agent] = known
+        return known[1]
 
     def world_state(self) -> WorldState | None:
         """Ground truth, or None before the first episode."""

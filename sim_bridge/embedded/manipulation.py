@@ -33,9 +33,7 @@ class RefusalError(Exception):
         self.result = PrimitiveResult(code, text, evidence)
 
 
-def thing_at(
-    world: KinematicWorld, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0
-) -> Thing:
+def thing_at(world: KinematicWorld, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0) -> Thing:
     """The thing nearest to a point, the agent's own load aside; a tolerance of 0 is ours.
 
     Raises:

@@ -16,9 +16,12 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import FloatArray, Pose
 from planner.world.observation import CameraFrame, Observation
 from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.options import Noise
 from sim_bridge.embedded.renderer import Renderer, View, intrinsics_of
 from sim_bridge.embedded.scene import Scene
 from sim_bridge.embedded.world import KinematicWorld
+
+_NO_NOISE = Noise()
 
 
 def observation(
@@ -33,16 +36,19 @@ def observation(
     Raises:
         PlannerError: for a camera that the body does not have.
     """
-    rng = np.random.default_rng([world.seed, 3, agent.instance_id, world.steps])
     true_base = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
-    base = _localised(world, agent, rng)
+    base = true_base
+    rng = None
+    if world.options.noise != _NO_NOISE:
+        rng = np.random.default_rng([world.seed, 3, agent.instance_id, world.steps])
+        base = _localised(world, agent, rng)
     frames: dict[str, CameraFrame] = {}
     for name in cameras:
         mount = next((m for key, m in agent.body.cameras.items() if key == name), None)
         if mount is None or renderer is None:
             known = ", ".join(agent.body.cameras)
             raise PlannerError(f"{agent.name} has no camera {name!r}; it has {known}")
-        if rng.random() < world.options.noise.dropped_frames:
+        if rng is not None and rng.random() < world.options.noise.dropped_frames:
             continue
         on_base = camera_on_base(agent, name, mount)
         view = View(
@@ -54,7 +60,7 @@ def observation(
         )
         images = renderer.render(scene(), view)
         depth = images.depth_m
-        if world.options.noise.depth_m > 0:
+        if rng is not None and world.options.noise.depth_m > 0:
             noise = rng.normal(0.0, world.options.noise.depth_m, depth.shape).astype(np.float32)
             depth = np.where(depth > 0, np.maximum(depth + noise, 1e-3), 0.0).astype(np.float32)
         frames[name] = CameraFrame(

@@ -15,8 +15,8 @@ from planner.world.geometry import FloatArray, Pose
 from planner.world.observation import Sighting
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Thing
-from sim_bridge.embedded.renderer import View, intrinsics_of
-from sim_bridge.embedded.scene import Scene
+from sim_bridge.embedded.renderer import View, intrinsics_of, visible_geoms
+from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
 from sim_bridge.embedded.sensing import camera_on_base
 from sim_bridge.embedded.world import KinematicWorld
 
@@ -153,7 +153,8 @@ def _first_hits(scene: Scene, agent: Agent, view: View, points: FloatArray) -> N
     rays = points - eye
     rays /= np.linalg.norm(rays, axis=1, keepdims=True)
     hits = np.empty(len(rays), np.int32)
-    scene.model.geom_group[:] = scene.groups
+    # Rays go to points in the picture only, so geoms outside of it cannot be in the way.
+    scene.model.geom_group[:] = np.where(visible_geoms(scene, view), scene.groups, GROUP_HIDDEN)
     scene.cast(eye, rays, _GROUPS, hits, np.empty(len(rays)), view.far_m, agent.name)
     met: NDArray[np.int32] = np.where(hits >= 0, scene.instance_of_geom[hits], -1)
     return met

@@ -66,6 +66,8 @@ class KinematicWorld:
         self.time_s = 0.0
         self.steps = 0
         self.revision = 1
+        # Counts the changes of what stands and lies about: neither agents nor what they carry.
+        self.scenery_revision = 1
         self._dirty: set[str] = set()
         ids = iter(range(1, 1 << 24))
         self.pieces = {
@@ -231,6 +233,9 @@ class KinematicWorld:
         """Notes that an entity changed."""
         self._dirty.add(name)
         self.revision += 1
+        thing = self.things.get(name)
+        if name in self.pieces or (thing is not None and thing.relation is not Relation.HELD):
+            self.scenery_revision += 1
 
     def move_agent(self, agent: Agent, x_m: float, y_m: float, yaw_rad: float) -> None:
         """Puts an agent somewhere; what it holds goes along."""
