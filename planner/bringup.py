@@ -49,7 +49,9 @@ class Argument:
 
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", ("embedded", "habitat", "spot")),
-    Argument("planner", "none", "who drives the robots", ("none", "tour")),
+    Argument("planner", "none", "who drives the robots", ("none", "tour", "expert", "react")),
+    Argument("model", "", "language model of the planner react: a server's name for it"),
+    Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
     Argument(
         "memory",
         "auto",
@@ -77,6 +79,8 @@ class Arguments:
 
     backend: str = "embedded"
     planner: str = "none"
+    model: str = ""
+    model_url: str = ""
     memory: str = "auto"
     house: str = ""
     episode: str = ""
@@ -102,11 +106,15 @@ class Arguments:
             choices = known[name].choices
             if choices and value not in choices:
                 raise ArgumentError(name, f"{value!r} is not one of {', '.join(choices)}")
+        if text["planner"] == "react" and not text["model"]:
+            raise ArgumentError("model", "the planner react needs one, and model_url its server")
         if text["narrate"] == "true" and not text["episode"]:
             raise ArgumentError("narrate", "needs an episode with an instruction")
         return Arguments(
             backend=text["backend"],
             planner=text["planner"],
+            model=text["model"],
+            model_url=text["model_url"],
             memory=text["memory"],
             house=text["house"],
             episode=text["episode"],
@@ -288,7 +296,25 @@ def _tour(args: Arguments) -> tuple[NodeSpec, ...]:
     )
 
 
+def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
+    return (
+        NodeSpec(
+            name="task_planner",
+            executable="task_planner",
+            parameters={
+                "planner": args.planner,
+                "house": args.house,
+                "episode": args.episode,
+                "model": args.model,
+                "model_url": args.model_url,
+            },
+        ),
+    )
+
+
 _PLANNERS: Mapping[str, Callable[[Arguments], tuple[NodeSpec, ...]]] = {
     "none": _no_planner,
     "tour": _tour,
+    "expert": _task_planner,
+    "react": _task_planner,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -37,6 +37,11 @@ class Task:
     seed: int = 0
 
 
+def no_deltas(_since: int) -> Sequence[str]:
+    """For planners that read the belief only."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a planner may know when it decides.
@@ -48,6 +53,8 @@ class Context:
         running: the call that each busy agent is carrying out.
         idle: the agents that need a call now.
         now_s: seconds of the world's clock.
+        deltas: the memory's lines since a sequence number up to the belief's, net effect per
+            entity (spec/epm.md 2.5).
     """
 
     task: Task
@@ -57,6 +64,7 @@ class Context:
     running: Mapping[str, SkillCall]
     idle: tuple[str, ...]
     now_s: float
+    deltas: Callable[[int], Sequence[str]] = no_deltas
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from planner.world.files import FileModel, read_model
 from planner.world.geometry import Vec3
-from planner.world.primitive import PrimitiveName
+from planner.world.primitive import Capabilities, PrimitiveName
 from planner.world.shapes import Part
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
@@ -57,3 +57,18 @@ def default_bodies() -> dict[AgentKind, Body]:
     """The shipped bodies by kind."""
     bodies = read_model(config_dir() / "agents.yaml", _AgentFile).bodies
     return {body.kind: body for body in bodies}
+
+
+def capabilities_of(kind: str) -> Capabilities | None:
+    """What a body of a kind can do by the shipped file; None for a kind that is not in it."""
+    body = {item.value: body for item, body in default_bodies().items()}.get(kind)
+    if body is None:
+        return None
+    return Capabilities(
+        kind=kind,
+        primitives=frozenset(body.primitives),
+        cameras=tuple(body.cameras),
+        reach_m=body.reach_m,
+        radius_m=body.radius_m,
+        ground_truth=False,
+    )

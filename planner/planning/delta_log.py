@@ -1,0 +1,90 @@
+"""The memory's stream of changes as a planner keeps it, with gaps repaired from snapshots."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from planner.memory.wording import delta_lines
+from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
+
+# Changes kept for a dialogue that was last told long ago.
+MOST_CHANGES = 4096
+REPAIRED = "repaired"
+
+
+class DeltaLog:
+    """Numbered changes since the first snapshot.
+
+    A missing number means lost changes: nothing more is taken until a snapshot tells how things
+    are, and the difference to what was known stands for all that was lost.
+    """
+
+    def __init__(self) -> None:
+        self._entities: dict[int, Entity] = {}
+        self._changes: deque[MemoryChange] = deque(maxlen=MOST_CHANGES)
+        self._sequence: int | None = None
+        self.gaps = 0
+
+    @property
+    def sequence(self) -> int:
+        """The newest number that is known."""
+        return self._sequence or 0
+
+    @property
+    def broken(self) -> bool:
+        """Whether a snapshot is needed."""
+        return self._sequence is None
+
+    def change(self, change: MemoryChange) -> None:
+        """Takes the next change; an old one is ignored, a later one breaks the log."""
+        if self._sequence is None or change.sequence <= self._sequence:
+            return
+        if change.sequence != self._sequence + 1:
+            self.gaps += 1
+            self._sequence = None
+            return
+        self._take(change)
+
+    def snapshot(self, stamp_s: float, sequence: int, entities: Iterable[Entity]) -> None:
+        """Takes the whole list, where that is needed."""
+        known = self._changes[-1].sequence if self._changes else 0
+        if not self.broken:
+            # A memory that began anew counts from the start again.
+            if sequence >= self.sequence:
+                return
+            self.forget()
+        elif sequence < known:
+            return
+        edits = tuple(self._difference({e.entity_id: e for e in entities}))
+        self._take(MemoryChange(sequence, stamp_s, REPAIRED, edits))
+
+    def forget(self) -> None:
+        """Another world: nothing of what was known is true of it."""
+        self._entities.clear()
+        self._changes.clear()
+        self._sequence = None
+
+    def lines(self, since: int, until: int) -> Sequence[str]:
+        """The planner's lines for the changes after `since` up to `until`, net per entity."""
+        return delta_lines(c for c in self._changes if since < c.sequence <= until)
+
+    def _take(self, change: MemoryChange) -> None:
+        for edit in change.edits:
+            if edit.kind is OperationKind.REMOVE:
+                self._entities.pop(edit.entity.entity_id, None)
+            else:
+                self._entities[edit.entity.entity_id] = edit.entity
+        self._changes.append(change)
+        self._sequence = change.sequence
+
+    def _difference(self, now: dict[int, Entity]) -> Iterable[Edit]:
+        for number, entity in now.items():
+            before = self._entities.get(number)
+            if before is None:
+                yield Edit(OperationKind.ADD, entity)
+            elif (before.description, before.picked) != (entity.description, entity.picked):
+                yield Edit(OperationKind.UPDATE, entity)
+        for number, entity in self._entities.items():
+            if number not in now:
+                yield Edit(OperationKind.REMOVE, entity)

@@ -1,0 +1,367 @@
+"""The task-planner node: follows one instruction at a time (docs/planning.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, KeyValue
+from planner_msgs.action import FollowInstruction
+from planner_msgs.msg import EntityList, MemoryUpdate, PlannerTrace, WorldGraph
+from rclpy.client import Client
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from planner.planning.instruction import Request, RequestError, task_of
+from planner.planning.making import NEEDS_MODEL, PLANNERS, make_model, make_planner
+from planner.planning.planner import Task
+from planner.planning.session import Doing, InstructionCode, Outcome, Session
+from planner.planning.surroundings import Surroundings
+from planner.planning.trace import ModelCall
+from planner.planning.walking import walk_map
+from planner.ros import parameters, qos
+from planner.ros.action_ends import ActionEnds
+from planner.ros.conversions import header, seconds
+from planner.ros.goal_server import Goal, GoalServer
+from planner.ros.lifecycle import run_node
+from planner.ros.loop_thread import Desk, LoopThread
+from planner.ros.memory_messages import change_record, entity_record
+from planner.ros.outlet import Outlet
+from planner.ros.presence import Peers
+from planner.ros.skill_client import OnEnd, SkillClient
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+from planner.world.skill import SkillCall
+
+WATCH_S = 0.2
+# Between two words about a memory that is not there, wall seconds.
+SAY_EVERY_S = 5.0
+# For the judge's answer.
+FINISH_PATIENCE_S = 5.0
+BRIDGE_STATUS = "bridge: world"
+
+
+class TaskPlannerNode(Node):
+    """Serves /instruct. Deciding and waiting happen in a loop of their own, never in callbacks."""
+
+    def __init__(self) -> None:
+        """Reads the parameters.
+
+        Raises:
+            PlannerError: for a wrong parameter, episode or model.
+        """
+        super().__init__("task_planner")
+        try:
+            self._declare()
+        except PlannerError:
+            super().destroy_node()
+            raise
+        self._hands: dict[str, SkillClient] = {}
+        self._losses: Counter[str] = Counter()
+        self._goal: Goal | None = None
+        self._asking: Peers | None = None
+        self._work: asyncio.Task[Outcome] | None = None
+        self._desk = Desk(self)
+        self._loop = LoopThread("task_planner")
+        self._around = Surroundings(self._desk, self._begin, self._cancel, self._say)
+        self._around.enter(self._layout)
+        self._trace = Outlet(self, PlannerTrace, "/planner/trace", qos.EVENTS, self._losses)
+        self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
+        self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
+        self.create_subscription(MemoryUpdate, "/memory/updates", self._on_update, qos.EVENTS)
+        self.create_subscription(EntityList, "/memory/entities", self._on_list, qos.LATCHED)
+        self.create_subscription(
+            DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
+        )
+        self._ends = ActionEnds(self, "/instruct")
+        self._server = GoalServer(
+            self, FollowInstruction, "/instruct", on_goal=self._on_goal, on_cancel=self._on_cancel
+        )
+        # Of the wall: what waits for lost peers must not stand still with the world.
+        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(WATCH_S, self._watch, clock=wall)
+
+    def _declare(self) -> None:
+        self._planner = parameters.text(
+            self, "planner", "expert", "who decides", choices=list(PLANNERS)
+        )
+        episode = parameters.text(
+            self, "episode", "", "name or file; empty = the one that the bridge runs"
+        )
+        house = parameters.text(self, "house", "", "name or file; empty = the episode's")
+        model = parameters.text(
+            self,
+            "model",
+            "",
+            "the language model: a server's name for it, scripted:FILE or recorded:FILE",
+        )
+        url = parameters.text(self, "model_url", "", "address of the model's server, .../v1")
+        record = parameters.text(
+            self, "record_model", "", "file that gets every call of the model; empty = none"
+        )
+        self._most = parameters.whole(
+            self, "max_calls", 0, "planner calls of a task; 0 = the planner's own", least=0
+        )
+        self._wait_s = parameters.number(
+            self, "wait", 60.0, "seconds to wait for the memory", least=0.0, most=3600.0
+        )
+        self._model = make_model(model, url, record)
+        self._episode: Episode | None = None
+        self._layout: House | None = None
+        if episode:
+            self._episode, full = load_episode(episode)
+            self._layout = bare(full)
+        if house:
+            self._layout = bare(load_house(house))
+        if self._layout is not None:
+            # A second's work in a large house that no instruction has to wait for.
+            walk_map(self._layout)
+
+    def destroy_node(self) -> None:
+        """Stops all agents."""
+        for client in self._hands.values():
+            client.cancel()
+        self._loop.stop()
+        super().destroy_node()
+
+    # What is heard
+
+    def _on_graph(self, message: WorldGraph) -> None:
+        self._loop.call(partial(self._around.take_graph, message))
+
+    def _on_update(self, message: MemoryUpdate) -> None:
+        self._loop.call(lambda: self._around.log.change(change_record(message)))
+
+    def _on_list(self, message: EntityList) -> None:
+        def mend() -> None:
+            log, sequence = self._around.log, int(message.sequence)
+            if log.broken or sequence < log.sequence:
+                entities = [entity_record(entity) for entity in message.entities]
+                log.snapshot(seconds(message.header.stamp), sequence, entities)
+
+        self._loop.call(mend)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Follows the bridge into another house or episode."""
+        for status in message.status:
+            if status.name == BRIDGE_STATUS:
+                told = {item.key: item.value for item in status.values}
+                self._follow(told.get("house", ""), told.get("episode", ""))
+
+    def _follow(self, house: str, episode: str) -> None:
+        known = self._episode.episode_id if self._episode is not None else ""
+        try:
+            if episode and episode != known:
+                self._episode, full = load_episode(episode)
+                self._layout = bare(full)
+            elif house and (self._layout is None or house != self._layout.name):
+                self._episode, self._layout = None, bare(load_house(house))
+            else:
+                if not episode:
+                    self._episode = None
+                return
+        except PlannerError as error:
+            self.get_logger().warning(
+                f"the bridge is in a world that is not known here: {error}",
+                throttle_duration_sec=30.0,
+            )
+            return
+        self._loop.call(partial(self._around.enter, self._layout))
+
+    # Instructions
+
+    def _on_goal(self, goal: Goal) -> None:
+        if self._goal is not None:
+            busy = (
+                f"another instruction is being followed: {self._goal.request.instruction[:80]!r}; "
+                "cancel it first, or wait for its end"
+            )
+            self._conclude(goal, Outcome(InstructionCode.BUSY, busy))
+            return
+        self._goal, self._asking = goal, self._ends.clients()
+        self._loop.call(partial(self._start, goal, self._episode))
+
+    def _on_cancel(self, goal: Goal) -> None:
+        if goal == self._goal:
+            self._say("the instruction is canceled: all agents stop")
+            self._loop.call(self._stop)
+
+    def _watch(self) -> None:
+        for client in self._hands.values():
+            client.watch()
+        if self._asking is not None:
+            reason = self._ends.lost_client(self._asking)
+            if reason:
+                self._asking = None
+                self._say(f"nobody waits for the instruction any more: {reason}; all agents stop")
+                self._loop.call(self._stop)
+
+    def _over(self, goal: Goal, outcome: Outcome) -> None:
+        self._goal = self._asking = None
+        self._say(f"{outcome.code.name}: {outcome.text}")
+        self._conclude(goal, outcome)
+
+    def _conclude(self, goal: Goal, outcome: Outcome) -> None:
+        result = FollowInstruction.Result(
+            code=int(outcome.code),
+            text=outcome.text,
+            question=outcome.question,
+            evidence=[KeyValue(key=key, value=value) for key, value in outcome.evidence.items()],
+        )
+        self._server.conclude(
+            goal,
+            result,
+            succeeded=outcome.code in (InstructionCode.DONE, InstructionCode.QUESTION),
+            canceled=outcome.code is InstructionCode.CANCELED,
+        )
+
+    # In the executor's thread, asked for by the loop
+
+    def _begin(self, agent: str, call: SkillCall, on_end: OnEnd) -> None:
+        if agent not in self._hands:
+            self._hands[agent] = SkillClient(self, agent)
+        self._hands[agent].begin(call, on_end)
+
+    def _cancel(self, agent: str) -> None:
+        if agent in self._hands:
+            self._hands[agent].cancel()
+
+    # In the loop
+
+    def _start(self, goal: Goal, episode: Episode | None) -> None:
+        work = self._work = asyncio.ensure_future(self._follow_instruction(goal, episode))
+
+        def end(done: asyncio.Task[Outcome]) -> None:
+            self._work = None
+            if done.cancelled():
+                outcome = Outcome(InstructionCode.CANCELED, "canceled before it began")
+            elif done.exception() is not None:
+                # A defect: the node says so and serves on.
+                text = f"the planner broke: {done.exception()!r}"
+                outcome = Outcome(InstructionCode.PLANNER_FAULT, text)
+            else:
+                outcome = done.result()
+            self._desk.leave(partial(self._over, goal, outcome))
+
+        work.add_done_callback(end)
+
+    def _stop(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _follow_instruction(self, goal: Goal, episode: Episode | None) -> Outcome:
+        request = goal.request
+        asked = Request(request.instruction, tuple(request.agents), tuple(request.dialogue))
+        if not await self._ready():
+            text = f"no memory told of a house and an agent within {self._wait_s:.0f} s"
+            return Outcome(InstructionCode.NOT_READY, text)
+        try:
+            task = task_of(asked, episode, self._around.agents)
+        except RequestError as error:
+            return Outcome(error.code, str(error))
+        if self._planner == "react" and self._model is None:
+            return Outcome(InstructionCode.NO_GOAL, NEEDS_MODEL)
+        self._say(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
+        most = int(request.max_calls) or self._most
+        self._around.on_doing = partial(self._show, goal, task)
+        try:
+            planner = make_planner(self._planner, task, self._model, self._publish, most)
+        except PlannerError as error:
+            return Outcome(InstructionCode.BAD_REQUEST, str(error))
+        outcome = await Session(task, planner, self._around, most).run()
+        if task.goal is not None and outcome.code is not InstructionCode.CANCELED:
+            await self._let_judge()
+        return outcome
+
+    async def _ready(self) -> bool:
+        waited_s = 0.0
+        while not self._around.ready:
+            if waited_s >= self._wait_s:
+                return False
+            if waited_s % SAY_EVERY_S == 0.0:
+                self._say("waiting for the memory")
+            await asyncio.sleep(0.05)
+            waited_s = round(waited_s + 0.05, 2)
+        return True
+
+    def _show(self, goal: Goal, task: Task, doing: Doing) -> None:
+        feedback = FollowInstruction.Feedback(
+            cycle=doing.cycle,
+            plan=doing.plan,
+            agents=list(doing.calls),
+            calls=list(doing.calls.values()),
+        )
+        self._desk.leave(lambda: goal.publish_feedback(feedback) if goal.is_active else None)
+        if self._planner == "expert":
+            call = ModelCall(
+                planner=self._planner,
+                model="",
+                agents=task.agents,
+                cycle=doing.cycle,
+                reply=doing.plan,
+                calls=tuple(doing.calls[agent] for agent in task.agents),
+            )
+            self._publish(call)
+
+    def _publish(self, call: ModelCall) -> None:
+        message = PlannerTrace(
+            header=header(self._around.now_s, "map"),
+            planner=call.planner,
+            model=call.model,
+            agents=list(call.agents),
+            cycle=call.cycle,
+            prompt=call.prompt,
+            grammar=call.grammar,
+            reply=call.reply,
+            calls=list(call.calls),
+            error=call.error,
+            prompt_tokens=call.usage.prompt_tokens,
+            cached_tokens=call.usage.cached_tokens,
+            reply_tokens=call.usage.reply_tokens,
+            first_token_s=call.timings.first_token_s,
+            latency_s=call.timings.total_s,
+            parameters=[KeyValue(key=key, value=value) for key, value in call.parameters.items()],
+        )
+        self._desk.leave(partial(self._trace.publish, message))
+
+    async def _let_judge(self) -> None:
+        """Asks the evaluator to fix its verdict; a world without one has none to ask."""
+        loop = asyncio.get_running_loop()
+        judged: asyncio.Future[str] = loop.create_future()
+
+        def ask() -> None:
+            if not self._judge.service_is_ready():
+                loop.call_soon_threadsafe(lambda: judged.set_result("no judge is there"))
+                return
+            answer = self._judge.call_async(Trigger.Request())
+
+            def hear(done: Any) -> None:
+                loop.call_soon_threadsafe(judged.set_result, str(done.result().message))
+
+            answer.add_done_callback(hear)
+
+        self._desk.leave(ask)
+        try:
+            async with asyncio.timeout(FINISH_PATIENCE_S):
+                self._say(f"judged: {await judged}")
+        except TimeoutError:
+            self._say("the judge does not answer")
+
+    def _say(self, line: str) -> None:
+        self.get_logger().info(line)
+
+
+def bare(house: House) -> House:
+    """The house without its things, which nobody tells a planner."""
+    return house.model_copy(update={"objects": ()})
+
+
+def main() -> int:
+    """Runs the node until it is asked to stop."""
+    return run_node(TaskPlannerNode)

@@ -1,0 +1,1 @@
+"""What planners say to language models: our own words around the papers' literal syntax."""

@@ -1,0 +1,61 @@
+"""An asyncio loop beside the executor: what may take long is awaited there, never in a callback."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from rclpy.node import Node
+
+T = TypeVar("T")
+STOP_PATIENCE_S = 5.0
+
+
+class LoopThread:
+    """A thread that runs one asyncio loop."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Runs a coroutine in the loop; cancelling the result cancels it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Calls a function in the loop's thread, soon."""
+        self._loop.call_soon_threadsafe(function)
+
+    def stop(self) -> None:
+        """Ends the loop and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_PATIENCE_S)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+
+class Desk:
+    """Work that other threads leave for the node's executor, done in the order it came."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._work: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._bell = node.create_guard_condition(self._serve)
+
+    def leave(self, function: Callable[[], object]) -> None:
+        """Leaves a function to be called in the executor's thread; from any thread."""
+        self._work.put(function)
+        self._bell.trigger()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                function = self._work.get_nowait()
+            except Empty:
+                return
+            function()

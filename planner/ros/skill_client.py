@@ -1,0 +1,145 @@
+"""The client of one agent's skills, for planners; it lives in the executor's thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from planner_msgs.action import ExecuteSkill
+from rclpy.action.client import ActionClient
+from rclpy.node import Node
+
+from planner.ros.action_ends import ActionEnds
+from planner.ros.presence import Peers
+from planner.world.skill import SkillCall, SkillCode, SkillResult
+
+# Wall seconds: between two words about a server that is not there, until it is given up, and
+# until a server that does not answer a cancel is.
+SAY_EVERY_S = 5.0
+WAIT_FOR_SERVER_S = 60.0
+CANCEL_PATIENCE_S = 5.0
+_LOOK_EVERY_S = 0.2
+
+OnEnd = Callable[[SkillResult], None]
+
+
+@dataclass(slots=True)
+class _Errand:
+    """A call that was asked for; times are of the monotonic wall clock."""
+
+    call: SkillCall
+    on_end: OnEnd
+    began_s: float
+    sent: bool = False
+    servers: Peers | None = None
+    handle: Any = None
+    cancel_s: float | None = None
+    over: bool = False
+
+
+class SkillClient:
+    """Asks /AGENT/skill for one call at a time; every call ends, whoever dies."""
+
+    def __init__(self, node: Node, agent: str) -> None:
+        self._node = node
+        self._agent = agent
+        self._client: ActionClient[Any, Any, Any] = ActionClient(
+            node, ExecuteSkill, f"/{agent}/skill"
+        )
+        self._ends = ActionEnds(node, f"/{agent}/skill")
+        self._errand: _Errand | None = None
+        self._looked_s = self._said_s = 0.0
+
+    def begin(self, call: SkillCall, on_end: OnEnd) -> None:
+        """Asks for a call; `on_end` hears its result once."""
+        if self._errand is not None and not self._errand.over:
+            text = f"The agent is busy with {self._errand.call}."
+            on_end(SkillResult.failure(SkillCode.BUSY, text))
+            return
+        errand = self._errand = _Errand(call, on_end, time.monotonic())
+        self._send(errand)
+
+    def cancel(self) -> None:
+        """Asks for the end of the call under way."""
+        errand = self._errand
+        if errand is None or errand.over or errand.cancel_s is not None:
+            return
+        errand.cancel_s = time.monotonic()
+        if not errand.sent:
+            self._end(errand, _failure(SkillCode.CANCELED, "The skill was canceled."))
+        elif errand.handle is not None:
+            errand.handle.cancel_goal_async()
+
+    def watch(self) -> None:
+        """To be called a few times a second: waits for servers, and notes those that are lost."""
+        errand, wall_s = self._errand, time.monotonic()
+        if errand is None or errand.over:
+            return
+        if not errand.sent:
+            self._send(errand)
+            self._wait(errand, wall_s)
+        elif errand.cancel_s is not None and wall_s - errand.cancel_s > CANCEL_PATIENCE_S:
+            self._end(errand, _failure(SkillCode.BACKEND_FAULT, "The skills do not answer."))
+        elif errand.servers is not None and wall_s - self._looked_s >= _LOOK_EVERY_S:
+            self._looked_s = wall_s
+            reason = self._ends.lost_server(errand.servers)
+            if reason:
+                self._end(errand, _failure(SkillCode.BACKEND_FAULT, f"The skills: {reason}."))
+
+    def destroy(self) -> None:
+        """Takes the client away."""
+        self.cancel()
+        self._client.destroy()
+
+    def _wait(self, errand: _Errand, wall_s: float) -> None:
+        if errand.sent:
+            return
+        if wall_s - errand.began_s > WAIT_FOR_SERVER_S:
+            text = f"No skill executor answers for {self._agent}."
+            self._end(errand, _failure(SkillCode.BACKEND_FAULT, text))
+        elif wall_s - self._said_s > SAY_EVERY_S:
+            self._said_s = wall_s
+            self._node.get_logger().info(f"waiting for the skills of {self._agent}")
+
+    def _send(self, errand: _Errand) -> None:
+        if not self._client.server_is_ready():
+            return
+        errand.sent = True
+        errand.servers = self._ends.servers()
+        future = self._client.send_goal_async(ExecuteSkill.Goal(call=str(errand.call)))
+        future.add_done_callback(lambda done: self._accepted(errand, done.result()))
+
+    def _accepted(self, errand: _Errand, handle: Any) -> None:
+        if handle is None or not handle.accepted:
+            self._end(errand, _failure(SkillCode.BACKEND_FAULT, "The skills refused the goal."))
+            return
+        errand.handle = handle
+        if errand.cancel_s is not None:
+            handle.cancel_goal_async()
+        answer = handle.get_result_async()
+        answer.add_done_callback(lambda done: self._answered(errand, done.result()))
+
+    def _answered(self, errand: _Errand, answer: Any) -> None:
+        if answer is None:
+            self._end(errand, _failure(SkillCode.BACKEND_FAULT, "The skills gave no result."))
+            return
+        message = answer.result
+        evidence = {item.key: item.value for item in message.evidence}
+        try:
+            code = SkillCode(message.code)
+        except ValueError:
+            text = f"The skills answered with the unknown code {message.code}."
+            self._end(errand, _failure(SkillCode.BACKEND_FAULT, text))
+            return
+        self._end(errand, SkillResult(code, message.text, evidence))
+
+    def _end(self, errand: _Errand, result: SkillResult) -> None:
+        if not errand.over:
+            errand.over = True
+            errand.on_end(result)
+
+
+def _failure(code: SkillCode, sentence: str) -> SkillResult:
+    return SkillResult.failure(code, sentence)
