@@ -17,6 +17,15 @@ class ActionEnds:
         self._node = node
         self._service = f"{action}/_action/send_goal"
 
+    def client(self, gid: bytes) -> Peers:
+        """The one client whose participant has this GUID."""
+        return Peers([gid], self._own_gid(), what="client")
+
+    def no_client(self) -> str:
+        """Why nobody can be waiting; "" where somebody may."""
+        left = self._node.count_clients(self._service)
+        return "" if left else "no client of this action is left"
+
     def clients(self) -> Peers:
         """The clients there are now."""
         return Peers(self._requesters(), self._own_gid(), what="client")

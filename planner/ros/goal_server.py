@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from rclpy.action.server import ActionServer, CancelResponse, ServerGoalHandle
 from rclpy.node import Node
+from rclpy.service_introspection import ServiceIntrospectionState
+from service_msgs.msg import ServiceEventInfo
+
+from planner.ros import qos
+from planner.ros.action_ends import ActionEnds
+from planner.ros.presence import Peers
+
+# The report of a request may come after the goal has ended, and then nobody takes it back.
+SENDERS_KEPT = 64
 
 Goal: TypeAlias = ServerGoalHandle[Any, Any, Any]
 
@@ -19,12 +29,15 @@ class GoalServer(ActionServer[Any, Any, Any]):
     only remembered, and its callback runs when the result is there.
 
     Every goal is accepted: what is wrong with one is told by its result's code and text.
+
+    rclpy does not tell who sent a goal. Service introspection does: it reports each request on a
+    topic, with the goal's id and the sender's GUID.
     """
 
     def __init__(
         self,
         node: Node,
-        action: type,
+        action: Any,
         name: str,
         *,
         on_goal: Callable[[Goal], None],
@@ -41,6 +54,17 @@ class GoalServer(ActionServer[Any, Any, Any]):
         )
         self._on_goal = on_goal
         self._on_cancel = on_cancel
+        self._ends = ActionEnds(node, name)
+        self._senders: OrderedDict[bytes, Peers] = OrderedDict()
+        self.configure_introspection(
+            node.get_clock(), qos.EVENTS, ServiceIntrospectionState.CONTENTS
+        )
+        self._requests = node.create_subscription(
+            action.Impl.SendGoalService.Event,
+            f"{name}/_action/send_goal/_service_event",
+            self._note_sender,
+            qos.EVENTS,
+        )
 
     def notify_execute(
         self, goal_handle: Goal, execute_callback: Callable[..., Any] | None
@@ -68,7 +92,25 @@ class GoalServer(ActionServer[Any, Any, Any]):
                 handle.abort()
             return result
 
+        self._senders.pop(bytes(goal.goal_id.uuid), None)
         super().notify_execute(goal, end)
+
+    def lost_client(self, goal: Goal) -> str:
+        """Why the client that sent a goal counts as lost; "" when it does not."""
+        sender = self._senders.get(bytes(goal.goal_id.uuid))
+        return self._ends.no_client() if sender is None else self._ends.lost_client(sender)
+
+    def destroy(self) -> None:
+        """Takes the action out of the graph."""
+        self._node.destroy_subscription(self._requests)
+        super().destroy()
+
+    def _note_sender(self, event: Any) -> None:
+        if event.info.event_type == ServiceEventInfo.REQUEST_RECEIVED and event.request:
+            sender = self._ends.client(bytes(event.info.client_gid))
+            self._senders[bytes(event.request[0].goal_id.uuid)] = sender
+            if len(self._senders) > SENDERS_KEPT:
+                self._senders.popitem(last=False)
 
     def _begin(self, goal: Goal) -> None:
         goal.execute()

@@ -9,11 +9,9 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from planner_msgs.action import ExecutePrimitive
 from rclpy.node import Node
 
-from planner.ros.action_ends import ActionEnds
 from planner.ros.agent_topics import AgentTopics, CameraTopics, TriggerServices, safety_status
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal
-from planner.ros.presence import Peers
 from planner.ros.primitive_server import PrimitiveServer
 from sim_bridge.control import Command
 from sim_bridge.frames import Link, moving_links, optical_frame
@@ -33,11 +31,10 @@ class Sensing:
 
 @dataclass(slots=True)
 class _Pursuit:
-    """A client's goal, the job that it became and the clients that may wait for it."""
+    """A client's goal and the job that it became."""
 
     goal: Goal
     job: Job
-    clients: Peers
 
 
 class AgentPort:
@@ -68,7 +65,6 @@ class AgentPort:
         self._server = PrimitiveServer(
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
         )
-        self._ends = ActionEnds(node, f"/{agent}/primitive")
         self._pursuits: list[_Pursuit] = []
         self._exposure = Every(sensing.camera_hz)
         self._hand = Every(10.0)
@@ -158,14 +154,14 @@ class AgentPort:
         if not self._pursuits:
             return
         for pursuit in self._pursuits:
-            reason = self._ends.lost_client(pursuit.clients)
+            reason = self._server.lost_client(pursuit.goal)
             if reason:
                 self._node.get_logger().warning(f"{self.agent}: {pursuit.job.name}: {reason}")
                 self._runtime.abandon(pursuit.job, reason)
 
     def _begin(self, goal: Goal) -> None:
         job = self._runtime.begin(self.agent, read_goal(goal.request))
-        self._pursuits.append(_Pursuit(goal, job, self._ends.clients()))
+        self._pursuits.append(_Pursuit(goal, job))
 
     def _cancel(self, goal: Goal) -> None:
         for pursuit in self._pursuits:

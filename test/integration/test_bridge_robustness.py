@@ -70,9 +70,22 @@ def test_a_client_that_dies_leaves_no_agent_moving(world: Path, number: int) -> 
         assert heard[-1].pose.pose.position.x < 5.5
         client.idle(0.5)
         assert heard[-1].twist.twist.linear.x == 0.0
-        assert "client of this action" in running.log
+        assert "client of this action has" in running.log
         assert client.do("look", (1.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
         client.close()
+
+
+def test_a_client_that_leaves_stops_no_goal_but_its_own(world: Path) -> None:
+    with bridge(episode=world, rate=4.0) as running:
+        for _ in range(4):
+            leaving, staying = Client("leaving"), Client("staying")
+            assert leaving.do("look", (1.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
+            walk = staying.start("navigate", (3.4, 1.8, 0.0))
+            leaving.close()
+            assert walk.result().code == PrimitiveCode.SUCCESS
+            assert staying.do("navigate", (1.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
+            staying.close()
+        assert "client of this action" not in running.log
 
 
 LISTENER = """

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from diagnostic_msgs.msg import KeyValue
 from planner_msgs.action import ExecuteSkill
 from rclpy.node import Node
 
-from planner.ros.action_ends import ActionEnds
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal, GoalServer
-from planner.ros.presence import Peers
 from planner.skills.executor import SkillExecutor, SkillStatus
 from planner.skills.results import canceled
 from planner.world.geometry import Vec3
@@ -22,14 +19,6 @@ from planner.world.skill import SkillCode, SkillResult
 
 _LOOK_EVERY_S = 0.2
 _FEEDBACK_EVERY_S = 0.2
-
-
-@dataclass(slots=True)
-class _Pursuit:
-    """A client's goal and the clients that may wait for it."""
-
-    goal: Goal
-    clients: Peers
 
 
 class SkillServer:
@@ -41,11 +30,10 @@ class SkillServer:
         self._executor = executor
         self._on_work = on_work
         name = f"/{executor.agent}/skill"
-        self._ends = ActionEnds(node, name)
         self._server = GoalServer(
             node, ExecuteSkill, name, on_goal=self._begin, on_cancel=self._cancel
         )
-        self._pursuits: list[_Pursuit] = []
+        self._goals: list[Goal] = []
         self._told: SkillStatus | None = None
         self._told_s = self._looked_s = 0.0
 
@@ -56,14 +44,14 @@ class SkillServer:
 
     def beat(self) -> None:
         """Goes on with the call under way, and ends the goals of one that ended."""
-        if not self.busy and not self._pursuits:
+        if not self.busy and not self._goals:
             return
         self._watch_clients()
         result = self._executor.step()
         if result is not None:
-            for pursuit in self._pursuits:
-                self._conclude(pursuit.goal, result)
-            self._pursuits.clear()
+            for goal in self._goals:
+                self._conclude(goal, result)
+            self._goals.clear()
             self._told = None
         else:
             self._tell()
@@ -71,9 +59,9 @@ class SkillServer:
     def destroy(self) -> None:
         """Stops the agent, ends all goals and takes the action away."""
         self._executor.cancel()
-        for pursuit in self._pursuits:
-            self._conclude(pursuit.goal, canceled(agent=self._executor.agent))
-        self._pursuits.clear()
+        for goal in self._goals:
+            self._conclude(goal, canceled(agent=self._executor.agent))
+        self._goals.clear()
         self._server.destroy()
 
     def _begin(self, goal: Goal) -> None:
@@ -86,30 +74,30 @@ class SkillServer:
         if result is not None:
             self._conclude(goal, result)
             return
-        self._pursuits.append(_Pursuit(goal, self._ends.clients()))
+        self._goals.append(goal)
         self._on_work()
 
     def _cancel(self, goal: Goal) -> None:
-        if any(pursuit.goal == goal for pursuit in self._pursuits):
+        if goal in self._goals:
             self._executor.cancel()
             self._on_work()
 
     def _watch_clients(self) -> None:
         """Stops an agent whose call nobody waits for any more."""
         wall_s = time.monotonic()
-        if not self._pursuits or wall_s - self._looked_s < _LOOK_EVERY_S:
+        if not self._goals or wall_s - self._looked_s < _LOOK_EVERY_S:
             return
         self._looked_s = wall_s
         left = []
-        for pursuit in self._pursuits:
-            reason = self._ends.lost_client(pursuit.clients)
+        for goal in self._goals:
+            reason = self._server.lost_client(goal)
             if reason:
                 agent, call = self._executor.agent, self._executor.running
                 self._node.get_logger().warning(f"{agent}: {call}: {reason}")
-                self._conclude(pursuit.goal, canceled(agent=agent))
+                self._conclude(goal, canceled(agent=agent))
             else:
-                left.append(pursuit)
-        self._pursuits = left
+                left.append(goal)
+        self._goals = left
         # The same call may have been asked for again by another (spec/partnr.md D-55).
         if not left:
             self._executor.cancel()
@@ -120,8 +108,8 @@ class SkillServer:
             return
         self._told, self._told_s = status, wall_s
         message = ExecuteSkill.Feedback(phase=status.phase, progress=status.progress)
-        for pursuit in self._pursuits:
-            pursuit.goal.publish_feedback(message)
+        for goal in self._goals:
+            goal.publish_feedback(message)
 
     def _conclude(self, goal: Goal, result: SkillResult) -> None:
         message = ExecuteSkill.Result(
