@@ -8,6 +8,7 @@ import pytest
 
 from planner.evaluation.language import group_edges
 from planner.evaluation.progress import Reason
+from planner.evaluation.scene import BrokenStateError
 from planner.world.vocabulary import Affordance, State
 
 
@@ -471,3 +472,74 @@ def test_d_24_a_tied_receptacle_is_one_receptacle(make_lab, rollout) -> None:
     assert reasons(run.end()) == [Reason.NEVER, None]
     run.then(lab.on("cup_0", "table_1", dx=-0.3))
     assert run.end().success
+
+
+def test_d_22_what_served_while_the_gate_was_shut_does_not_count(make_lab, rollout) -> None:
+    lab = make_lab(["cup_0", "plate_0", "book_0"])
+    both = ["table_0", "table_1"]
+    document = task(
+        [
+            on_top(["cup_0"], both),
+            on_top(["plate_0"], both),
+            on_top(["book_0"], ["table_3"]),
+        ],
+        [dependency([0], [2], "after_satisfied")],
+        [same([0, 1], [1, 1]), terminal([2])],
+    )
+    run = rollout(lab, document)
+    run.then(lab.on("cup_0", "table_1"), lab.on("plate_0", "table_1", dx=0.3))
+    run.then(lab.on("book_0", "table_3"), lab.on("cup_0", "table_0"))
+    run.then()
+    assert reasons(run.end()) == [None, Reason.ARG_NOT_SAME, None]
+    # Passing by the plate's table, now that it counts, is enough where nothing has to last.
+    run.then(lab.on("cup_0", "table_1"))
+    run.then(lab.away("cup_0"))
+    assert run.end().success
+
+
+def test_what_is_taken_away_from_between_changes_what_a_thing_is_on(make_lab, rollout) -> None:
+    lab = make_lab(["cup_0", "tray_0"]).size("tray_0", (0.4, 0.4, 0.02))
+    lab.on("tray_0", "table_0").at("cup_0", 2, 2, 0.72)
+    run = rollout(lab, task([on_top(["cup_0"], ["table_0"])]))
+    assert not run.end().success
+    # Nothing that the proposition names has moved.
+    assert run.then(lab.on("tray_0", "table_1")).success
+    assert not run.then(lab.on("tray_0", "table_0")).success
+    del lab.entities["tray_0"]
+    assert run.then().success
+
+
+def test_only_agents_and_strangers_move(make_lab, rollout) -> None:
+    lab = make_lab(["cup_0", "book_0"]).on("cup_0", "table_0")
+    run = rollout(lab, task([on_top(["cup_0"], ["table_0"])]))
+    before = run.then()
+    now = run.then(lab.at("agent_0", 2, 2), lab.at("book_0", 5, 5))
+    assert now.propositions is before.propositions
+    assert (now.sim_steps, now.success) == (2, True)
+
+
+def test_time_does_not_run_backwards(make_lab, rollout) -> None:
+    lab = make_lab(["cup_0"])
+    run = rollout(lab, task([on_top(["cup_0"], ["table_0"])]))
+    run.then(steps=5)
+    with pytest.raises(BrokenStateError, match="step 2 comes after step 5"):
+        run.then(steps=-3)
+    run.evaluator.finish()
+    with pytest.raises(BrokenStateError, match="episode is finished"):
+        run.then(steps=9)
+
+
+def test_a_stream_of_changes_gives_what_every_step_gives(make_lab, rollout) -> None:
+    document = task(
+        [on_top(["cup_0"], ["table_0"]), on_top(["cup_0"], ["table_0", "table_1"])],
+        [dependency([1], [0], "after_satisfied")],
+    )
+    labs = [make_lab(["cup_0"]) for _ in range(2)]
+    each, changes = (rollout(lab, document) for lab in labs)
+    each.then(labs[0].on("cup_0", "table_0"))
+    for _ in range(9):
+        each.then()
+    changes.then(labs[1].on("cup_0", "table_0"))
+    changes.then(steps=9)
+    assert each.end() == changes.end()
+    assert [p.first_step for p in each.end().propositions] == [1, 2]
