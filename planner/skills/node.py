@@ -135,7 +135,6 @@ class SkillExecutorNode(Node):
             return
         self._drop_all()
         self._layout = layout
-        self.get_logger().info(f"skills for {name}")
         self._serve()
 
     def _on_graph(self, message: WorldGraph) -> None:
@@ -173,6 +172,7 @@ class SkillExecutorNode(Node):
         )
         server = SkillServer(self, executor, self._wake)
         self._agents[name] = _Agent(kind, port, server)
+        self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")
 
     def _drop_all(self) -> None:
         for name in list(self._agents):

@@ -1,0 +1,258 @@
+"""The skill-executor node with a real bridge; the test publishes the world graph."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from action_msgs.msg import GoalStatus
+from bridge_harness import BEST_EFFORT, LATCHED, PATIENCE_S, ROOT, Client, bridge, write_world
+from geometry_msgs.msg import PointStamped
+from nav_msgs.msg import Odometry
+from planner_msgs.action import ExecuteSkill
+from planner_msgs.msg import SkillReport, WorldGraph
+from planner_msgs.srv import LoadEpisode
+from rclpy.action import ActionClient
+from skill_world import belief_of
+
+from planner.environment import ros_environment
+from planner.ros.memory_messages import GraphMessages
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.skill import SUCCESS_TEXT, SkillCode
+
+
+class Skills:
+    """The node's process."""
+
+    def __init__(self, **parameters: object) -> None:
+        words = [f"{name}:={value}" for name, value in parameters.items()]
+        arguments = [word for pair in words for word in ("-p", pair)]
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "nodes" / "skill_executor"), "--ros-args", *arguments],
+            env=ros_environment(os.environ),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        self.lines.extend(self.process.stderr)
+
+    @property
+    def serving(self) -> bool:
+        return any("serves agent_1" in line for line in self.lines)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+
+class Caller(Client):
+    """A client that tells the node the truth as its belief and calls skills."""
+
+    def __init__(self, house: House) -> None:
+        super().__init__("caller")
+        self.house = house
+        self._graphs = self.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
+        self.reports = []
+        self.node.create_subscription(SkillReport, "/skills/results", self.reports.append, 100)
+        self._skills: dict[str, ActionClient] = {}
+
+    def tell(self) -> None:
+        """Publishes what an all-knowing memory would."""
+        self._graphs.publish(GraphMessages().message(belief_of(self.house, self.state())))
+
+    def skill(self, agent: str = "agent_0") -> ActionClient:
+        if agent not in self._skills:
+            self._skills[agent] = ActionClient(self.node, ExecuteSkill, f"/{agent}/skill")
+        self.wait(self._skills[agent].server_is_ready, f"the skills of {agent}")
+        return self._skills[agent]
+
+    def begin(self, call: str, agent: str = "agent_0", **more: Any) -> Goal:
+        goal = Goal(self)
+        sent = self.skill(agent).send_goal_async(
+            ExecuteSkill.Goal(call=call, **more), feedback_callback=goal.feedback.append
+        )
+        self.wait(sent.done, "the goal's acceptance")
+        goal.handle = sent.result()
+        assert goal.handle.accepted
+        return goal
+
+    def run(self, call: str, agent: str = "agent_0", **more: Any) -> ExecuteSkill.Result:
+        result = self.begin(call, agent, **more).result()
+        self.tell()
+        return result
+
+    def speed(self, agent: str = "agent_0") -> float:
+        return abs(self.hear(Odometry, f"/{agent}/odometry", BEST_EFFORT).twist.twist.linear.x)
+
+
+class Goal:
+    """A skill call under way."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.handle: Any = None
+        self.feedback: list[Any] = []
+        self.status = GoalStatus.STATUS_UNKNOWN
+
+    def result(self) -> ExecuteSkill.Result:
+        asked = self.handle.get_result_async()
+        self.caller.wait(asked.done, "the skill's result")
+        self.status = asked.result().status
+        result: ExecuteSkill.Result = asked.result().result
+        return result
+
+    def cancel(self) -> None:
+        asked = self.handle.cancel_goal_async()
+        self.caller.wait(asked.done, "the cancel's answer")
+
+
+@pytest.fixture(scope="module")
+def episode_file(
+    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
+) -> Path:
+    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
+
+
+@pytest.fixture(scope="module")
+def running(episode_file: Path, small_house: House) -> Iterator[tuple[Caller, list[Skills]]]:
+    with bridge(episode=episode_file, rate=4.0):
+        nodes = [Skills(episode=episode_file, use_sim_time="true")]
+        caller = Caller(small_house)
+        try:
+            yield caller, nodes
+        finally:
+            caller.close()
+            nodes[-1].kill()
+
+
+@pytest.fixture
+def caller(running: tuple[Caller, list[Skills]], episode_file: Path) -> Caller:
+    caller = running[0]
+    assert caller.call(LoadEpisode, "/world/load", episode=str(episode_file)).success
+    caller.tell()
+    caller.skill()
+    caller.skill("agent_1")
+    caller.idle(0.5)
+    caller.reports.clear()
+    return caller
+
+
+def test_a_thing_is_brought_by_one_skill_after_another(caller: Caller) -> None:
+    goal = caller.begin("Navigate[cup_0]")
+    result = goal.result()
+    assert (result.code, result.text) == (SkillCode.SUCCESS, SUCCESS_TEXT)
+    assert goal.status == GoalStatus.STATUS_SUCCEEDED
+    assert any("walking to cup_0" in message.feedback.phase for message in goal.feedback)
+    caller.tell()
+    assert caller.run("Pick[cup_0]").text == SUCCESS_TEXT
+    assert caller.run("Navigate[table_1]").text == SUCCESS_TEXT
+    placed = caller.run("Place[cup_0, on, table_1, next_to, book_0]")
+    assert placed.text == SUCCESS_TEXT
+    evidence = {item.key: item.value for item in placed.evidence}
+    assert evidence["position_m"].count(",") == 2
+    assert caller.state().entities["cup_0"].parent == "table_1"
+    calls = [(report.agent, report.call, report.code) for report in caller.reports]
+    assert calls[-1] == ("agent_0", "Place[cup_0, on, table_1, next_to, book_0]", 0)
+    assert len(calls) == 4
+
+
+def test_refusals_come_at_once_with_code_and_text(caller: Caller) -> None:
+    for call, code in (
+        ("Fly[cup_0]", SkillCode.UNKNOWN_SKILL),
+        ("x" * 100_000, SkillCode.UNPARSABLE),
+        ("Pick[nothing_9]", SkillCode.UNKNOWN_ENTITY),
+        ("Clean[cup_0]", SkillCode.NOT_ABLE),
+        ("Pick[book_0]", SkillCode.TOO_FAR),
+    ):
+        goal = caller.begin(call)
+        result = goal.result()
+        assert result.code == code, result.text
+        assert result.text.startswith("Unexpected failure! - ")
+        assert goal.status == GoalStatus.STATUS_ABORTED
+
+
+def test_a_canceled_skill_stops_the_agent(caller: Caller) -> None:
+    goal = caller.begin("Navigate[table_1]")
+    caller.wait(lambda: caller.speed() > 0, "movement")
+    began = time.monotonic()
+    goal.cancel()
+    result = goal.result()
+    assert result.code == SkillCode.CANCELED
+    assert goal.status == GoalStatus.STATUS_CANCELED
+    assert caller.speed() == 0
+    assert time.monotonic() - began < 1.0
+
+
+def test_another_call_finds_it_busy_and_the_same_one_goes_along(caller: Caller) -> None:
+    """spec/partnr.md D-55."""
+    first = caller.begin("Navigate[table_1]")
+    busy = caller.begin("Navigate[table_0]").result()
+    assert busy.code == SkillCode.BUSY
+    second = caller.begin("Navigate[ table_1 ]")
+    assert first.result().code == second.result().code == SkillCode.SUCCESS
+
+
+def test_points_stand_for_entities(caller: Caller) -> None:
+    point = PointStamped()
+    point.header.frame_id = "map"
+    center = caller.state().entities["cup_0"].box.center_m
+    point.point.x, point.point.y, point.point.z = center
+    assert caller.run("Navigate[thing_4]", points=[point]).code == SkillCode.SUCCESS
+    assert caller.run("Pick[thing_4]", points=[point]).code == SkillCode.SUCCESS
+    assert caller.state().entities["agent_0"].holding == "cup_0"
+    point.header.frame_id = "moon"
+    assert caller.run("Pick[thing_4]", points=[point]).code == SkillCode.WRONG_ARGUMENTS
+
+
+def test_a_caller_that_dies_leaves_no_agent_moving(caller: Caller) -> None:
+    code = (
+        "import rclpy, time\n"
+        "from rclpy.action import ActionClient\n"
+        "from planner_msgs.action import ExecuteSkill\n"
+        "rclpy.init(); node = rclpy.create_node('doomed')\n"
+        "client = ActionClient(node, ExecuteSkill, '/agent_0/skill')\n"
+        "client.wait_for_server(); goal = ExecuteSkill.Goal(call='Explore[living_room_0]')\n"
+        "rclpy.spin_until_future_complete(node, client.send_goal_async(goal))\n"
+        "print('sent', flush=True); time.sleep(60)\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], env=ros_environment(os.environ), stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline().strip() == b"sent"
+    caller.wait(lambda: caller.speed() > 0, "movement")
+    began = time.monotonic()
+    child.kill()
+    caller.wait(lambda: caller.reports, "the report of the canceled call")
+    assert time.monotonic() - began < 2.0
+    assert caller.reports[-1].code == SkillCode.CANCELED
+    assert caller.speed() == 0
+    child.wait(PATIENCE_S)
+
+
+def test_a_killed_node_stops_its_agents_and_comes_back(
+    caller: Caller, running: tuple[Caller, list[Skills]], episode_file: Path
+) -> None:
+    nodes = running[1]
+    caller.begin("Navigate[table_1]")
+    caller.wait(lambda: caller.speed() > 0, "movement")
+    nodes[-1].process.send_signal(signal.SIGKILL)
+    nodes[-1].process.wait(PATIENCE_S)
+    caller.wait(lambda: caller.speed() == 0, "the bridge's stop", limit=3.0)
+    nodes.append(Skills(episode=episode_file, use_sim_time="true"))
+    caller.wait(lambda: nodes[-1].serving, "the new node")
+    caller.idle(1.0)
+    assert caller.run("Navigate[cup_0]").code == SkillCode.SUCCESS
