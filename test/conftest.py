@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import settings
 
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.furnishing import build_furniture
 from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
+
+# `pytest --hypothesis-profile=nightly`: as many cases as a night has time for.
+settings.register_profile("nightly", max_examples=10_000, deadline=None)
 
 
 def _piece(class_name: str, number: int, room: str, x: float, y: float, yaw: float) -> Furniture:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
@@ -17,9 +16,6 @@ from planner.world.house import Furniture, House, Interior, Joint, Room, Surface
 from planner.world.shapes import Part
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import Affordance, EntityKind, State
-
-# `pytest --hypothesis-profile=nightly`; the default profile has hypothesis' own settings.
-settings.register_profile("nightly", max_examples=10_000, deadline=None)
 
 ROOMS = ("kitchen_0", "living_room_0", "closet_0")
 ROOM_M = 10.0
