@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from planner.evaluation.task import GateRelation
 from planner.planning.expert_choice import narrowed
-from planner.planning.expert_facts import Aliases, Facts
-from planner.planning.expert_jobs import Job, JobMaker, Work, spots_of
-from planner.planning.expert_notes import MOST_FAILURES, MOST_ROUNDS, Notes
+from planner.planning.expert_facts import Aliases, Facts, spots_of
+from planner.planning.expert_jobs import Job, JobMaker, Work
+from planner.planning.expert_notes import MOST_FAILURES, MOST_FAULTS, MOST_ROUNDS, Notes
 from planner.planning.expert_progress import Progress
 from planner.planning.expert_search import Likelihood
 from planner.planning.expert_team import Distances, Team
@@ -83,6 +83,8 @@ class Expert:
     def _decide(self, context: Context, progress: Progress) -> Decision:
         if self._given > MOST_CALLS or self._notes.failures > MOST_FAILURES:
             return self._give_up(progress, {})
+        if self._notes.faults >= MOST_FAULTS:
+            return Decision(failure=f"the world does not answer: {self._notes.last_fault}")
         self._aliases.update(context.belief)
         self._notes.agents = context.task.agents
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from planner.evaluation.task import Predicate, Tie, TieKind
-from planner.planning.expert_facts import Facts
+from planner.planning.expert_facts import Facts, fulfils, spots_of
 from planner.planning.expert_notes import Notes
 from planner.planning.expert_progress import Progress
-from planner.planning.goal import Goal, Wish
+from planner.planning.goal import PLACING, Goal, Wish
 from planner.world.skill import SkillName
 
 Cost = Callable[[str, str], float]
@@ -90,6 +90,7 @@ def _same(
     def dear(value: str) -> tuple[float, int]:
         total = sum(_value_cost(w, a, value, progress, facts, cost) for w, a in members)
         total += sum(_spoilt(w, a, value, notes) for w, a in members)
+        total += sum(_clash(_narrow(w, a, value), wishes, facts) for w, a in members)
         sticky = -5.0 if notes.value.get(number) == value else 0.0
         return (total + sticky, common.index(value))
 
@@ -105,6 +106,25 @@ def _spoilt(wish: Wish, argument: int, value: str, notes: Notes) -> float:
         return _BAD if notes.unusable(value, SkillName.PICK) else 0.0
     spoilt = {thing for thing, (_, furniture) in notes.bad_spots if furniture == value}
     return _BAD * len(spoilt & set(wish.first))
+
+
+def _clash(narrow: Wish, wishes: list[Wish], facts: Facts) -> float:
+    """What it costs that no spot of a narrowed wish fulfils another one for the same thing."""
+    if narrow.predicate not in PLACING:
+        return 0.0
+    mine = spots_of(narrow, facts)
+    cost = 0.0
+    for other in wishes:
+        if other.index == narrow.index or other.predicate not in PLACING:
+            continue
+        if other.first != narrow.first or len(other.first) > 1:
+            continue
+        theirs = spots_of(other, facts)
+        meets = any(fulfils(s, other, facts) for s in mine) or any(
+            fulfils(s, narrow, facts) for s in theirs
+        )
+        cost += 0.0 if meets else _BAD
+    return cost
 
 
 def _different(

@@ -13,7 +13,8 @@ from planner.world.geometry import Box, Vec3
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 
-FLOOR_CLASS = "floor"
+# How and where a thing rests.
+Spot = tuple[Relation, str]
 OPEN_ENOUGH = 0.5
 
 
@@ -85,7 +86,7 @@ class Facts:
         """The name to use in a skill call."""
         return self._aliases[name]
 
-    def spot(self, thing: str) -> tuple[Relation, str] | None:
+    def spot(self, thing: str) -> Spot | None:
         """How and where a thing rests; None while it is held or unknown."""
         node = self.node(thing)
         if node is None or node.parent is None or node.relation in (None, Relation.HELD):
@@ -255,3 +256,23 @@ class Facts:
 def planar_m(a: Vec3, b: Vec3) -> float:
     """Horizontal distance, metres."""
     return math.hypot(a[0] - b[0], a[1] - b[1])
+
+
+def spots_of(wish: Wish, facts: Facts) -> list[Spot]:
+    """Every spot where a thing would fulfil a placing wish."""
+    if wish.predicate is Predicate.IS_ON_TOP:
+        return [(Relation.ON, name) for name in wish.second]
+    if wish.predicate is Predicate.IS_INSIDE:
+        return [(Relation.WITHIN, name) for name in wish.second]
+    if wish.predicate is Predicate.IS_ON_FLOOR:
+        return [(Relation.ON, f"floor_{room.name}") for room in facts.layout.rooms]
+    if wish.predicate is Predicate.IS_IN_ROOM:
+        return [(Relation.ON, name) for room in wish.second for name in facts.surfaces_of(room)]
+    return []
+
+
+def fulfils(spot: Spot, wish: Wish, facts: Facts) -> bool:
+    """Whether a thing at a spot fulfils a placing wish."""
+    if wish.predicate is Predicate.IS_IN_ROOM:
+        return facts.room_of(spot[1]) in wish.second
+    return spot in spots_of(wish, facts)

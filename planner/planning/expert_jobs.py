@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from planner.evaluation.task import Predicate
 from planner.planning.expert_choice import Cost, things_for
-from planner.planning.expert_facts import Facts
-from planner.planning.expert_notes import Notes, Spot
+from planner.planning.expert_facts import Facts, Spot, fulfils, spots_of
+from planner.planning.expert_notes import Notes
 from planner.planning.expert_progress import Progress
 from planner.planning.goal import PLACING, Wish
 from planner.world.catalogue import default_catalogue
@@ -21,6 +21,8 @@ OPENING_M = 4.0
 FLOOR_M = 6.0
 UNLIKELY_M = 1.5
 CROWDED_M = 3.0
+# On less than this, things are put down one after the other.
+TIGHT_M2 = 0.35
 # Furniture is next to what stands this near to it.
 BESIDE_FURNITURE_M = 0.4
 
@@ -110,7 +112,28 @@ class JobMaker:
         movable = dict.fromkeys((*self._placing, *self._neighbours))
         for thing in movable:
             self._move(thing)
-        return Work(self._jobs, list(self._missing), self._stuck)
+        return Work(self._largest_first(), list(self._missing), self._stuck)
+
+    def _largest_first(self) -> list[Job]:
+        """Where little room is shared, the largest thing goes first: it fits nowhere later."""
+        largest: dict[Spot, tuple[float, str]] = {}
+        for job in self._jobs:
+            if job.spot is not None and self._is_tight(job.spot):
+                width, depth, _ = self._facts.size_m(job.thing)
+                largest[job.spot] = max(
+                    largest.get(job.spot, (0.0, "")), (width * depth, job.thing)
+                )
+        return [
+            job
+            for job in self._jobs
+            if job.spot not in largest or largest[job.spot][1] == job.thing
+        ]
+
+    def _is_tight(self, spot: Spot) -> bool:
+        piece = self._facts.layout.furniture_by_name.get(spot[1])
+        if piece is None or spot[0] is not Relation.ON:
+            return False
+        return sum(s.size[0] * s.size[1] for s in piece.surfaces) < TIGHT_M2
 
     def _things(self, wish: Wish) -> list[str]:
         chosen, missing = things_for(wish, self._facts, self._progress, self._notes, self._cost)
@@ -287,14 +310,13 @@ class JobMaker:
         bound = [w for w in self._progress.kept() if w.predicate in PLACING and thing in w.first]
         bound = [w for w in bound if any(a == thing for a, _ in self._facts.pairs(w))]
         spots: list[Spot] | None = None
-        for wish in wishes:
-            here = spots_of(wish, self._facts)
-            both = here if spots is None else [spot for spot in spots if spot in here]
-            # Wishes that exclude each other come true one after the other.
-            spots = both or spots
-        for wish in bound:
-            here = spots_of(wish, self._facts)
-            spots = here if spots is None else [s for s in spots if s in here] or spots
+        # A room is met by every spot in it, also those that its own list leaves out.
+        for wish in sorted((*wishes, *bound), key=lambda w: w.predicate is Predicate.IS_IN_ROOM):
+            if spots is None:
+                spots = spots_of(wish, self._facts)
+            else:
+                # Wishes that exclude each other come true one after the other.
+                spots = [spot for spot in spots if fulfils(spot, wish, self._facts)] or spots
         return spots
 
     def _reference(self, thing: str, spots: list[Spot] | None) -> tuple[str | None, str | None]:
@@ -334,16 +356,3 @@ class JobMaker:
         ]
         # Any other spot keeps the placing right where only the neighbour is out of reach.
         return near or spots
-
-
-def spots_of(wish: Wish, facts: Facts) -> list[Spot]:
-    """Every spot where a thing would fulfil a placing wish."""
-    if wish.predicate is Predicate.IS_ON_TOP:
-        return [(Relation.ON, name) for name in wish.second]
-    if wish.predicate is Predicate.IS_INSIDE:
-        return [(Relation.WITHIN, name) for name in wish.second]
-    if wish.predicate is Predicate.IS_ON_FLOOR:
-        return [(Relation.ON, f"floor_{room.name}") for room in facts.layout.rooms]
-    if wish.predicate is Predicate.IS_IN_ROOM:
-        return [(Relation.ON, name) for room in wish.second for name in facts.surfaces_of(room)]
-    return []

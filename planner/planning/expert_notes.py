@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from planner.planning.expert_facts import Spot
 from planner.planning.planner import AgentResult
 from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import Relation
 
 # A call is tried this often before its target is set aside.
 MOST_TRIES = 3
-# Then everything that was set aside is tried again, and everything is searched again.
+# Then everything that was set aside is tried again; the whole house is searched as often.
 MOST_ROUNDS = 2
+MOST_SEARCHES = 3
 # Failures of a whole task before it is given up.
 MOST_FAILURES = 80
 
@@ -39,9 +41,11 @@ OBSTRUCTED = frozenset(
         SkillCode.NO_PLACEMENT,
     }
 )
+# Nobody's fault but the world's: the call says nothing about its target.
+FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
+# So many of these in a row, and the world is taken to be gone.
+MOST_FAULTS = 12
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
-
-Spot = tuple[Relation, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class Notes:
         doing: the thing that each agent was last given a job with.
         detours: how often a thing could not be reached the usual way.
         obstructed: (who, target) of the failures since which nobody was sent out of the way.
+        placed: how often each placing succeeded; what is undone again and again does not help.
         tries: failures of each call since it last succeeded.
     """
 
@@ -94,14 +99,18 @@ class Notes:
     doing: dict[str, str] = field(default_factory=dict)
     detours: Counter[str] = field(default_factory=Counter)
     obstructed: list[tuple[str, str]] = field(default_factory=list)
+    placed: Counter[str] = field(default_factory=Counter)
     tries: Counter[str] = field(default_factory=Counter)
     failures: int = 0
+    faults: int = 0
+    last_fault: str = ""
     rounds: int = 1
     search_rounds: int = 1
 
     def take(self, ended: AgentResult) -> None:
         """Notes how a call ended."""
         if ended.result.succeeded:
+            self.faults = 0
             self._succeeded(ended.agent, ended.call)
         elif ended.result.code is not SkillCode.CANCELED:
             self._failed(ended)
@@ -130,13 +139,21 @@ class Notes:
         elif call.name is SkillName.PLACE:
             self.choice.pop(target, None)
             furniture, reference = call.arguments[2], call.arguments[4]
+            self.placed[str(call)] += 1
+            if self.placed[str(call)] > MOST_TRIES:
+                self._place_failed(call, target, hopeless=True)
             if furniture is not None and reference is not None:
                 self.beside[frozenset((target, reference))] = furniture
 
     def _failed(self, ended: AgentResult) -> None:
         call, code = ended.call, ended.result.code
-        self.failures += 1
         self.at.pop(ended.agent, None)
+        if code in FAULTS:
+            self.faults += 1
+            self.last_fault = f"{call}: {ended.result.text}"
+            return
+        self.failures += 1
+        self.faults = 0
         target = call.arguments[0] if call.arguments else None
         if target is None:
             return
@@ -210,7 +227,7 @@ class Notes:
 
     def search_again(self) -> bool:
         """Forgets what was looked at; False when everything was looked at often enough."""
-        if self.search_rounds >= MOST_ROUNDS:
+        if self.search_rounds >= MOST_SEARCHES:
             return False
         self.search_rounds += 1
         self.looked.clear()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from planner.planning.expert_facts import Facts, planar_m
+from planner.planning.expert_facts import Facts, Spot, planar_m
 from planner.planning.expert_jobs import Job, Work
-from planner.planning.expert_notes import Look, Notes, Spot
+from planner.planning.expert_notes import Look, Notes
 from planner.planning.expert_search import Likelihood, Search
 from planner.planning.expert_steps import Steps
 from planner.planning.planner import Context
