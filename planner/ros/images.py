@@ -32,7 +32,9 @@ def depth_message(head: Header, depth_m: DepthImage, encoding: str) -> Image:
     if encoding == "16UC1":
         millimetres = np.minimum(np.rint(depth_m * 1000.0), _MOST_MILLIMETRES)
         return _message(head, encoding, millimetres.astype(np.uint16))
-    return _message(head, encoding, np.where(depth_m > 0, depth_m, np.float32(np.nan)))
+    metres = depth_m.copy()
+    metres[metres <= 0] = np.nan
+    return _message(head, encoding, metres)
 
 
 def instances_message(head: Header, instances: InstanceImage) -> Image:
