@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import CameraInfo, Image
 
 from planner.ros import qos
-from planner.ros.conversions import seconds
+from planner.ros.serialized import stamp_of
 
 DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
 # Exposures that wait for their missing pictures; older ones are given up.
@@ -28,7 +29,7 @@ class Exposure:
 
 
 class CameraInput:
-    """Puts the pictures of equal stamps together."""
+    """Puts the pictures of equal stamps together; what is not due is not even read."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class CameraInput:
         self._is_due = is_due
         self._on_exposure = on_exposure
         self._lens: CameraInfo | None = None
-        self._waiting: dict[float, dict[str, Image]] = {}
+        self._waiting: dict[float, dict[str, bytes]] = {}
         topics = {
             DEPTH: f"/{agent}/depth_registered/{camera}/image",
             INSTANCES: f"/{agent}/instances/{camera}/image",
@@ -61,39 +62,46 @@ class CameraInput:
         }
         self._node = node
         info = f"/{agent}/depth_registered/{camera}/camera_info"
+        self._info: Any = node.create_subscription(CameraInfo, info, self._on_info, qos.IMAGE_INPUT)
         self._subscriptions: list[Any] = [
-            node.create_subscription(CameraInfo, info, self._on_info, qos.IMAGE_INPUT)
-        ]
-        self._subscriptions += [
-            node.create_subscription(Image, topics[kind], self._taker(kind), qos.IMAGE_INPUT)
+            node.create_subscription(
+                Image, topics[kind], self._taker(kind), qos.IMAGE_INPUT, raw=True
+            )
             for kind in self._kinds
         ]
 
     def destroy(self) -> None:
         """Listens no more."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+        for subscription in (self._info, *self._subscriptions):
+            if subscription is not None:
+                self._node.destroy_subscription(subscription)
+        self._info = None
         self._subscriptions.clear()
 
     def _on_info(self, message: CameraInfo) -> None:
+        # A lens does not change: the first message is enough.
         self._lens = message
+        if self._info is not None:
+            self._node.destroy_subscription(self._info)
+            self._info = None
 
-    def _taker(self, kind: str) -> Callable[[Image], None]:
-        def take(message: Image) -> None:
-            self._take(kind, message)
+    def _taker(self, kind: str) -> Callable[[bytes], None]:
+        def take(data: bytes) -> None:
+            self._take(kind, data)
 
         return take
 
-    def _take(self, kind: str, message: Image) -> None:
-        stamp_s = seconds(message.header.stamp)
+    def _take(self, kind: str, data: bytes) -> None:
+        stamp_s = stamp_of(data)
         if self._lens is None or not self._is_due(stamp_s):
             return
-        images = self._waiting.setdefault(stamp_s, {})
-        images[kind] = message
-        if len(images) == len(self._kinds):
+        taken = self._waiting.setdefault(stamp_s, {})
+        taken[kind] = data
+        if len(taken) == len(self._kinds):
             # Whatever waits longer is older: a late picture is worth nothing.
             self._waiting.clear()
-            frame_id = message.header.frame_id
+            images = {kind: deserialize_message(each, Image) for kind, each in taken.items()}
+            frame_id = images[kind].header.frame_id
             self._on_exposure(Exposure(stamp_s, frame_id, self._lens, images))
         elif len(self._waiting) > _WAITING:
             self._waiting.pop(next(iter(self._waiting)))

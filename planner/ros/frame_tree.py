@@ -7,14 +7,16 @@ from collections.abc import Callable
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
 from planner.ros.conversions import point_m, seconds
+from planner.ros.serialized import first_stamp_of
 from planner.world.geometry import Pose
 
 ROOT = "map"
-# Links kept of each frame: over four seconds at the bridge's 30 Hz.
+# Messages, and links of each frame, that are kept: over four seconds at the bridge's 30 Hz.
 _KEPT = 128
 # A link this far from the asked time still tells where a frame was.
 TOLERANCE_S = 0.02
@@ -22,19 +24,24 @@ _DEEPEST = 16
 
 
 class FrameTree:
-    """Listens to the frames; `newest_s` is the latest stamp heard on /tf, None before any."""
+    """Listens to the frames; `newest_s` is the latest stamp heard on /tf, None before any.
+
+    Messages of /tf are read only when a pose of about their time is asked for.
+    """
 
     def __init__(self, node: Node, on_change: Callable[[], None]) -> None:
         """Subscribes to both topics; `on_change` is called after each message on /tf."""
         self._on_change = on_change
+        self._unread: deque[tuple[float, bytes]] = deque(maxlen=_KEPT)
         self._links: dict[str, deque[tuple[float, TransformStamped]]] = {}
         self._fixed: dict[str, TransformStamped] = {}
         self.newest_s: float | None = None
-        node.create_subscription(TFMessage, "/tf", self._on_links, qos.TF)
+        node.create_subscription(TFMessage, "/tf", self._on_links, qos.TF, raw=True)
         node.create_subscription(TFMessage, "/tf_static", self._on_fixed, qos.TF_STATIC)
 
     def pose(self, frame: str, stamp_s: float) -> Pose | None:
         """The pose of a frame in `map` at `stamp_s`; None while that is not known (yet)."""
+        self._read_near(stamp_s)
         found = Pose((0.0, 0.0, 0.0))
         for _ in range(_DEEPEST):
             if frame == ROOT:
@@ -48,6 +55,7 @@ class FrameTree:
 
     def forget(self) -> None:
         """Drops what was heard: the world's time began anew."""
+        self._unread.clear()
         self._links.clear()
         self.newest_s = None
 
@@ -55,20 +63,24 @@ class FrameTree:
         fixed = self._fixed.get(frame)
         if fixed is not None:
             return fixed
-        best: tuple[float, TransformStamped] | None = None
-        for heard in reversed(self._links.get(frame, ())):
-            gap_s = abs(heard[0] - stamp_s)
-            if best is not None and gap_s >= best[0]:
-                break
-            best = (gap_s, heard[1])
-        return best[1] if best is not None and best[0] <= TOLERANCE_S else None
+        links = self._links.get(frame, ())
+        best = min(links, key=lambda item: abs(item[0] - stamp_s), default=None)
+        return best[1] if best is not None and abs(best[0] - stamp_s) <= TOLERANCE_S else None
 
-    def _on_links(self, message: TFMessage) -> None:
-        for link in message.transforms:
-            stamp_s = seconds(link.header.stamp)
-            self._links.setdefault(link.child_frame_id, deque(maxlen=_KEPT)).append((stamp_s, link))
+    def _on_links(self, data: bytes) -> None:
+        stamp_s = first_stamp_of(data)
+        if stamp_s is not None:
+            self._unread.append((stamp_s, data))
             self.newest_s = stamp_s
-        self._on_change()
+            self._on_change()
+
+    def _read_near(self, stamp_s: float) -> None:
+        near = [item for item in self._unread if abs(item[0] - stamp_s) <= TOLERANCE_S]
+        for item in near:
+            self._unread.remove(item)
+            for link in deserialize_message(item[1], TFMessage).transforms:
+                links = self._links.setdefault(link.child_frame_id, deque(maxlen=_KEPT))
+                links.append((seconds(link.header.stamp), link))
 
     def _on_fixed(self, message: TFMessage) -> None:
         for link in message.transforms:

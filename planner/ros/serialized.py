@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 # The encapsulation's second byte says the byte order; the data begin after four.
-_HEADER_BYTES = 12
+_BODY = 4
 
 
 def stamp_of(data: bytes) -> float:
@@ -14,8 +14,27 @@ def stamp_of(data: bytes) -> float:
     Raises:
         ValueError: where the data are too short for one.
     """
-    if len(data) < _HEADER_BYTES:
+    return _stamp(data, _BODY)
+
+
+def first_stamp_of(data: bytes) -> float | None:
+    """The stamp of the first of the stamped items that a message, such as /tf's, consists of.
+
+    Raises:
+        ValueError: where the data are too short for one.
+    """
+    if len(data) < _BODY + 4:
+        raise ValueError(f"a message of {len(data)} bytes has no items")
+    (count,) = struct.unpack_from(f"{_order(data)}I", data, _BODY)
+    return _stamp(data, _BODY + 4) if count else None
+
+
+def _stamp(data: bytes, at: int) -> float:
+    if len(data) < at + 8:
         raise ValueError(f"a message of {len(data)} bytes has no header")
-    order = "<" if data[1] & 1 else ">"
-    sec, nanosec = struct.unpack_from(f"{order}iI", data, 4)
+    sec, nanosec = struct.unpack_from(f"{_order(data)}iI", data, at)
     return float(sec) + float(nanosec) * 1e-9
+
+
+def _order(data: bytes) -> str:
+    return "<" if data[1] & 1 else ">"
