@@ -82,15 +82,19 @@ class _Piece:
 
     def _bounds(self) -> tuple[float, float, float, float]:
         """(x_min, y_min, x_max, y_max) of the map around all that can be hit."""
+        low_x, low_y, high_x, high_y = 0.0, 0.0, 0.0, 0.0
+        for slab in self._slabs:
+            dx, dy, _ = slab.slide or (0.0, 0.0, 0.0)
+            low_x, high_x = min(low_x, slab.x[0] + min(dx, 0)), max(high_x, slab.x[1] + max(dx, 0))
+            low_y, high_y = min(low_y, slab.y[0] + min(dy, 0)), max(high_y, slab.y[1] + max(dy, 0))
         corners = [
-            (self.record.x_m + x * self._cos - y * self._sin,
-             self.record.y_m + x * self._sin + y * self._cos)
-            for slab in self._slabs
-            for openness in (0.0, 1.0)
-            for x, y in _corners(slab, openness)
-        ]  # fmt: skip
-        if not corners:
-            return (self.record.x_m, self.record.y_m, self.record.x_m, self.record.y_m)
+            (
+                self.record.x_m + x * self._cos - y * self._sin,
+                self.record.y_m + x * self._sin + y * self._cos,
+            )
+            for x in (low_x, high_x)
+            for y in (low_y, high_y)
+        ]
         xs, ys = [x for x, _ in corners], [y for _, y in corners]
         return (min(xs), min(ys), max(xs), max(ys))
 
@@ -105,13 +109,6 @@ def _slab(record: Furniture, index: int) -> _Slab:
             ax, ay, az = joint.axis
             slide = (ax * joint.travel, ay * joint.travel, az * joint.travel)
     return _Slab((cx - sx / 2, cx + sx / 2), (cy - sy / 2, cy + sy / 2), cz + sz / 2, slide)
-
-
-def _corners(slab: _Slab, openness: float) -> Iterator[tuple[float, float]]:
-    dx, dy = (slab.slide[0] * openness, slab.slide[1] * openness) if slab.slide else (0.0, 0.0)
-    for x in slab.x:
-        for y in slab.y:
-            yield (x + dx, y + dy)
 
 
 class Scene:
