@@ -148,19 +148,26 @@ def _different(
 def _representatives(costs: Sequence[dict[str, float]]) -> list[str] | None:
     """A different value for each, the cheapest first; None where there are too few.
 
-    Augmenting paths: a later member may push an earlier one to its next choice.
+    Augmenting paths, only where no value is left free: who is first served is pushed to
+    another value no earlier than needed.
     """
     owner: dict[str, int] = {}
 
     def place(member: int, tried: set[str]) -> bool:
-        for value in sorted(costs[member], key=lambda v: (costs[member][v], v)):
-            if value in tried:
-                continue
-            tried.add(value)
-            if value not in owner or place(owner[value], tried):
-                owner[value] = member
-                return True
-        return False
+        values = sorted(costs[member], key=lambda v: (costs[member][v], v))
+        free = [value for value in values if value not in owner]
+        if free and costs[member][free[0]] < _BAD:
+            owner[free[0]] = member
+            return True
+        for value in values:
+            if value in owner and value not in tried:
+                tried.add(value)
+                if place(owner[value], tried):
+                    owner[value] = member
+                    return True
+        if free:
+            owner[free[0]] = member
+        return bool(free)
 
     order = sorted(range(len(costs)), key=lambda m: min(costs[m].values()))
     if not all(place(member, set()) for member in order):

@@ -141,6 +141,7 @@ class Notes:
             furniture, reference = call.arguments[2], call.arguments[4]
             self.placed[str(call)] += 1
             if self.placed[str(call)] > MOST_TRIES:
+                self.why[target] = f"{call} succeeded {MOST_TRIES} times and never lasted"
                 self._place_failed(call, target, hopeless=True)
             if furniture is not None and reference is not None:
                 self.beside[frozenset((target, reference))] = furniture

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic import JsonValue
 
+from planner.planning.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.agents import default_bodies
 from planner.world.belief import Belief, BeliefNode, Source
@@ -54,6 +57,8 @@ class ToyWorld:
     states: dict[str, dict[State, bool]] = field(default_factory=dict)
     fault: Fault = lambda agent, call: None
     names: Callable[[str], str] = lambda name: name
+    believed_open: set[str] = field(default_factory=set)
+    decide_s: float = 0.0
     now_s: float = 0.0
     sequence: int = 0
     log: list[tuple[str, str, SkillCode]] = field(default_factory=list)
@@ -71,13 +76,16 @@ class ToyWorld:
         nodes: dict[str, BeliefNode] = {}
         for room in self.house.rooms:
             floor = floor_name(room.name)
-            kind = EntityKind.ROOM
-            nodes[room.name] = BeliefNode(room.name, kind, room.class_name, None, (0.0, 0.0, 0.0))
+            kind, middle = EntityKind.ROOM, room.shape.centroid
+            at = (middle.x, middle.y, 0.0)
+            nodes[room.name] = BeliefNode(room.name, kind, room.class_name, None, at)
             nodes[floor] = BeliefNode(
-                floor, EntityKind.FURNITURE, "floor", None, (0.0, 0.0, 0.0), room=room.name
+                floor, EntityKind.FURNITURE, "floor", None, at, room=room.name
             )
         for i, piece in enumerate(self.house.furniture):
-            states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in piece.affordances}
+            states = {
+                s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in piece.affordances
+            }
             nodes[piece.name] = BeliefNode(
                 piece.name,
                 EntityKind.FURNITURE,
@@ -89,7 +97,9 @@ class ToyWorld:
                 parent=piece.room,
                 affordances=piece.affordances,
                 states=states | self.states.get(piece.name, {}),
-                openness=float(piece.name in self.open) if piece.joints else None,
+                openness=float(piece.name in self.open | self.believed_open)
+                if piece.joints
+                else None,
             )
         for name, kind in self.agents.items():
             nodes[name] = BeliefNode(
@@ -192,6 +202,8 @@ class ToyWorld:
                 self.hidden.discard(name)
 
     def _visible_in(self, furniture: str) -> bool:
+        if furniture not in self.house.furniture_by_name:
+            return False
         return furniture in self.open or not self.house.furniture_by_name[furniture].joints
 
     def _held(self, agent: str) -> str | None:
@@ -209,7 +221,7 @@ class ToyWorld:
             return fail(SkillCode.HELD_BY_OTHER, "Somebody else has it.")
         if relation is Relation.WITHIN and not self._visible_in(parent):
             return fail(SkillCode.FURNITURE_CLOSED, f"{parent} is closed.")
-        if self.near.get(agent) != thing:
+        if self.near.get(agent) not in (thing, parent):
             return fail(SkillCode.TOO_FAR, "It is too far.")
         self.things[thing] = (Relation.HELD, agent)
         return SkillResult.success()
@@ -268,6 +280,36 @@ class Outcome:
         return [call for who, call in self.calls if who == agent]
 
 
+def prop(name: str, first: list[str], second: list[str] | None = None, **more: Any) -> Any:
+    words = {
+        "is_on_top": ("objects", "receptacles"),
+        "is_inside": ("objects", "receptacles"),
+        "is_in_room": ("objects", "rooms"),
+        "is_next_to": ("entities_a", "entities_b"),
+    }.get(name, ("objects", ""))
+    args = {words[0]: first, **more}
+    if second is not None:
+        args[words[1]] = second
+    return {"function_name": name, "args": args}
+
+
+def run_goal(
+    world: ToyWorld,
+    propositions: list[Any],
+    *,
+    dependencies: Sequence[Any] = (),
+    constraints: Sequence[Any] = (),
+    agents: Sequence[str] = (),
+) -> Outcome:
+    goal = {
+        "propositions": propositions,
+        "dependencies": list(dependencies),
+        "constraints": list(constraints),
+    }
+    task = task_of(world, goal, *agents)
+    return play(Expert(task), world, task)
+
+
 def task_of(world: ToyWorld, goal: Mapping[str, JsonValue], *agents: str) -> Task:
     return Task("do it", agents or tuple(world.agents), goal)
 
@@ -283,7 +325,9 @@ def play(planner: Planner, world: ToyWorld, task: Task, most: int = 200) -> Outc
         idle = tuple(a for a in task.agents if a not in running and a not in done)
         if idle:
             context = Context(task, world.belief(), layout, able, dict(running), idle, world.now_s)
+            began_s = time.perf_counter()
             decision = asyncio.run(planner.decide(context))
+            world.decide_s += time.perf_counter() - began_s
             outcome.decisions.append(decision)
             if decision.failure or decision.question:
                 return replace(outcome, failure=decision.failure or decision.question)

@@ -1,0 +1,184 @@
+"""The planner `expert` when skills fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from planning_toys import Outcome, ToyWorld, prop, run_goal
+
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.vocabulary import AgentKind, Relation
+
+Make = Callable[..., ToyWorld]
+MOVE_CUP = [prop("is_on_top", ["cup_0"], ["couch_0", "table_1"])]
+
+
+class Failing:
+    """Fails calls that begin with `text` the first `times` times."""
+
+    def __init__(self, text: str, code: SkillCode, times: int = 1, who: str = "") -> None:
+        self.text, self.code, self.times, self.who = text, code, times, who
+
+    def __call__(self, agent: str, call: SkillCall) -> SkillResult | None:
+        if self.times <= 0 or not str(call).startswith(self.text) or self.who not in ("", agent):
+            return None
+        self.times -= 1
+        return SkillResult.failure(self.code, "It failed.")
+
+
+def failed(outcome: Outcome) -> list[str]:
+    return [call for _, call, code in outcome.world.log if code is not SkillCode.SUCCESS]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Navigate[cup_0]", SkillCode.BLOCKED),
+        ("Navigate[cup_0]", SkillCode.UNREACHABLE),
+        ("Pick[cup_0]", SkillCode.TOO_FAR),
+        ("Pick[cup_0]", SkillCode.GRASP_FAILED),
+        ("Pick[cup_0]", SkillCode.NOT_VISIBLE),
+        ("Pick[cup_0]", SkillCode.TIMED_OUT),
+        ("Pick[cup_0]", SkillCode.CANCELED),
+        ("Pick[cup_0]", SkillCode.NOT_GROUNDED),
+        ("Pick[cup_0]", SkillCode.BACKEND_FAULT),
+        ("Navigate[couch_0]", SkillCode.BLOCKED),
+        ("Place[cup_0", SkillCode.TOO_FAR),
+        ("Place[cup_0", SkillCode.NO_PLACEMENT),
+        ("Place[cup_0", SkillCode.FURNITURE_CLOSED),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_failure_that_passes_is_got_over(
+    toy_world: Make, text: str, code: SkillCode, times: int
+) -> None:
+    world = toy_world(fault=Failing(text, code, times), agents={"agent_0": AgentKind.ROBOT})
+    outcome = run_goal(world, MOVE_CUP)
+    assert outcome.done, outcome.failure
+    assert len(failed(outcome)) <= times
+
+
+def test_a_failed_pick_is_approached_anew_and_from_the_furniture(toy_world: Make) -> None:
+    world = toy_world(
+        fault=Failing("Pick[cup_0]", SkillCode.NOT_VISIBLE), agents={"agent_0": AgentKind.ROBOT}
+    )
+    calls = run_goal(world, MOVE_CUP).of("agent_0")
+    assert calls[:2] == ["Navigate[cup_0]", "Pick[cup_0]"]
+    assert calls[2] == "Navigate[table_0]"
+
+
+def test_another_place_is_taken_where_nothing_fits(toy_world: Make) -> None:
+    world = toy_world(fault=Failing("Place[cup_0, on, couch_0", SkillCode.NO_PLACEMENT, 99))
+    outcome = run_goal(world, MOVE_CUP)
+    assert outcome.done
+    assert world.things["cup_0"][1] == "table_1"
+
+
+def test_another_thing_is_taken_where_one_cannot_be_picked(toy_world: Make) -> None:
+    world = toy_world(fault=Failing("Pick[cup_0]", SkillCode.GRASP_FAILED, 99))
+    outcome = run_goal(world, [prop("is_on_top", ["cup_0", "apple_0"], ["couch_0"])])
+    assert outcome.done
+    assert world.things["apple_0"][1] == "couch_0"
+
+
+def test_what_one_cannot_reach_another_may(toy_world: Make) -> None:
+    world = toy_world(fault=Failing("Pick[cup_0]", SkillCode.NOT_VISIBLE, 99, who="agent_1"))
+    outcome = run_goal(world, MOVE_CUP)
+    assert outcome.done
+    assert ("agent_0", "Pick[cup_0]", SkillCode.SUCCESS) in world.log
+
+
+def test_an_idle_agent_makes_way(toy_world: Make) -> None:
+    things = {"cup_0": (Relation.ON, "table_0")}
+    world = toy_world(things=things, fault=Failing("Pick[cup_0]", SkillCode.TOO_FAR, 1))
+    world.position = {"agent_0": (2.2, 2.4, 0.0), "agent_1": (2.4, 2.4, 0.0)}
+    outcome = run_goal(world, MOVE_CUP)
+    assert outcome.done
+    (taker,) = {who for who, call in outcome.calls if call == "Pick[cup_0]"}
+    other = "agent_1" if taker == "agent_0" else "agent_0"
+    assert any(call.startswith("Navigate[living_room") for call in outcome.of(other))
+
+
+def test_a_thing_that_is_not_where_it_was_believed_is_looked_for(toy_world: Make) -> None:
+    world = toy_world()
+    gone = {"moved": False}
+
+    def fault(agent: str, call: SkillCall) -> SkillResult | None:
+        if call.name is SkillName.PICK and not gone["moved"]:
+            return SkillResult.failure(SkillCode.NOT_GROUNDED, "No object found.")
+        if call.name is SkillName.EXPLORE_FURNITURE:
+            gone["moved"] = True
+            world.things["cup_0"] = (Relation.ON, "couch_0")
+        return None
+
+    world.fault = fault
+    outcome = run_goal(world, [prop("is_on_top", ["cup_0"], ["table_1"])])
+    assert outcome.done
+    assert any(call.startswith("ExploreFurniture") for _, call in outcome.calls)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Pick[cup_0]", SkillCode.GRASP_FAILED),
+        ("Navigate", SkillCode.UNREACHABLE),
+        ("Place", SkillCode.NO_PLACEMENT),
+        ("", SkillCode.BACKEND_FAULT),
+        ("", SkillCode.NOT_ALLOWED),
+        ("", SkillCode.TIMED_OUT),
+    ],
+)
+def test_gives_up_in_words_and_after_a_bounded_number_of_tries(
+    toy_world: Make, text: str, code: SkillCode
+) -> None:
+    world = toy_world(fault=Failing(text, code, 10_000))
+    outcome = run_goal(world, MOVE_CUP)
+    assert not outcome.done
+    assert "It failed." in outcome.failure
+    assert len(outcome.calls) < 100
+
+
+def test_goes_on_with_the_rest_before_it_gives_up(toy_world: Make) -> None:
+    world = toy_world(fault=Failing("Pick[cup_0]", SkillCode.GRASP_FAILED, 10_000))
+    outcome = run_goal(
+        world,
+        [prop("is_on_top", ["cup_0"], ["couch_0"]), prop("is_on_top", ["apple_0"], ["couch_0"])],
+    )
+    assert "cup_0" in outcome.failure
+    assert world.things["apple_0"][1] == "couch_0"
+
+
+def test_a_wish_that_somebody_undoes_is_done_again(toy_world: Make) -> None:
+    world = toy_world(agents={"agent_0": AgentKind.ROBOT})
+    meddled = []
+
+    def fault(agent: str, call: SkillCall) -> SkillResult | None:
+        if str(call).startswith("Place[apple_0") and not meddled:
+            meddled.append(call)
+            world.things["cup_0"] = (Relation.ON, "table_0")
+        return None
+
+    world.fault = fault
+    outcome = run_goal(
+        world,
+        [prop("is_on_top", ["cup_0"], ["couch_0"]), prop("is_on_top", ["apple_0"], ["couch_0"])],
+    )
+    assert outcome.done
+    assert world.things["cup_0"][1] == "couch_0"
+
+
+def test_a_thing_that_is_taken_away_for_ever_ends_the_task(toy_world: Make) -> None:
+    world = toy_world(agents={"agent_0": AgentKind.ROBOT})
+
+    def fault(agent: str, call: SkillCall) -> SkillResult | None:
+        if str(call).startswith("Place[apple_0"):
+            result = world._act(agent, call)
+            world.things["apple_0"] = (Relation.ON, "table_0")
+            return result
+        return None
+
+    world.fault = fault
+    outcome = run_goal(world, [prop("is_on_top", ["apple_0"], ["couch_0"])])
+    assert outcome.failure
+    assert len(outcome.calls) < 80
