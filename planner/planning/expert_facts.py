@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from planner.evaluation.task import Predicate
 from planner.planning.goal import Wish
-from planner.world.belief import Belief, BeliefNode
+from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
 from planner.world.house import House
@@ -139,10 +139,10 @@ class Facts:
     def state(self, name: str, state: State) -> bool | None:
         """A state of a thing or furniture, None while unknown."""
         node = self.node(name)
-        if node is not None and state in node.states:
-            return node.states[state]
-        piece = self.layout.furniture_by_name.get(name)
-        return piece.states.get(state) if piece is not None else None
+        # What the layout tells of furniture's states is how it usually is, not how it is today.
+        if node is None or (node.kind is EntityKind.FURNITURE and node.source is Source.TOLD):
+            return None
+        return node.states.get(state)
 
     def pairs(self, wish: Wish) -> list[tuple[str, str]]:
         """The (first, second) that stand as the wish wants; second is '' where there is none."""

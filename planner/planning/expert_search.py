@@ -10,15 +10,19 @@ from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import Furniture, House
 from planner.world.vocabulary import Relation, floor_name
 
-# What a look around, and opening a door for it, cost in metres of walking.
-LOOK_M = 3.0
-OPEN_M = 4.0
-# How much of a class's likelihood is spread over furniture that the catalogue does not name.
-ANYWHERE = 0.15
-ANYWHERE_INSIDE = 0.04
-ON_FLOOR = 0.05
+# What a look at furniture, a look around in a room and opening something are worth in metres of
+# walking, from what they took on average.
+LOOK_M = 2.5
+AROUND_M = 5.0
+OPEN_M = 7.0
+# How a class's likelihood is shared between the places that the catalogue names, and all others.
+NAMED, INSIDE, OUTSIDE, FLOORS = 0.5, 0.3, 0.15, 0.05
+# How much more than elsewhere a thing may be anywhere in a room of a kind that it belongs to.
+USUAL_ROOM = 3.0
 # Insides wait until the outside of the same furniture was looked at.
 UNSEEN_OUTSIDE = 0.5
+# How much of a room's surfaces one look around shows.
+SHOWN = 0.8
 
 
 class Likelihood:
@@ -38,28 +42,41 @@ class Likelihood:
 
 def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
     looks = list(places(layout))
-    found = dict.fromkeys(looks, 0.0)
-    rooms = {room.name: room.class_name for room in layout.rooms}
     named: dict[Look, float] = {}
+    kinds = {room.name: room.class_name for room in layout.rooms}
     for place in cls.places if cls is not None else ():
         fitting = [
             look
             for look in looks
             if (piece := layout.furniture_by_name.get(look.furniture)) is not None
             and piece.class_name == place.furniture
-            and (not place.rooms or rooms[piece.room] in place.rooms)
+            and (not place.rooms or kinds[piece.room] in place.rooms)
             and look.inside is (place.relation is Relation.WITHIN and _shuts(piece))
         ]
         for look in fitting:
             named[look] = named.get(look, 0.0) + place.weight / len(fitting)
-    total = sum(named.values())
-    for look in looks:
-        piece = layout.furniture_by_name.get(look.furniture)
-        share = ON_FLOOR if piece is None else ANYWHERE_INSIDE if look.inside else ANYWHERE
-        found[look] = share / len(looks)
-        if total:
-            found[look] += (1 - ANYWHERE) * named.get(look, 0.0) / total
+    usual = {name for place in (cls.places if cls is not None else ()) for name in place.rooms}
+    found = _shared(named, NAMED)
+    for share, part in (
+        (INSIDE, [look for look in looks if look.inside]),
+        (OUTSIDE, [k for k in looks if not k.inside and k.furniture in layout.furniture_by_name]),
+        (FLOORS, [k for k in looks if k.furniture not in layout.furniture_by_name]),
+    ):
+        rooms = {look: kinds[_room(layout, look)] for look in part}
+        weights = {k: USUAL_ROOM if rooms[k] in usual else 1.0 for k in part}
+        for look, value in _shared(weights, share).items():
+            found[look] = found.get(look, 0.0) + value
     return found
+
+
+def _shared(weights: dict[Look, float], share: float) -> dict[Look, float]:
+    total = sum(weights.values())
+    return {look: share * weight / total for look, weight in weights.items()}
+
+
+def _room(layout: House, look: Look) -> str:
+    piece = layout.furniture_by_name.get(look.furniture)
+    return piece.room if piece is not None else look.furniture.removeprefix("floor_")
 
 
 def places(layout: House) -> Iterable[Look]:
@@ -85,10 +102,21 @@ class Search:
     ) -> None:
         self._facts, self._notes = facts, notes
         self._value: dict[Look, float] = {}
+        # What a look around in each room would still show.
+        self._around: dict[str, float] = {}
         for name in missing:
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
                 if not self._seen(look):
-                    self._value[look] = self._value.get(look, 0.0) + weight
+                    self._add(look, weight)
+
+    def _add(self, look: Look, weight: float) -> None:
+        if not look.inside and look.furniture in self._facts.layout.furniture_by_name:
+            floor = floor_name(_room(self._facts.layout, look))
+            if floor in self._notes.looked:
+                weight *= 1 - SHOWN
+            else:
+                self._around[floor] = self._around.get(floor, 0.0) + SHOWN * weight
+        self._value[look] = self._value.get(look, 0.0) + weight
 
     def _seen(self, look: Look) -> bool:
         if look.inside:
@@ -109,14 +137,13 @@ class Search:
     def _worth(self, look: Look, walk_m: Callable[[str], float]) -> float:
         effort = walk_m(look.furniture) + LOOK_M
         value = self._value[look]
+        if look.furniture not in self._facts.layout.furniture_by_name:
+            return (value + self._around.get(look.furniture, 0.0)) / (effort + AROUND_M - LOOK_M)
         if look.inside:
             if self._facts.is_closed(look.furniture):
                 effort += OPEN_M
-            outside = Look(look.furniture, inside=False)
-            if outside in self._value:
-                value = value * UNSEEN_OUTSIDE
-        else:
-            inside = Look(look.furniture, inside=True)
-            if inside in self._value and not self._facts.is_closed(look.furniture):
-                value += self._value[inside]
+            if Look(look.furniture, inside=False) in self._value:
+                value *= UNSEEN_OUTSIDE
+        elif not self._facts.is_closed(look.furniture):
+            value += self._value.get(Look(look.furniture, inside=True), 0.0)
         return value / effort

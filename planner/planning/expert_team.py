@@ -28,7 +28,7 @@ NEEDED = {
 SPARE_M = 30.0
 # And this much not to reach for the same furniture at the same time.
 ELBOW_M = 2.0
-# Who stands there already goes on, whatever the distances say.
+# Who began goes on, whatever the distances say.
 BEGUN_M = 20.0
 # Agents nearer than this to a target may be what keeps another from it.
 IN_THE_WAY_M = 2.5
@@ -210,7 +210,7 @@ class Team:
         here = spot[1] if spot is not None else job.thing
         if any(self._notes.at.get(a) == here for a in self._context.running if a != agent):
             cost += ELBOW_M
-        if self._notes.at.get(agent) == self._facts.call_name(job.thing):
+        if self._notes.doing.get(agent) == self._facts.call_name(job.thing):
             cost -= BEGUN_M
         others = [a for a in self._context.task.agents if a != agent]
         special = [
