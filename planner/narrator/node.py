@@ -116,11 +116,11 @@ class NarratorNode(Node):
         moved = (SkillName.PICK, SkillName.PLACE, SkillName.REARRANGE)
         if message.code != SkillCode.SUCCESS or call.name not in moved:
             return
-        thing, here = str(call.arguments[0]), self._ways.get(message.agent)
-        if call.name is SkillName.PICK and here:
-            self._picked_at[thing] = here[-1]
-        elif thing in self._picked_at and here:
-            self._moves.append(Move(thing, self._picked_at.pop(thing), here[-1]))
+        thing, place = str(call.arguments[0]), _place_in(message)
+        if call.name is SkillName.PICK and place:
+            self._picked_at[thing] = place
+        elif thing in self._picked_at and place:
+            self._moves.append(Move(thing, self._picked_at.pop(thing), place))
         self._keep_moment(message.agent, f"{story.clock(stamp)} {message.agent}\n{message.call}")
 
     def _keep_moment(self, agent: str, caption: str) -> None:
@@ -198,6 +198,13 @@ class NarratorNode(Node):
 
     def _say(self, text: str) -> None:
         print(text, flush=True)
+
+
+def _place_in(message: SkillReport) -> Point | None:
+    """Where a report says that the thing was picked up or put down, map frame."""
+    evidence = {item.key: item.value for item in message.evidence}
+    words = evidence.get("position_m", "").split(",")
+    return (float(words[0]), float(words[1])) if len(words) == 3 else None
 
 
 def main() -> int:

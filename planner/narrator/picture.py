@@ -26,8 +26,7 @@ _INK = (30, 30, 30)
 _PAPER = (255, 255, 255)
 _THUMB_PX = 236
 _GAP_PX = 12
-_CAPTION_PX = 44
-_COLUMNS = 5
+_CAPTION_PX = 56
 _SCALE_PX_PER_M = 80.0
 
 Point = tuple[float, float]
@@ -59,23 +58,42 @@ def draw_run(
 ) -> Image.Image:
     """The whole sheet as an RGB picture."""
     plan = _draw_plan(house, ways_m, moves)
-    columns = max(1, min(_COLUMNS, len(moments)))
+    columns = max(1, min(plan.width // (_THUMB_PX + _GAP_PX), len(moments)))
     rows = -(-len(moments) // columns) if moments else 0
     width = max(plan.width, columns * (_THUMB_PX + _GAP_PX) + _GAP_PX)
-    head = 64
+    big, small = ImageFont.load_default(20), ImageFont.load_default(13)
+    titles = _wrapped(title, width - 2 * _GAP_PX, big)
+    head = 30 + 26 * len(titles)
     cell = _THUMB_PX + _CAPTION_PX + _GAP_PX
     sheet = Image.new("RGB", (width, head + plan.height + rows * cell + _GAP_PX), _PAPER)
     draw = ImageDraw.Draw(sheet)
-    draw.text((_GAP_PX, 10), title, _INK, ImageFont.load_default(20))
-    _draw_legend(draw, list(ways_m), 38)
+    draw.multiline_text((_GAP_PX, 8), "\n".join(titles), _INK, big)
+    _draw_legend(draw, list(ways_m), 8 + 26 * len(titles))
     sheet.paste(plan, ((width - plan.width) // 2, head))
-    font = ImageFont.load_default(14)
     for index, moment in enumerate(moments):
         x = _GAP_PX + index % columns * (_THUMB_PX + _GAP_PX)
         y = head + plan.height + index // columns * cell
         sheet.paste(Image.fromarray(moment.rgb).resize((_THUMB_PX, _THUMB_PX)), (x, y))
-        draw.multiline_text((x, y + _THUMB_PX + 3), moment.caption, _INK, font)
+        lines = _wrapped(moment.caption, _THUMB_PX, small)
+        draw.multiline_text((x, y + _THUMB_PX + 3), "\n".join(lines), _INK, small)
     return sheet
+
+
+def _wrapped(
+    text: str, width_px: float, font: ImageFont.ImageFont | ImageFont.FreeTypeFont
+) -> list[str]:
+    """The lines of a text that is broken at blanks to fit a width."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}".strip()
+            if line and font.getlength(longer) > width_px:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(line)
+    return lines
 
 
 def _draw_legend(draw: ImageDraw.ImageDraw, agents: Sequence[str], y: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import time
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,9 @@ FLUSH_S = 0.5
 DEPTH = 100
 # The cameras on the body are drawn only for those who look; a bag does not make them.
 EXCLUDED = r".*/body/(image|camera_info)|/rosout|/parameter_events"
+# The wires of services and actions; rosbag2 leaves them out as well.
+_HIDDEN = re.compile(r".*/_.*")
+_IMAGE = "sensor_msgs/msg/Image"
 
 
 class RecorderNode(Node):
@@ -43,6 +47,10 @@ class RecorderNode(Node):
         super().__init__("recorder")
         folder = parameters.text(self, "folder", "", "folder of the bag; must not exist yet")
         pattern = parameters.text(self, "exclude", EXCLUDED, "topics to leave out, an expression")
+        image_hz = parameters.number(
+            self, "image_hz", 0.0, "pictures a second to keep of each topic; 0 = all", least=0.0
+        )
+        self._least_gap_ns = round(1e9 / image_hz) if image_hz else 0
         if not folder:
             raise PlannerError("recorder: parameter folder: says where the bag goes")
         try:
@@ -52,6 +60,7 @@ class RecorderNode(Node):
         self._bag = BagWriter(_free_folder(Path(folder)))
         self._topics: set[str] = set()
         self._skipped: set[str] = set()
+        self._slots: dict[int, int] = {}
         self._full = False
         self.create_timer(LOOK_S, self._look)
         self.create_timer(FLUSH_S, self._flush)
@@ -60,7 +69,7 @@ class RecorderNode(Node):
 
     def _look(self) -> None:
         for name, types in self.get_topic_names_and_types():
-            if name in self._topics or self._exclude.fullmatch(name):
+            if name in self._topics or self._exclude.fullmatch(name) or _HIDDEN.match(name):
                 continue
             publishers = self.get_publishers_info_by_topic(name)
             if publishers:
@@ -78,8 +87,24 @@ class RecorderNode(Node):
         number = self._bag.add_topic(Topic(name, type_name, text, _qos_yaml(offered)))
         self._topics.add(name)
         self.create_subscription(
-            kind, name, partial(self._on_message, number), _wanted(offered), raw=True
+            kind,
+            name,
+            partial(self._on_image if type_name == _IMAGE else self._on_message, number),
+            _wanted(offered),
+            raw=True,
         )
+
+    def _on_image(self, topic: int, data: bytes) -> None:
+        """Keeps a picture unless one with nearly the same stamp was kept; all cameras agree."""
+        if self._least_gap_ns:
+            # A serialised Image begins with 4 bytes of encoding, then its stamp.
+            seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
+            stamp = seconds * 1_000_000_000 + nanoseconds
+            slot = stamp // self._least_gap_ns
+            if self._slots.get(topic) == slot:
+                return
+            self._slots[topic] = slot
+        self._on_message(topic, data)
 
     def _on_message(self, topic: int, data: bytes) -> None:
         if self._full:

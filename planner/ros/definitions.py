@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,14 @@ def definition(type_name: str) -> str:
     return "\n".join([first, *others])
 
 
+def _share(package: str) -> Path:
+    try:
+        return Path(get_package_share_directory(package))
+    except (PackageNotFoundError, OSError):
+        # ROS from PyPI needs no sourced workspace: everything lies in Python's own prefix.
+        return Path(sys.prefix) / "share" / package
+
+
 def _short(type_name: str) -> str:
     package, _, name = type_name.split("/")
     return f"{package}/{name}"
@@ -56,9 +65,8 @@ def _collect(type_name: str, texts: dict[str, str]) -> None:
         return
     package, kind, name = type_name.split("/")
     try:
-        path = Path(get_package_share_directory(package)) / kind / f"{name}.msg"
-        text = path.read_text(encoding="utf-8")
-    except (PackageNotFoundError, OSError):
+        text = (_share(package) / kind / f"{name}.msg").read_text(encoding="utf-8")
+    except OSError:
         raise PlannerError(f"the definition of {type_name} is not installed") from None
     texts[type_name] = text
     for line in text.splitlines():

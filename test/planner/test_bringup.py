@@ -66,7 +66,7 @@ def test_whoever_knows_the_true_world_has_a_judge() -> None:
 def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     given = {"record": "out", "narrate": "true", "episode": "e1"}
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
-    assert nodes["recorder"].parameters == {"folder": "out/bag"}
+    assert nodes["recorder"].parameters == {"folder": "out/bag", "image_hz": 2.0}
     assert nodes["narrator"].ends_run
     assert nodes["narrator"].parameters["bag"] == "out/bag"
 

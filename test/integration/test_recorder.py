@@ -1,0 +1,83 @@
+"""The recorder against real publishers: every topic, custom types, kill -9, no loss."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import rclpy
+from planner_msgs.msg import NamedState
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from planner.replay.bag import read_bag
+from planner.replay.recovery import is_complete
+from planner.ros import qos
+
+RECORDER = Path(__file__).resolve().parents[2] / "nodes" / "recorder"
+COUNT = 300
+
+
+@pytest.fixture
+def talker() -> Iterator[Node]:
+    rclpy.init()
+    node = Node("talker")
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def start(bag: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, str(RECORDER), "--ros-args", "-p", f"folder:={bag}"])
+
+
+def spread(node: Node) -> None:
+    """Publishes numbered words once the recorder listens, and one latched state before."""
+    latched = node.create_publisher(NamedState, "latched", qos.LATCHED)
+    latched.publish(NamedState(name="open", value=True))
+    words = node.create_publisher(String, "words", qos.EVENTS)
+    deadline = time.monotonic() + 60
+    while words.get_subscription_count() == 0:
+        assert time.monotonic() < deadline, "the recorder never subscribed"
+        rclpy.spin_once(node, timeout_sec=0.1)
+    for i in range(COUNT):
+        words.publish(String(data=str(i)))
+        rclpy.spin_once(node, timeout_sec=0.002)
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        rclpy.spin_once(node, timeout_sec=0.1)
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_everything_is_in_the_bag(tmp_path: Path, talker: Node, end: signal.Signals) -> None:
+    recorder = start(tmp_path / "bag")
+    try:
+        spread(talker)
+    finally:
+        os.kill(recorder.pid, end)
+        recorder.wait(30)
+    assert is_complete(tmp_path / "bag") == (end is signal.SIGINT)
+    messages = list(read_bag(tmp_path / "bag"))
+    words = [m.content.data for m in messages if m.topic == "/words"]
+    assert words == [str(i) for i in range(COUNT)]
+    (state,) = [m.content for m in messages if m.topic == "/latched"]
+    assert (state.name, state.value) == ("open", True)
+
+
+def test_a_restarted_recorder_begins_a_second_bag(tmp_path: Path) -> None:
+    (tmp_path / "bag").mkdir()
+    recorder = start(tmp_path / "bag")
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "bag_2" / "metadata.yaml").is_file():
+        assert time.monotonic() < deadline
+        assert recorder.poll() is None
+        time.sleep(0.1)
+    recorder.send_signal(signal.SIGINT)
+    assert recorder.wait(30) == 0
+    assert list(read_bag(tmp_path / "bag_2")) == []

@@ -1,0 +1,56 @@
+"""The story's lines and the picture, from what the topics carry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.narrator import story
+from planner.narrator.picture import Moment, Move, draw_run
+from planner.world.house import House
+
+
+def test_lines_say_when_who_and_why() -> None:
+    assert (
+        story.decided_line(61.5, "agent_0", "Pick[cup_0]") == "01:01  agent_0  begins  Pick[cup_0]"
+    )
+    failed = story.ended_line(5, "agent_1", "Pick[cup_0]", 11, "Unexpected failure! - Too far.")
+    assert failed == "00:05  agent_1  FAILED  Pick[cup_0]: Unexpected failure! - Too far."
+    assert story.ended_line(5, "agent_1", "Done[]", 0, "") == "00:05  agent_1  did     Done[]"
+
+
+def test_what_was_seen_is_told_by_room() -> None:
+    lines = story.seen_lines(0, [("cup", "kitchen_0"), ("book", ""), ("apple", "kitchen_0")])
+    assert lines == [
+        "00:00  saw      cup, apple in kitchen_0",
+        "00:00  saw      book in an unknown room",
+    ]
+    assert story.seen_lines(0, []) == []
+
+
+def test_the_last_line_has_the_words_that_scripts_look_for() -> None:
+    line = story.verdict_line(True, 1.0, 120, {"bag": "out/bag", "picture": ""})
+    assert line == "verdict: success  percent_complete: 1.00  sim_steps: 120  bag: out/bag"
+    assert story.verdict_line(False, 0.333, 7, {}).startswith(
+        "verdict: failure  percent_complete: 0.33"
+    )
+
+
+def test_progress_is_a_bar() -> None:
+    assert "[##########..........] 1 of 2" in story.progress_line(0, 0.5, 1, 2)
+
+
+def test_the_picture_shows_ways_moves_and_moments(small_house: House) -> None:
+    rgb = np.full((32, 32, 3), (250, 0, 250), np.uint8)
+    bare = draw_run(small_house, "a title", {}, [], [])
+    sheet = draw_run(
+        small_house,
+        "a title " * 40,
+        {"agent_0": [(1.0, 1.0), (3.0, 3.0)], "agent_1": []},
+        [Move("cup_0", (1.0, 3.0), (6.0, 3.0))],
+        [Moment("00:01 agent_0\nPick[cup_0] " * 5, rgb) for _ in range(6)],
+    )
+    assert sheet.height > bare.height
+    colours = {tuple(c) for c in np.asarray(sheet).reshape(-1, 3)}
+    assert (250, 0, 250) in colours
+    assert (190, 20, 60) in colours
+    assert (30, 90, 200) in colours
