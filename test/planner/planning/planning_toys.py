@@ -57,6 +57,7 @@ class ToyWorld:
     states: dict[str, dict[State, bool]] = field(default_factory=dict)
     fault: Fault = lambda agent, call: None
     names: Callable[[str], str] = lambda name: name
+    find: dict[str, str] = field(default_factory=dict)
     believed_open: set[str] = field(default_factory=set)
     decide_s: float = 0.0
     now_s: float = 0.0
@@ -157,6 +158,7 @@ class ToyWorld:
     # ---- what happens -------------------------------------------------------------------
 
     def carry_out(self, agent: str, call: SkillCall) -> SkillResult:
+        call = SkillCall(call.name, tuple(self.find.get(a or "", a) for a in call.arguments))
         self.now_s += 1.0
         self.sequence += 1
         result = self.fault(agent, call) or self._act(agent, call)

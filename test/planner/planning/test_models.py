@@ -1,0 +1,125 @@
+"""Scripted and recorded models."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.planning.llm.chat import Completion, Message, ModelError, Speaker
+from planner.planning.llm.recorded import RecordedModel, RecordingModel
+from planner.planning.llm.scripted import ScriptedModel
+from planner.planning.making import NEEDS_MODEL, make_model, make_planner
+from planner.planning.planner import Task
+from planner.planning.trace import tell_nobody
+from planner.world.errors import FileError, PlannerError
+
+HELLO = (Message(Speaker.SYSTEM, "be short"), Message(Speaker.USER, "hello"))
+BYE = (*HELLO, Message(Speaker.ASSISTANT, "hi"), Message(Speaker.USER, "bye"))
+
+
+def ask(model: ScriptedModel | RecordedModel | RecordingModel, *messages: Message) -> Completion:
+    return asyncio.run(model.complete(messages, stop=("Assigned!",), grammar="root ::= [a-z]*"))
+
+
+def record(path: Path) -> None:
+    model = RecordingModel(ScriptedModel(["hi\nAssigned!", "bye"]), path)
+    ask(model, *HELLO)
+    ask(model, *BYE)
+
+
+def test_a_script_is_cut_at_stop_strings_and_ends() -> None:
+    model = ScriptedModel(["one\nAssigned! two"])
+    assert ask(model, *HELLO).text == "one\n"
+    with pytest.raises(ModelError, match="the script has 1 replies, not 2"):
+        ask(model, *HELLO)
+
+
+def test_a_recording_answers_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    record(path)
+    model = RecordedModel(path)
+    assert model.name == "scripted"
+    assert ask(model, *HELLO).text == "hi\n"
+    assert ask(model, *BYE).text == "bye"
+    with pytest.raises(ModelError, match="has 2 calls and was asked for more"):
+        ask(model, *BYE)
+
+
+def test_the_first_different_prompt_fails_with_the_difference(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    record(path)
+    model = RecordedModel(path)
+    with pytest.raises(ModelError) as caught:
+        ask(model, HELLO[0], Message(Speaker.USER, "good morning"))
+    text = str(caught.value)
+    assert "call 1 is not what was recorded" in text
+    assert "-hello" in text
+    assert "+good morning" in text
+
+
+def test_what_a_killed_recorder_wrote_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    model = RecordingModel(ScriptedModel(["hi", "bye"]), path)
+    ask(model, *HELLO)
+    assert len(path.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("", "is empty"),
+        ("nonsense\n", "line 1"),
+        ('{"version": 2, "model": "m"}\n', "line 1: version"),
+        ('{"version": 1, "model": "m"}\n{"messages": []}\n', "line 2: reply"),
+        ('{"version": 1, "model": "m"}\n{"reply', "line 2"),
+    ],
+)
+def test_a_broken_recording_names_the_line(tmp_path: Path, text: str, where: str) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text(text)
+    with pytest.raises(FileError, match=where):
+        RecordedModel(path)
+
+
+def test_models_by_name(tmp_path: Path) -> None:
+    script = tmp_path / "script.txt"
+    script.write_text("Navigate[Object.100]\nAssigned!\n\nDone[]\nAssigned!\n")
+    model = make_model(f"scripted:{script}", "", str(tmp_path / "out.jsonl"))
+    assert model is not None
+    assert asyncio.run(model.complete(HELLO)).text.startswith("Navigate")
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert json.loads(lines[0]) == {"version": 1, "model": "scripted"}
+    assert make_model("", "") is None
+    server = make_model("tiny", "http://127.0.0.1:1/v1")
+    assert server is not None
+    assert server.name == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "words"),
+    [
+        ("", "http://127.0.0.1:1/v1", "model names no model"),
+        ("tiny", "", "model_url names no server"),
+        ("tiny", "127.0.0.1", "does not begin with http"),
+        ("scripted:/nowhere", "", "cannot be read"),
+        ("recorded:/nowhere", "", "cannot be read"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_told(model: str, url: str, words: str) -> None:
+    with pytest.raises(PlannerError, match=words):
+        make_model(model, url)
+
+
+def test_react_without_a_model_names_the_parameters() -> None:
+    with pytest.raises(PlannerError) as caught:
+        make_planner("react", Task("Tidy.", ("agent_0",)), None, tell_nobody)
+    assert str(caught.value) == NEEDS_MODEL
+    assert "model_url" in NEEDS_MODEL
+
+
+def test_an_unknown_planner_is_told() -> None:
+    with pytest.raises(PlannerError, match="there is no planner 'x'"):
+        make_planner("x", Task("Tidy.", ("agent_0",)), None, tell_nobody)

@@ -1,0 +1,335 @@
+"""The client of OpenAI-compatible servers against a real HTTP server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from planner.planning.llm.chat import Completion, Message, ModelError, Speaker
+from planner.planning.llm.openai_compatible import Dialect, OpenAiCompatible, Retries
+
+HELLO = (Message(Speaker.USER, "hello"),)
+FAST = Retries(most=2, first_wait_s=0.01, longest_wait_s=0.05)
+Answer = Callable[["Handler", dict[str, Any]], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers each request with the server's next answer."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.bodies.append(body)
+        answers = self.server.answers
+        answer = answers[min(len(self.server.bodies), len(answers)) - 1]
+        try:
+            answer(self, body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.server.hung_up += 1
+
+    def begin(self, status: int = 200, kind: str = "text/event-stream", **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("connection", "close")
+        for key, value in headers.items():
+            self.send_header(key.replace("_", "-"), value)
+        self.end_headers()
+        self.close_connection = True
+
+    def event(self, **content: Any) -> None:
+        self.wfile.write(b"data: " + json.dumps(content).encode() + b"\n\n")
+        self.wfile.flush()
+
+    def log_message(self, *args: object) -> None:
+        """Says nothing."""
+
+
+class Server(ThreadingHTTPServer):
+    """Remembers what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: list[Answer] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.hung_up = 0
+        self.stopped = False
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    thread = Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.stopped = True
+    made.shutdown()
+    made.server_close()
+
+
+def says(*words: str, finish: str = "stop", **usage: Any) -> Answer:
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        for word in words:
+            handler.event(choices=[{"index": 0, "delta": {"content": word}}])
+        handler.event(choices=[{"index": 0, "delta": {}, "finish_reason": finish}])
+        if usage:
+            handler.event(choices=[], usage=usage)
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+    return answer
+
+
+def status(code: int, **headers: str) -> Answer:
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin(code, "application/json", **headers)
+        handler.wfile.write(b'{"error": {"message": "no"}}')
+
+    return answer
+
+
+def raw(data: bytes, kind: str = "text/event-stream") -> Answer:
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin(kind=kind)
+        handler.wfile.write(data)
+
+    return answer
+
+
+def complete(server: Server, *answers: Answer, **more: Any) -> Completion:
+    server.answers = list(answers)
+
+    async def ask() -> Completion:
+        model = OpenAiCompatible(
+            server.url, "tiny", dialect=more.pop("dialect", Dialect.VLLM), retries=FAST
+        )
+        try:
+            return await model.complete(HELLO, **({"deadline_s": 5.0} | more))
+        finally:
+            await model.close()
+
+    return asyncio.run(ask())
+
+
+def test_an_answer_with_its_usage_and_timings(server: Server) -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 7,
+        "prompt_tokens_details": {"cached_tokens": 64},
+    }
+    answer = complete(server, says("Navigate[", "Object.100]\n", **usage))
+    assert answer.text == "Navigate[Object.100]\n"
+    assert answer.finish == "stop"
+    assert (answer.usage.prompt_tokens, answer.usage.cached_tokens) == (100, 64)
+    assert answer.usage.reply_tokens == 7
+    assert 0 < answer.timings.first_token_s <= answer.timings.total_s < 5
+
+
+def test_what_is_sent(server: Server) -> None:
+    grammar = 'root ::= "a"'
+    complete(server, says("a"), grammar=grammar, stop=("Assigned!",), max_tokens=9, seed=3)
+    (body,) = server.bodies
+    assert body["model"] == "tiny"
+    assert body["messages"] == [{"role": "user", "content": "hello"}]
+    assert body["structured_outputs"] == {"grammar": grammar}
+    assert (body["stop"], body["max_tokens"], body["seed"]) == (["Assigned!"], 9, 3)
+    assert body["temperature"] == 0.0
+    assert body["stream"] is True
+
+
+def test_a_server_that_does_not_stream(server: Server) -> None:
+    whole = {
+        "choices": [{"message": {"content": "Done[]"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+    }
+    text = json.dumps(whole, indent=1).encode()
+    answer = complete(server, raw(text, "application/json"))
+    assert (answer.text, answer.usage.prompt_tokens) == ("Done[]", 5)
+
+
+@pytest.mark.parametrize("code", [500, 502, 503, 429])
+def test_errors_that_pass_are_tried_again(server: Server, code: int) -> None:
+    answer = complete(server, status(code), status(code), says("hi"))
+    assert answer.text == "hi"
+    assert len(server.bodies) == 3
+
+
+def test_errors_for_ever_end_after_bounded_tries(server: Server) -> None:
+    with pytest.raises(ModelError, match="after 3 tries: status 500"):
+        complete(server, status(500))
+    assert len(server.bodies) == 3
+
+
+def test_a_refusal_is_not_repeated(server: Server) -> None:
+    with pytest.raises(ModelError, match="refused the request with status 400"):
+        complete(server, status(400))
+    assert len(server.bodies) == 1
+
+
+def test_the_server_may_ask_for_patience(server: Server) -> None:
+    begin = time.monotonic()
+    complete(server, status(429, retry_after="0.05"), says("hi"))
+    assert time.monotonic() - begin >= 0.05
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"data: this is no json\n\n",
+        b"data: [1, 2, 3]\n\n",
+        b'data: {"choices": "none"}\n\n',
+        b"<html>it works</html>",
+        b"\x00\xff\xfe\x80" * 100,
+        b"data: {\n\n",
+        b"",
+        b"data: [DONE]\n\n",
+    ],
+)
+def test_garbage_is_tried_again_and_then_told(server: Server, data: bytes) -> None:
+    assert complete(server, raw(data), says("hi")).text == "hi"
+    with pytest.raises(ModelError, match="after 3 tries"):
+        complete(server, raw(data))
+
+
+def test_a_cut_answer_is_no_answer(server: Server) -> None:
+    def cut(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.event(choices=[{"index": 0, "delta": {"content": "Navig"}}])
+        handler.connection.close()
+
+    assert complete(server, cut, says("hi")).text == "hi"
+    with pytest.raises(ModelError, match=r"cut off|broke"):
+        complete(server, cut)
+
+
+def never_ending(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    while not handler.server.stopped:
+        handler.event(choices=[{"index": 0, "delta": {"content": "blah "}}])
+        time.sleep(0.01)
+
+
+def endless_line(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    while not handler.server.stopped:
+        handler.wfile.write(b"x" * 100_000)
+
+
+def silent(handler: Handler, body: dict[str, Any]) -> None:
+    while not handler.server.stopped:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("answer", [never_ending, silent])
+def test_the_deadline_ends_what_never_ends(server: Server, answer: Answer) -> None:
+    begin = time.monotonic()
+    with pytest.raises(ModelError, match=r"no complete answer of tiny within 0\.5 s"):
+        complete(server, answer, deadline_s=0.5)
+    assert time.monotonic() - begin < 2.0
+
+
+def test_an_answer_without_end_does_not_fill_the_memory(server: Server) -> None:
+    with pytest.raises(ModelError, match="longer than"):
+        complete(server, endless_line)
+
+
+def test_tries_share_one_deadline(server: Server) -> None:
+    def slow(handler: Handler, body: dict[str, Any]) -> None:
+        time.sleep(0.3)
+        status(500)(handler, body)
+
+    begin = time.monotonic()
+    with pytest.raises(ModelError):
+        complete(server, slow, deadline_s=0.5)
+    assert time.monotonic() - begin < 1.5
+
+
+def test_cancelling_returns_at_once_and_hangs_up(server: Server) -> None:
+    server.answers = [never_ending]
+
+    async def ask() -> float:
+        model = OpenAiCompatible(server.url, "tiny", dialect=Dialect.NONE)
+        task = asyncio.create_task(model.complete(HELLO))
+        while not server.bodies:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        begin = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        took = time.monotonic() - begin
+        await model.close()
+        return took
+
+    assert asyncio.run(ask()) < 0.5
+    deadline = time.monotonic() + 5
+    while not server.hung_up and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert server.hung_up == 1
+
+
+def test_nobody_listens() -> None:
+    async def ask() -> None:
+        model = OpenAiCompatible("http://127.0.0.1:9/v1", "tiny", retries=FAST)
+        await model.complete(HELLO)
+
+    with pytest.raises(ModelError, match="after 3 tries: APIConnectionError"):
+        asyncio.run(ask())
+
+
+def held(field: str) -> Answer:
+    """A server that is held to a grammar in `field` and ignores every other field."""
+
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        says("a7" if field in body else "hello")(handler, body)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "dialect", "field"),
+    [
+        (held("structured_outputs"), Dialect.VLLM, "structured_outputs"),
+        (held("grammar"), Dialect.LLAMACPP, "grammar"),
+        (held("nothing"), Dialect.NONE, ""),
+        (status(422), Dialect.NONE, ""),
+    ],
+)
+def test_the_dialect_is_found_by_asking(
+    server: Server, answer: Answer, dialect: Dialect, field: str
+) -> None:
+    refused = 3 if dialect is Dialect.NONE else 1
+    server.answers = [answer] * refused
+
+    async def ask() -> Dialect:
+        model = OpenAiCompatible(server.url, "tiny", retries=FAST)
+        try:
+            await model.complete(HELLO, grammar='root ::= "b"')
+        except ModelError:
+            assert answer is not held
+        await model.close()
+        return model.dialect
+
+    assert asyncio.run(ask()) is dialect
+    sent = {"structured_outputs", "grammar"} & set(server.bodies[-1])
+    assert sent == ({field} if field else set())
+
+
+def test_a_model_that_says_nothing_has_no_first_token(server: Server) -> None:
+    answer = complete(server, says())
+    assert answer.text == ""
+    assert math.isnan(answer.timings.first_token_s)
