@@ -79,6 +79,7 @@ class Notes:
         detours: how often a thing could not be reached the usual way.
         obstructed: (who, target) of the failures since which nobody was sent out of the way.
         placed: how often each placing succeeded; what is undone again and again does not help.
+        blocked: how often in a row another agent stood in an agent's way.
         tries: failures of each call since it last succeeded.
     """
 
@@ -99,6 +100,7 @@ class Notes:
     doing: dict[str, str] = field(default_factory=dict)
     detours: Counter[str] = field(default_factory=Counter)
     obstructed: list[tuple[str, str]] = field(default_factory=list)
+    blocked: Counter[str] = field(default_factory=Counter)
     placed: Counter[str] = field(default_factory=Counter)
     tries: Counter[str] = field(default_factory=Counter)
     failures: int = 0
@@ -121,6 +123,7 @@ class Notes:
             return
         self.tries.pop(f"{agent} {call}", None)
         if call.name in _WALKING:
+            self.blocked[agent] = 0
             self.at[agent] = target
         if call.name is SkillName.EXPLORE_FURNITURE:
             self.looked.add(target)
@@ -165,6 +168,7 @@ class Notes:
             key = f"{ended.agent} reach {thing}"
         self.tries[key] += 1
         self.why[target] = self.why[thing] = f"{call}: {ended.result.text}"
+        self.blocked[ended.agent] += code is SkillCode.BLOCKED
         if code in OBSTRUCTED:
             self.detours[thing] += 1
             place = call.arguments[2] if call.name is SkillName.PLACE else target

@@ -51,12 +51,13 @@ class Steps:
     def _is_shut(self, furniture: str) -> bool:
         return furniture in self._notes.shut or self._facts.is_closed(furniture)
 
-    def _holds(self, agent: str, thing: str) -> bool:
+    def holds(self, agent: str, thing: str) -> bool:
+        """Whether an agent has a thing in its hand."""
         return self._facts.held_by(agent) == self._facts.call_name(thing)
 
     def _fetch(self, agent: str, thing: str) -> SkillCall | None:
         """Towards having a thing in the hand; None once it is there."""
-        if self._holds(agent, thing):
+        if self.holds(agent, thing):
             return None
         return self._reach(agent, thing) or _call(SkillName.PICK, self._facts.call_name(thing))
 
@@ -86,7 +87,7 @@ class Steps:
 
     def _change(self, agent: str, job: Job) -> SkillCall:
         name = self._facts.call_name(job.thing)
-        if self._holds(agent, job.thing):
+        if self.holds(agent, job.thing):
             return _call(job.skill, name)
         return self._reach(agent, job.thing) or _call(job.skill, name)
 

@@ -32,6 +32,8 @@ ELBOW_M = 2.0
 BEGUN_M = 20.0
 # Agents nearer than this to a target may be what keeps another from it.
 IN_THE_WAY_M = 2.5
+# Being blocked so often in a row means that the other cannot get away.
+PATIENCE = 2
 
 
 class Distances:
@@ -85,6 +87,7 @@ class Team:
         self._avoid = avoid
         self._steps = Steps(facts, notes)
         self._idle = list(context.idle)
+        self._retreats: set[str] = set()
         self.calls: dict[str, SkillCall] = {}
         self.story: list[str] = []
 
@@ -230,7 +233,7 @@ class Team:
         if job.after is not None and self._is_placing(job.after, agent):
             self.story.append(f"{agent}: wait until {job.after} is down")
             return True
-        call = self._steps.next_call(agent, job)
+        call = self._step_back(agent, job) or self._steps.next_call(agent, job)
         self.calls[agent] = call
         self.story.append(f"{agent}: {job}: {call}")
         return True
@@ -243,6 +246,28 @@ class Team:
             for agent, call in going.items()
         )
 
+    def _step_back(self, agent: str, job: Job) -> SkillCall | None:
+        """Out of the way of one that cannot get out itself, after being blocked again and again."""
+        if self._notes.blocked[agent] < PATIENCE or len(self._context.task.agents) < 2:
+            return None
+        target = job.thing
+        if job.spot is not None and self._steps.holds(agent, job.thing):
+            target = job.spot[1]
+        room = self._room_away_from(agent, target)
+        if room is None:
+            return None
+        self._notes.blocked[agent] = 0
+        self._retreats.add(room)
+        return SkillCall(SkillName.NAVIGATE, (room,))
+
+    def _room_away_from(self, agent: str, target: str) -> str | None:
+        """The room nearest to an agent whose middle is well away from a target."""
+        facts = self._facts
+        here = facts.position_m(target)
+        rooms = [room.name for room in facts.layout.rooms if room.name not in self._retreats]
+        away = [name for name in rooms if planar_m(facts.position_m(name), here) > IN_THE_WAY_M]
+        return min(away, key=partial(self._distance, agent), default=None)
+
     def _make_way(self) -> None:
         """Sends agents with nothing to do away from where others could not get at something."""
         facts = self._facts
@@ -250,15 +275,12 @@ class Team:
             for who, target in self._notes.obstructed:
                 if who == agent or not facts.known(target):
                     continue
-                here = facts.position_m(target)
-                if planar_m(facts.position_m(agent), here) > IN_THE_WAY_M:
+                gap = planar_m(facts.position_m(agent), facts.position_m(target))
+                room = self._room_away_from(agent, target) if gap <= IN_THE_WAY_M else None
+                if room is None:
                     continue
-                rooms = [room.name for room in facts.layout.rooms]
-                away = [r for r in rooms if planar_m(facts.position_m(r), here) > IN_THE_WAY_M]
-                if not away:
-                    continue
-                room = min(away, key=partial(self._distance, agent))
                 self._idle.remove(agent)
+                self._notes.doing.pop(agent, None)
                 self.calls[agent] = SkillCall(SkillName.NAVIGATE, (room,))
                 self.story.append(f"{agent}: make way at {target}: {self.calls[agent]}")
                 break
