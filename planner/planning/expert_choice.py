@@ -104,7 +104,8 @@ def _spoilt(wish: Wish, argument: int, value: str, notes: Notes) -> float:
     """What failures say against a value."""
     if argument == 0:
         return _BAD if notes.unusable(value, SkillName.PICK) else 0.0
-    spoilt = {thing for thing, (_, furniture) in notes.bad_spots if furniture == value}
+    bad = {(thing, spot) for _, thing, spot in notes.bad_spots if spot[1] == value}
+    spoilt = {thing for thing, spot in bad if notes.is_bad_spot(thing, spot)}
     return _BAD * len(spoilt & set(wish.first))
 
 

@@ -264,7 +264,7 @@ class JobMaker:
         usable = [
             spot
             for spot in spots or []
-            if (thing, spot) not in self._notes.bad_spots
+            if not self._notes.is_bad_spot(self._facts.call_name(thing), spot)
             and (spot[1].startswith("floor_") or self._facts.free_fraction(thing, *spot) > 0)
         ]
         if not usable:

@@ -69,7 +69,7 @@ class Notes:
         choice: the spot chosen for a thing, kept while it can be used.
         value: the value chosen for a tie.
         searching: what each searching agent is about to look at.
-        bad_spots: (thing, spot) that did not work.
+        bad_spots: (agent, thing, spot) that did not work.
         bad_things: (agent, thing, skill) that did not work.
         agents: those of the task.
         gone: things that were not where they were believed, and when that was found.
@@ -91,7 +91,7 @@ class Notes:
     choice: dict[str, Spot] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
     searching: dict[str, Look] = field(default_factory=dict)
-    bad_spots: set[tuple[str, Spot]] = field(default_factory=set)
+    bad_spots: set[tuple[str, str, Spot]] = field(default_factory=set)
     agents: tuple[str, ...] = ()
     bad_things: set[tuple[str, str, SkillName]] = field(default_factory=set)
     gone: dict[str, float] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Notes:
             self.placed[str(call)] += 1
             if self.placed[str(call)] > MOST_TRIES:
                 self.why[target] = f"{call} succeeded {MOST_TRIES} times and never lasted"
-                self._place_failed(call, target, hopeless=True)
+                self._place_failed(self.agents, call, target)
             if furniture is not None and reference is not None:
                 self.beside[frozenset((target, reference))] = furniture
 
@@ -179,8 +179,11 @@ class Notes:
             self.gone[target] = ended.ended_s
         hopeless = code in HOPELESS or self.tries[key] >= MOST_TRIES
         if call.name is SkillName.PLACE:
-            again = self.tries[key] > 1
-            self._place_failed(call, target, hopeless or (again and code is SkillCode.NO_PLACEMENT))
+            # No room there from one side may be room from another, but not twice.
+            if code is SkillCode.NO_PLACEMENT and self.tries[key] > 1:
+                self._place_failed(self.agents, call, target)
+            elif hopeless:
+                self._place_failed((ended.agent,), call, target)
         elif hopeless:
             self._set_aside(ended.agent, call.name, target, thing)
 
@@ -188,14 +191,12 @@ class Notes:
         furniture = call.arguments[2] if call.name is SkillName.PLACE else None
         self.shut.add(furniture or self.inside_of.get(target, target))
 
-    def _place_failed(self, call: SkillCall, thing: str, hopeless: bool) -> None:
+    def _place_failed(self, agents: tuple[str, ...], call: SkillCall, thing: str) -> None:
         relation, furniture = call.arguments[1], call.arguments[2]
-        if relation is None or furniture is None:
-            return
-        self.why[furniture] = self.why[thing]
-        # No room there from one side may be room from another, but not twice.
-        if hopeless:
-            self.bad_spots.add((thing, (Relation(relation), furniture)))
+        if relation is not None and furniture is not None:
+            self.why[furniture] = self.why[thing]
+            spot = (Relation(relation), furniture)
+            self.bad_spots.update((agent, thing, spot) for agent in agents)
             self.choice.pop(thing, None)
 
     def _set_aside(self, agent: str, skill: SkillName, target: str, thing: str) -> None:
@@ -205,7 +206,7 @@ class Notes:
         self.looked_into.add(target)
         spot = self.choice.get(thing)
         if spot is not None and spot[1] == target:
-            self.bad_spots.add((thing, spot))
+            self.bad_spots.add((agent, thing, spot))
             del self.choice[thing]
         else:
             self.bad_things.add((agent, thing, skill))
@@ -218,6 +219,10 @@ class Notes:
     def cannot(self, agent: str, thing: str, *skills: SkillName) -> bool:
         """Whether an agent tried one of the skills on a thing too often."""
         return any((agent, thing, skill) in self.bad_things for skill in skills)
+
+    def is_bad_spot(self, thing: str, spot: Spot) -> bool:
+        """Whether every agent failed to put a thing there."""
+        return all((agent, thing, spot) in self.bad_spots for agent in self.agents)
 
     def start_over(self) -> bool:
         """Forgets what did not work, so that it is tried again; False when that was done enough."""

@@ -101,7 +101,11 @@ class Team:
         """Whether an agent is able to do a job and has not failed at it too often."""
         name = self._facts.call_name(job.thing)
         failed = self._notes.cannot(agent, name, SkillName.NAVIGATE, SkillName.PICK, job.skill)
-        return self.able(agent, job.skill) and not failed
+        return self.able(agent, job.skill) and not failed and not self._failed_spot(agent, job)
+
+    def _failed_spot(self, agent: str, job: Job) -> bool:
+        name = self._facts.call_name(job.thing)
+        return job.spot is not None and (agent, name, job.spot) in self._notes.bad_spots
 
     def assign(self, work: Work) -> None:
         """Fills `calls` as far as there is something to do."""
@@ -120,16 +124,13 @@ class Team:
         held = self._facts.held_by(agent)
         if held is None:
             return
-        job = next(
-            (
-                job
-                for job in work.jobs
-                if self._facts.call_name(job.thing) == held and self.able(agent, job.skill)
-            ),
-            None,
-        )
-        if job is not None:
-            self._give(agent, job)
+        jobs = [j for j in work.jobs if self._facts.call_name(j.thing) == held]
+        mine = [j for j in jobs if self.able(agent, j.skill) and not self._failed_spot(agent, j)]
+        if mine:
+            self._give(agent, mine[0])
+        elif jobs:
+            # What this agent cannot finish, another may.
+            self.put_down(agent, held)
 
     def _free_hand(self, agent: str, work: Work) -> None:
         """An agent whose load nobody asks for now puts it down, if it has something else to do."""
@@ -159,7 +160,8 @@ class Team:
         usable = [
             name
             for name in names
-            if (held, (Relation.ON, name)) not in self._notes.bad_spots | self._avoid
+            if (held, (Relation.ON, name)) not in self._avoid
+            and (agent, held, (Relation.ON, name)) not in self._notes.bad_spots
             and facts.free_fraction(held, Relation.ON, name) > 0
         ]
         # Not on the floor while anything else is near.
