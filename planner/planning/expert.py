@@ -46,7 +46,7 @@ class Expert:
         Raises:
             FileError: where the goal cannot be read.
         """
-        goal = read_goal(task.goal) if task.goal is not None else None
+        goal = self._goal = read_goal(task.goal) if task.goal is not None else None
         self._progress = Progress(goal) if goal is not None else None
         self._notes = Notes()
         self._jobs: dict[str, Job] = {}
@@ -85,10 +85,11 @@ class Expert:
             return self._give_up(progress, {})
         if self._notes.faults >= MOST_FAULTS:
             return Decision(failure=f"the world does not answer: {self._notes.last_fault}")
-        self._aliases.update(context.belief)
+        if self._aliases.update(context.belief) and self._goal is not None:
+            progress.goal = self._aliases.spoken(self._goal)
         self._notes.agents = context.task.agents
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
-        facts = Facts(context.belief, context.layout, self._aliases, self._notes.beside)
+        facts = Facts(context.belief, context.layout, self._notes.beside)
         self._forgive_what_was_seen_again(facts)
         distance = Distances(facts, walk_map(context.layout))
         for _ in range(2 * MOST_ROUNDS):
@@ -127,7 +128,7 @@ class Expert:
         """A decision, or None where another try with forgotten failures may find one."""
         likelihood = self._likelihood = self._likelihood or Likelihood(context.layout)
         avoid = {
-            (facts.call_name(thing), spot)
+            (thing, spot)
             for wish in progress.untimely()
             for spot in spots_of(wish, facts)
             for thing in wish.first

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from planner.evaluation.task import Predicate
-from planner.planning.goal import Wish
+from planner.planning.goal import Goal, Wish
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
@@ -30,8 +31,9 @@ class Aliases:
         self._names = sorted(names)
         self._given: dict[str, str] = {}
 
-    def update(self, belief: Belief) -> None:
-        """Gives names that stand for nothing yet to things that have none."""
+    def update(self, belief: Belief) -> bool:
+        """Gives names that stand for nothing yet to things that have none; True if one changed."""
+        before = dict(self._given)
         self._given = {name: node for name, node in self._given.items() if node in belief.nodes}
         free = [
             node
@@ -47,24 +49,35 @@ class Aliases:
             if match is not None:
                 free.remove(match)
                 self._given[name] = match.name
+        return self._given != before
 
-    def __getitem__(self, name: str) -> str:
-        return self._given.get(name, name)
+    def spoken(self, goal: Goal) -> Goal:
+        """The goal in the names of the memory."""
+        return replace(goal, wishes=tuple(self._wish(wish) for wish in goal.wishes))
+
+    def _wish(self, wish: Wish) -> Wish:
+        return replace(
+            wish,
+            first=self._all(wish.first),
+            second=self._all(wish.second),
+            lists=tuple(self._all(names) for names in wish.lists),
+        )
+
+    def _all(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self._given.get(name, name) for name in names)
 
 
 class Facts:
-    """Answers about one belief; names are those of the goal."""
+    """Answers about one belief; names are those of the memory."""
 
-    def __init__(
-        self, belief: Belief, layout: House, aliases: Aliases, beside: dict[frozenset[str], str]
-    ) -> None:
+    def __init__(self, belief: Belief, layout: House, beside: dict[frozenset[str], str]) -> None:
         """Takes also the pairs that were put next to each other and where (expert_notes)."""
         self.belief, self.layout = belief, layout
-        self._aliases, self._beside = aliases, beside
+        self._beside = beside
 
     def node(self, name: str) -> BeliefNode | None:
         """The believed entity of a name, or None while it is unknown."""
-        return self.belief.nodes.get(self._aliases[name])
+        return self.belief.nodes.get(name)
 
     def known(self, name: str) -> bool:
         """Whether it is known where something is."""
@@ -81,10 +94,6 @@ class Facts:
             and name not in self.layout.rooms_by_name
             and not name.startswith("floor_")
         )
-
-    def call_name(self, name: str) -> str:
-        """The name to use in a skill call."""
-        return self._aliases[name]
 
     def spot(self, thing: str) -> Spot | None:
         """How and where a thing rests; None while it is held or unknown."""
@@ -185,7 +194,7 @@ class Facts:
         if wish.predicate is Predicate.IS_IN_ROOM:
             return self.room_of_spot(a, spot[1]) == b
         wanted = Relation.ON if wish.predicate is Predicate.IS_ON_TOP else Relation.WITHIN
-        return spot == (wanted, self._aliases[b])
+        return spot == (wanted, b)
 
     def room_of_spot(self, thing: str, parent: str) -> str | None:
         """The room of a thing that rests on or in `parent`."""
@@ -246,7 +255,7 @@ class Facts:
         others = [
             node
             for node in self.belief.inside(furniture)
-            if node.relation is relation and node.name != self._aliases[thing]
+            if node.relation is relation and node.name != thing
         ]
         used = sum(1.3 * n.size_m[0] * n.size_m[1] for n in others)
         total = sum(s[0] * s[1] for s in spaces)

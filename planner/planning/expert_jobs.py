@@ -178,7 +178,7 @@ class JobMaker:
             node
             for node in self._facts.belief.of_kind(EntityKind.OBJECT)
             if Affordance.FILLABLE in node.affordances
-            and node.name != self._facts.call_name(thing)
+            and node.name != thing
             and node.states.get(State.FILLED, False) is not empties
         ]
         if not others:
@@ -264,7 +264,7 @@ class JobMaker:
         usable = [
             spot
             for spot in spots or []
-            if not self._notes.is_bad_spot(self._facts.call_name(thing), spot)
+            if not self._notes.is_bad_spot(thing, spot)
             and (spot[1].startswith("floor_") or self._facts.free_fraction(thing, *spot) > 0)
         ]
         if not usable:

@@ -53,25 +53,24 @@ class Steps:
 
     def holds(self, agent: str, thing: str) -> bool:
         """Whether an agent has a thing in its hand."""
-        return self._facts.held_by(agent) == self._facts.call_name(thing)
+        return self._facts.held_by(agent) == thing
 
     def _fetch(self, agent: str, thing: str) -> SkillCall | None:
         """Towards having a thing in the hand; None once it is there."""
         if self.holds(agent, thing):
             return None
-        return self._reach(agent, thing) or _call(SkillName.PICK, self._facts.call_name(thing))
+        return self._reach(agent, thing) or _call(SkillName.PICK, thing)
 
     def _reach(self, agent: str, thing: str) -> SkillCall | None:
         """Towards standing where a thing can be touched; None once that is so."""
         spot = self._facts.spot(thing)
         if spot is not None and spot[0] is Relation.WITHIN:
-            self._notes.inside_of[self._facts.call_name(thing)] = spot[1]
+            self._notes.inside_of[thing] = spot[1]
             if self._is_shut(spot[1]):
                 return self._near(agent, spot[1]) or _call(SkillName.OPEN, spot[1])
-        name = self._facts.call_name(thing)
         # Every other time from the furniture's front, where the thing itself is hard to get at.
-        aside = spot is not None and self._notes.detours[name] % 2 == 1
-        return self._near(agent, spot[1] if spot is not None and aside else name)
+        aside = spot is not None and self._notes.detours[thing] % 2 == 1
+        return self._near(agent, spot[1] if spot is not None and aside else thing)
 
     def _move(self, agent: str, job: Job) -> SkillCall:
         fetch = self._fetch(agent, job.thing)
@@ -80,19 +79,19 @@ class Steps:
         relation, furniture = job.spot
         if relation is Relation.WITHIN and self._is_shut(furniture):
             return self._near(agent, furniture) or _call(SkillName.OPEN, furniture)
-        reference = self._facts.call_name(job.beside) if job.beside is not None else None
+        reference = job.beside
         # Long furniture is not in reach as a whole: stand where the neighbour is.
         near = self._near(agent, reference or furniture)
-        return near or _place(self._facts.call_name(job.thing), relation, furniture, reference)
+        return near or _place(job.thing, relation, furniture, reference)
 
     def _change(self, agent: str, job: Job) -> SkillCall:
-        name = self._facts.call_name(job.thing)
+        name = job.thing
         if self.holds(agent, job.thing):
             return _call(job.skill, name)
         return self._reach(agent, job.thing) or _call(job.skill, name)
 
     def _fill(self, agent: str, job: Job) -> SkillCall:
-        name = self._facts.call_name(job.thing)
+        name = job.thing
         if not self._facts.is_thing(job.thing):
             return self._near(agent, name) or _call(SkillName.FILL, name)
         fetch = self._fetch(agent, job.thing)
@@ -109,8 +108,7 @@ class Steps:
         fetch = self._fetch(agent, job.thing)
         if fetch is not None or job.beside is None:
             return fetch or _call(SkillName.WAIT)
-        target = self._facts.call_name(job.beside)
-        return self._reach(agent, job.beside) or _call(SkillName.POUR, target)
+        return self._reach(agent, job.beside) or _call(SkillName.POUR, job.beside)
 
 
 def _call(name: SkillName, *arguments: str) -> SkillCall:

@@ -99,12 +99,12 @@ class Team:
 
     def _may_do(self, agent: str, job: Job) -> bool:
         """Whether an agent is able to do a job and has not failed at it too often."""
-        name = self._facts.call_name(job.thing)
+        name = job.thing
         failed = self._notes.cannot(agent, name, SkillName.NAVIGATE, SkillName.PICK, job.skill)
         return self.able(agent, job.skill) and not failed and not self._failed_spot(agent, job)
 
     def _failed_spot(self, agent: str, job: Job) -> bool:
-        name = self._facts.call_name(job.thing)
+        name = job.thing
         return job.spot is not None and (agent, name, job.spot) in self._notes.bad_spots
 
     def assign(self, work: Work) -> None:
@@ -124,7 +124,7 @@ class Team:
         held = self._facts.held_by(agent)
         if held is None:
             return
-        jobs = [j for j in work.jobs if self._facts.call_name(j.thing) == held]
+        jobs = [j for j in work.jobs if j.thing == held]
         mine = [j for j in jobs if self.able(agent, j.skill) and not self._failed_spot(agent, j)]
         if mine:
             self._give(agent, mine[0])
@@ -185,11 +185,7 @@ class Team:
             for agent in self._context.task.agents
             if (name := self._facts.held_by(agent)) is not None
         }
-        return [
-            job
-            for job in work.jobs
-            if job.thing not in taken and self._facts.call_name(job.thing) not in held
-        ]
+        return [job for job in work.jobs if job.thing not in taken and job.thing not in held]
 
     def _share_out(self, work: Work) -> None:
         while True:
@@ -215,7 +211,7 @@ class Team:
         here = spot[1] if spot is not None else job.thing
         if any(self._notes.at.get(a) == here for a in self._context.running if a != agent):
             cost += ELBOW_M
-        if self._notes.doing.get(agent) == self._facts.call_name(job.thing):
+        if self._notes.doing.get(agent) == job.thing:
             cost -= BEGUN_M
         others = [a for a in self._context.task.agents if a != agent]
         special = [
@@ -231,7 +227,7 @@ class Team:
         """Lets an agent go on with a job; it waits while its neighbour is being put down."""
         self._idle.remove(agent)
         self._jobs[agent] = job
-        self._notes.doing[agent] = self._facts.call_name(job.thing)
+        self._notes.doing[agent] = job.thing
         if job.after is not None and self._is_placing(job.after, agent):
             self.story.append(f"{agent}: wait until {job.after} is down")
             return True
@@ -241,7 +237,7 @@ class Team:
         return True
 
     def _is_placing(self, thing: str, but: str) -> bool:
-        name = self._facts.call_name(thing)
+        name = thing
         going = {**self._context.running, **self.calls}
         return any(
             agent != but and call.name is SkillName.PLACE and call.arguments[0] == name
