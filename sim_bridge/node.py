@@ -122,7 +122,7 @@ class BridgeNode(Node):
         self._tf_static = outlet(TFMessage, "/tf_static", qos.TF_STATIC)
         self._diagnostics = outlet(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         self._clock_outlet = outlet(Clock, "/clock", qos.CLOCK)
-        self._state = outlet(WorldMessage, "/world/state", qos.LATCHED)
+        self._state = outlet(WorldMessage, "/world/state", qos.TRUTH)
 
     def destroy_node(self) -> None:
         """Stops every agent, frees the world and the domain."""

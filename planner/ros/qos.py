@@ -40,6 +40,10 @@ STATE_INPUT = _profile(1, ReliabilityPolicy.BEST_EFFORT)
 # state, battery, results.
 LATCHED = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
+# Ground truth: latched, and deep enough that a judge that is busy for a moment misses no state.
+# A late joiner who asks for one message gets the newest.
+TRUTH = _profile(100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
 # Streams in which every message counts: memory updates, traces, ground truth.
 EVENTS = _profile(100)
 
