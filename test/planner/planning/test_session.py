@@ -1,0 +1,265 @@
+"""Sessions: deciding, acting, waiting for the memory, stopping; without ROS."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from planning_toys import ToyWorld, capabilities, prop, task_of
+
+from planner.planning.effects_shown import is_shown
+from planner.planning.expert import Expert
+from planner.planning.llm.chat import ModelError
+from planner.planning.llm.scripted import ScriptedModel
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.react import React
+from planner.planning.session import Doing, InstructionCode, Outcome, Session
+from planner.world.belief import Belief
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall, SkillResult, parse_call
+
+Make = Callable[..., ToyWorld]
+CUP_TO_COUCH = {"propositions": [prop("is_on_top", ["cup_0"], ["couch_0"])]}
+
+
+class Around:
+    """A toy world whose memory tells of what was done some wall seconds late."""
+
+    def __init__(self, toy: ToyWorld, late_s: float = 0.0, skill_s: float = 0.0) -> None:
+        self.toy, self.late_s, self.skill_s = toy, late_s, skill_s
+        self._belief = toy.belief()
+        self._listeners: list[asyncio.Future[None]] = []
+        self.lines: list[str] = []
+        self.shown: list[Doing] = []
+        self.stopped: list[str] = []
+        self.telling: set[asyncio.Task[None]] = set()
+
+    @property
+    def belief(self) -> Belief:
+        return self._belief
+
+    @property
+    def layout(self) -> House:
+        return self.toy.house.model_copy(update={"objects": ()})
+
+    @property
+    def now_s(self) -> float:
+        return self.toy.now_s
+
+    def capabilities(self) -> Mapping[str, Capabilities]:
+        return {name: capabilities(kind) for name, kind in self.toy.agents.items()}
+
+    def deltas(self, since: int) -> Sequence[str]:
+        return []
+
+    async def carry_out(self, agent: str, call: SkillCall) -> SkillResult:
+        try:
+            await asyncio.sleep(self.skill_s)
+        except asyncio.CancelledError:
+            self.stopped.append(agent)
+            raise
+        result = self.toy.carry_out(agent, call)
+        task = asyncio.ensure_future(self._spread())
+        self.telling.add(task)
+        task.add_done_callback(self.telling.discard)
+        return result
+
+    async def _spread(self) -> None:
+        await asyncio.sleep(self.late_s)
+        self._belief = self.toy.belief()
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            if not listener.done():
+                listener.set_result(None)
+
+    async def news(self) -> None:
+        listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._listeners.append(listener)
+        await listener
+
+    def tell(self, line: str) -> None:
+        self.lines.append(line)
+
+    def show(self, doing: Doing) -> None:
+        self.shown.append(doing)
+
+
+def run(planner: Planner, around: Around, task: Task, most: int = 0) -> Outcome:
+    return asyncio.run(asyncio.wait_for(Session(task, planner, around, most).run(), 20))
+
+
+def test_a_task_from_words_to_done(toy_world: Make) -> None:
+    around = Around(toy_world())
+    task = task_of(around.toy, CUP_TO_COUCH)
+    outcome = run(Expert(task), around, task)
+    assert outcome.code is InstructionCode.DONE
+    assert around.toy.things["cup_0"][1] == "couch_0"
+    assert outcome.evidence["failed_calls"] == "0"
+    assert [doing.cycle for doing in around.shown] == list(range(1, len(around.shown) + 1))
+    assert any("Pick[cup_0]" in line for line in around.lines)
+    assert around.shown[0].plan
+
+
+def test_a_late_memory_makes_nobody_do_things_twice(toy_world: Make) -> None:
+    around = Around(toy_world(), late_s=0.05)
+    task = task_of(around.toy, CUP_TO_COUCH)
+    assert run(Expert(task), around, task).code is InstructionCode.DONE
+    calls = [call for _, call, _ in around.toy.log]
+    assert len(calls) == len(set(calls))
+
+
+def test_a_memory_that_never_shows_it_is_not_waited_for_for_ever(
+    toy_world: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.planning.session.NEWS_PATIENCE_S", 0.05)
+    around = Around(toy_world(), late_s=0.3)
+    task = task_of(around.toy, CUP_TO_COUCH)
+    outcome = run(Expert(task), around, task)
+    assert outcome.code in (InstructionCode.DONE, InstructionCode.GAVE_UP)
+    assert any("the memory does not show" in line for line in around.lines)
+
+
+def test_cancelling_stops_every_agent_before_it_returns(toy_world: Make) -> None:
+    around = Around(toy_world(), skill_s=60.0)
+    task = task_of(
+        around.toy,
+        {
+            "propositions": [
+                prop("is_on_top", ["cup_0"], ["couch_0"]),
+                prop("is_on_top", ["book_0"], ["table_0"]),
+            ]
+        },
+    )
+
+    async def cancel() -> Outcome:
+        running = asyncio.ensure_future(Session(task, Expert(task), around).run())
+        await asyncio.sleep(0.05)
+        running.cancel()
+        return await running
+
+    outcome = asyncio.run(cancel())
+    assert outcome.code is InstructionCode.CANCELED
+    assert sorted(around.stopped) == ["agent_0", "agent_1"]
+
+
+class Slow:
+    """Thinks for ever."""
+
+    name = "slow"
+
+    async def decide(self, context: Context) -> Decision:
+        await asyncio.sleep(60)
+        return Decision()
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None: ...
+
+
+def test_cancelling_interrupts_thinking(toy_world: Make) -> None:
+    around = Around(toy_world())
+    task = task_of(around.toy, CUP_TO_COUCH)
+
+    async def cancel() -> Outcome:
+        running = asyncio.ensure_future(Session(task, Slow(), around).run())
+        await asyncio.sleep(0.05)
+        running.cancel()
+        return await running
+
+    assert asyncio.run(cancel()).code is InstructionCode.CANCELED
+
+
+class Says:
+    """Makes one fixed decision."""
+
+    name = "says"
+
+    def __init__(self, decision: Decision | PlannerError) -> None:
+        self.decision = decision
+
+    async def decide(self, context: Context) -> Decision:
+        if isinstance(self.decision, PlannerError):
+            raise self.decision
+        return self.decision
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("decision", "code"),
+    [
+        (Decision(question="Which cup?"), InstructionCode.QUESTION),
+        (Decision(failure="no way"), InstructionCode.GAVE_UP),
+        (Decision(failure="planner limit: 50"), InstructionCode.CALL_LIMIT),
+        (ModelError("it is gone"), InstructionCode.MODEL_FAULT),
+        (PlannerError("it broke"), InstructionCode.PLANNER_FAULT),
+    ],
+)
+def test_every_end_has_a_code_and_words(
+    toy_world: Make, decision: Decision | PlannerError, code: InstructionCode
+) -> None:
+    around = Around(toy_world())
+    task = task_of(around.toy, CUP_TO_COUCH)
+    outcome = run(Says(decision), around, task)
+    assert outcome.code is code
+    assert outcome.text
+    assert bool(outcome.question) is (code is InstructionCode.QUESTION)
+
+
+def test_free_text_without_a_model_says_what_is_needed(toy_world: Make) -> None:
+    around = Around(toy_world())
+    task = Task("Please tidy up.", ("agent_0",))
+    outcome = run(Expert(task), around, task)
+    assert outcome.code is InstructionCode.NO_GOAL
+    assert "model_url" in outcome.text
+
+
+def test_a_limit_of_cycles_ends_the_task_and_stops_nobody_halfway(toy_world: Make) -> None:
+    around = Around(toy_world())
+    task = task_of(around.toy, CUP_TO_COUCH, "agent_0")
+    outcome = run(Expert(task), around, task, most=2)
+    assert outcome.code is InstructionCode.CALL_LIMIT
+    assert [call for _, call, _ in around.toy.log] == ["Navigate[cup_0]", "Pick[cup_0]"]
+
+
+def test_a_dialogue_carries_out_a_script(toy_world: Make) -> None:
+    around = Around(toy_world())
+    task = Task("Bring the cup.", ("agent_0",))
+    replies = [
+        "Navigate[cup_0]",
+        "Pick[cup_0]",
+        "Navigate[couch_0]",
+        "Place[cup_0, on, couch_0, None, None]",
+        "Done[]",
+    ]
+    outcome = run(React(task, ScriptedModel(replies)), around, task)
+    assert outcome.code is InstructionCode.DONE
+    assert around.toy.things["cup_0"][1] == "couch_0"
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "after"),
+    [
+        ("Pick[cup_0]", False, True),
+        ("Place[cup_0, on, couch_0, None, None]", False, True),
+        ("Open[cabinet_0]", False, True),
+        ("Clean[cup_0]", False, True),
+        ("Navigate[cup_0]", True, True),
+        ("Pick[unknown_0]", True, True),
+        ("Wait[]", True, True),
+    ],
+)
+def test_what_a_belief_shows(toy_world: Make, call: str, before: bool, after: bool) -> None:
+    from planner.world.vocabulary import Relation, State
+
+    toy = toy_world(states={"cup_0": {State.CLEAN: False}})
+    parsed = parse_call(call)
+    assert is_shown(toy.belief(), "agent_1", parsed) is before
+    toy.near["agent_1"] = parsed.arguments[0] or "" if parsed.arguments else ""
+    if call.startswith("Place"):
+        toy.things["cup_0"] = (Relation.HELD, "agent_1")
+        assert not is_shown(toy.belief(), "agent_1", parsed)
+        toy.near["agent_1"] = "couch_0"
+    toy.carry_out("agent_1", parsed)
+    assert is_shown(toy.belief(), "agent_1", parsed) is after
