@@ -201,7 +201,8 @@ class Scene:
 
     def _hit(self, name: str, x_m: float, y_m: float, z_m: float) -> str | None:
         best_z, best = self._furniture_hit(name, x_m, y_m, z_m)
-        for other in self._object_cells.get(_cell(x_m, y_m), ()):
+        # By name: of boxes with tops at one height the same one wins, whatever moved last.
+        for other in sorted(self._object_cells.get(_cell(x_m, y_m), ())):
             if other == name:
                 continue
             top = self._boxes[other].maximum_m[2]

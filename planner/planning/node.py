@@ -47,6 +47,14 @@ FINISH_PATIENCE_S = 5.0
 BRIDGE_STATUS = "bridge: world"
 
 
+# A memory that has just started tells of the agents one after another.
+AGENTS_WAIT_S = 3.0
+
+
+def _agents_of(episode: Episode | None) -> tuple[str, ...]:
+    return tuple(placement.uid for placement in episode.agents) if episode is not None else ()
+
+
 class TaskPlannerNode(Node):
     """Serves /instruct. Deciding and waiting happen in a loop of their own, never in callbacks."""
 
@@ -255,12 +263,20 @@ class TaskPlannerNode(Node):
         if self._work is not None:
             self._work.cancel()
 
+    async def _know_agents(self, names: tuple[str, ...]) -> None:
+        """Waits a moment for agents that the memory has not told of yet, if there are such."""
+        for _ in range(round(AGENTS_WAIT_S / 0.1)):
+            if all(name in self._around.agents for name in names):
+                return
+            await asyncio.sleep(0.1)
+
     async def _follow_instruction(self, goal: Goal, episode: Episode | None) -> Outcome:
         request = goal.request
         asked = Request(request.instruction, tuple(request.agents), tuple(request.dialogue))
         if not await self._ready():
             text = f"no memory told of a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
+        await self._know_agents(asked.agents or _agents_of(episode))
         try:
             task = task_of(asked, episode, self._around.agents)
         except RequestError as error:
