@@ -89,7 +89,7 @@ class Expert:
             progress.goal = self._aliases.spoken(self._goal)
         self._notes.agents = context.task.agents
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
-        facts = Facts(context.belief, context.layout, self._notes.beside)
+        facts = Facts(context.belief, context.layout, self._notes.beside, self._notes.hands)
         self._forgive_what_was_seen_again(facts)
         distance = Distances(facts, walk_map(context.layout))
         for _ in range(2 * MOST_ROUNDS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from planner.evaluation.task import Predicate
@@ -70,10 +70,17 @@ class Aliases:
 class Facts:
     """Answers about one belief; names are those of the memory."""
 
-    def __init__(self, belief: Belief, layout: House, beside: dict[frozenset[str], str]) -> None:
-        """Takes also the pairs that were put next to each other and where (expert_notes)."""
+    def __init__(
+        self,
+        belief: Belief,
+        layout: House,
+        beside: Mapping[frozenset[str], str],
+        hands: Mapping[str, str | None],
+    ) -> None:
+        """Takes also what was put next to what and where, and what is in hands (expert_notes)."""
         self.belief, self.layout = belief, layout
-        self._beside = beside
+        self._beside, self._hands = beside, hands
+        self._holders = {thing: agent for agent, thing in hands.items() if thing is not None}
 
     def node(self, name: str) -> BeliefNode | None:
         """The believed entity of a name, or None while it is unknown."""
@@ -98,19 +105,25 @@ class Facts:
     def spot(self, thing: str) -> Spot | None:
         """How and where a thing rests; None while it is held or unknown."""
         node = self.node(thing)
-        if node is None or node.parent is None or node.relation in (None, Relation.HELD):
+        if thing in self._holders or node is None or node.parent is None:
+            return None
+        if node.relation in (None, Relation.HELD):
             return None
         return (node.relation or Relation.ON, node.parent)
 
     def holder(self, thing: str) -> str | None:
         """The agent that holds a thing."""
         node = self.node(thing)
+        if thing in self._holders:
+            return self._holders[thing]
         if node is not None and node.relation is Relation.HELD:
             return node.parent
         return None
 
     def held_by(self, agent: str) -> str | None:
         """The believed name of what an agent holds."""
+        if agent in self._hands:
+            return self._hands[agent]
         node = self.belief.nodes.get(agent)
         return node.holding if node is not None else None
 

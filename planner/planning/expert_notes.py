@@ -45,6 +45,8 @@ OBSTRUCTED = frozenset(
 FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
 # So many of these in a row, and the world is taken to be gone.
 MOST_FAULTS = 12
+# The evidence of a result that names what is in the agent's hand.
+HOLDING = "holding"
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
 
 
@@ -62,6 +64,7 @@ class Notes:
 
     Attributes:
         at: where each agent last walked to, until it walks elsewhere or something fails there.
+        hands: what each agent holds, as its newest result told; the memory may have missed it.
         looked: furniture whose outside was looked at.
         looked_into: furniture that was looked into while open.
         shut: furniture that turned out to be closed, whatever the belief says.
@@ -84,6 +87,7 @@ class Notes:
     """
 
     at: dict[str, str] = field(default_factory=dict)
+    hands: dict[str, str | None] = field(default_factory=dict)
     looked: set[str] = field(default_factory=set)
     looked_into: set[str] = field(default_factory=set)
     shut: set[str] = field(default_factory=set)
@@ -111,6 +115,8 @@ class Notes:
 
     def take(self, ended: AgentResult) -> None:
         """Notes how a call ended."""
+        if HOLDING in ended.result.evidence:
+            self.hands[ended.agent] = ended.result.evidence[HOLDING] or None
         if ended.result.succeeded:
             self.faults = 0
             self._succeeded(ended.agent, ended.call)

@@ -1,0 +1,400 @@
+"""The task-planner node among the real nodes, and alone with a body and a memory made up here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from action_msgs.msg import GoalStatus
+from bridge_harness import Client, write_world
+from planner_msgs.action import ExecuteSkill, FollowInstruction
+from planner_msgs.msg import Evaluation, PlannerTrace, WorldGraph
+from rclpy.action import ActionClient, ActionServer
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from planner.environment import ros_environment
+from planner.planning.session import InstructionCode
+from planner.ros.memory_messages import GraphMessages
+from planner.world.belief import Belief, BeliefNode
+from planner.world.episode import Episode
+from planner.world.house import House, write_house
+from planner.world.vocabulary import EntityKind, Relation
+
+ROOT = Path(__file__).resolve().parents[2]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+GOAL = {
+    "propositions": [
+        {
+            "function_name": "is_on_top",
+            "args": {"objects": [name], "receptacles": ["table_1", "couch_0"]},
+        }
+        for name in ("cup_0", "apple_0")
+    ]
+}
+
+
+class Process:
+    """One of our nodes in its own process; `restart` after a kill."""
+
+    def __init__(self, executable: str, **parameters: object) -> None:
+        pairs = [["-p", f"{name}:={value}"] for name, value in parameters.items()]
+        self.command = [
+            sys.executable,
+            str(ROOT / "nodes" / executable),
+            "--ros-args",
+            *[word for pair in pairs for word in pair],
+        ]
+        self.lines: list[str] = []
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            env=ros_environment(os.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        self.lines.extend(process.stdout)
+
+    @property
+    def log(self) -> str:
+        return "".join(self.lines)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(30)
+
+
+class Instructions:
+    """A client of /instruct."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.action = ActionClient(client.node, FollowInstruction, "/instruct")
+        client.wait(self.action.server_is_ready, "/instruct")
+        self.feedback: list[Any] = []
+
+    def send(self, instruction: str = "", **fields: Any) -> Any:
+        goal = FollowInstruction.Goal(instruction=instruction, **fields)
+        sent = self.action.send_goal_async(
+            goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
+        )
+        self.client.wait(sent.done, "acceptance")
+        return sent.result()
+
+    def result(self, handle: Any, limit: float = 120.0) -> tuple[Any, int]:
+        asked = handle.get_result_async()
+        self.client.wait(asked.done, "the end of the instruction", limit)
+        return asked.result().result, asked.result().status
+
+    def follow(self, instruction: str = "", **fields: Any) -> Any:
+        return self.result(self.send(instruction, **fields))[0]
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    made = Client()
+    yield made
+    made.close()
+
+
+Stack = dict[str, Process]
+
+
+@pytest.fixture
+def stack(
+    tmp_path: Path, small_house: House, small_episode: Episode
+) -> Iterator[Callable[..., Stack]]:
+    running: Stack = {}
+
+    def start(time_mode: str = "fast", **planner: object) -> Stack:
+        episode = small_episode.model_copy(update={"evaluation": GOAL})
+        path = write_world(tmp_path, small_house, episode)
+        running["bridge"] = Process("bridge", episode=path, time_mode=time_mode)
+        running["memory"] = Process("memory", episode=path, store=tmp_path / "memory")
+        running["skills"] = Process("skill_executor", episode=path, use_sim_time=True)
+        running["evaluator"] = Process("evaluator", episode=path)
+        running["planner"] = Process("task_planner", episode=path, **planner)
+        return running
+
+    yield start
+    for process in running.values():
+        if process.process.poll() is None:
+            process.process.send_signal(signal.SIGINT)
+    for process in running.values():
+        try:
+            process.process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def test_a_task_from_words_to_verdict(stack: Callable[..., Stack], client: Client) -> None:
+    nodes = stack()
+    traces = client.listen(PlannerTrace, "/planner/trace", 100)
+    verdicts = client.listen(Evaluation, "/evaluation/result", LATCHED)
+    instructions = Instructions(client)
+    handle = instructions.send("Bring the cup to the living room.")
+    result, status = instructions.result(handle)
+    assert result.code == InstructionCode.DONE, nodes["planner"].log
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    client.wait(lambda: verdicts, "the verdict")
+    assert verdicts[0].status == Evaluation.SUCCEEDED
+    cycles = [feedback.cycle for feedback in instructions.feedback]
+    assert cycles == sorted(cycles)
+    assert any("Pick" in call for feedback in instructions.feedback for call in feedback.calls)
+    assert {trace.model for trace in traces} == {""}
+    log = nodes["planner"].log
+    for word in ("begins Pick", "did Place", "judged: success", "DONE"):
+        assert word in log
+    assert nodes["planner"].stop() == 0
+
+
+def test_one_instruction_at_a_time_and_cancel_stops_within_a_second(
+    stack: Callable[..., Stack], client: Client
+) -> None:
+    stack("paced")
+    instructions = Instructions(client)
+    first = instructions.send()
+    client.wait(lambda: instructions.feedback, "the first call")
+    refused = instructions.follow("Something else.")
+    assert refused.code == InstructionCode.BUSY
+    assert "another instruction" in refused.text
+    client.idle(1.0)
+    asked = first.cancel_goal_async()
+    before = client.state().stamp_s
+    client.wait(asked.done, "the cancel")
+    result, status = instructions.result(first)
+    assert status == GoalStatus.STATUS_CANCELED
+    assert result.code == InstructionCode.CANCELED
+    after = client.state()
+    assert after.stamp_s - before < 3.0
+    poses = {name: after.entities[name].pose for name in ("agent_0", "agent_1")}
+    client.idle(1.0)
+    later = client.state()
+    assert {name: later.entities[name].pose for name in poses} == poses
+    # And the next one is followed.
+    assert instructions.follow().code == InstructionCode.DONE
+
+
+@pytest.mark.parametrize("victim", ["skills", "memory"])
+def test_a_killed_node_comes_back_and_the_task_goes_on(
+    stack: Callable[..., Stack], client: Client, victim: str
+) -> None:
+    nodes = stack("paced")
+    instructions = Instructions(client)
+    handle = instructions.send()
+    client.wait(lambda: any("Pick" in c for f in instructions.feedback for c in f.calls), "a pick")
+    nodes[victim].kill()
+    client.idle(1.0)
+    nodes[victim].start()
+    result, _ = instructions.result(handle)
+    assert result.code == InstructionCode.DONE, nodes["planner"].log
+
+
+def test_a_killed_planner_stops_its_agents_and_can_be_asked_again(
+    stack: Callable[..., Stack], client: Client
+) -> None:
+    nodes = stack("paced")
+    instructions = Instructions(client)
+    instructions.send()
+    client.wait(lambda: instructions.feedback, "the first call")
+    client.idle(1.0)
+    nodes["planner"].kill()
+    client.idle(2.0)
+    still = client.state()
+    client.idle(1.0)
+    later = client.state()
+    for name in ("agent_0", "agent_1"):
+        assert later.entities[name].pose == still.entities[name].pose
+    nodes["planner"].start()
+    again = Instructions(client)
+    assert again.follow().code == InstructionCode.DONE
+
+
+# ---- alone, with a memory and a body made up here -----------------------------------------
+
+
+@pytest.fixture
+def alone(
+    tmp_path: Path, small_house: House, client: Client
+) -> Iterator[Callable[..., tuple[Process, list[str]]]]:
+    """The node with a body that does everything at once and a memory that sees it."""
+    house = tmp_path / "small.json"
+    write_house(small_house, house)
+    graph = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
+    messages, begun = GraphMessages(), []
+    made: list[Process] = []
+    servers = []
+
+    def serve(goal: Any) -> Any:
+        begun.append((time.monotonic(), goal.request.call))
+        goal.succeed()
+        return ExecuteSkill.Result(code=0, text="Successful execution!")
+
+    def start(*, memory: bool = True, **parameters: object) -> tuple[Process, list[str]]:
+        if memory:
+            graph.publish(messages.message(_belief(small_house)))
+        servers.append(ActionServer(client.node, ExecuteSkill, "/agent_0/skill", serve))
+        made.append(Process("task_planner", house=house, **parameters))
+        return made[-1], begun
+
+    yield start
+    for process in made:
+        assert process.stop() == 0, process.log
+    for server in servers:
+        server.destroy()
+
+
+def _belief(house: House) -> Belief:
+    nodes = {
+        piece.name: BeliefNode(
+            piece.name,
+            EntityKind.FURNITURE,
+            piece.class_name,
+            100 + number,
+            (piece.x_m, piece.y_m, 0.4),
+            room=piece.room,
+            parent=piece.room,
+            description=piece.class_name,
+        )
+        for number, piece in enumerate(house.furniture)
+    }
+    nodes["cup_0"] = BeliefNode(
+        "cup_0",
+        EntityKind.OBJECT,
+        "cup",
+        150,
+        (2.2, 3.2, 0.8),
+        parent="table_0",
+        relation=Relation.ON,
+    )
+    nodes["agent_0"] = BeliefNode(
+        "agent_0", EntityKind.AGENT, "robot", None, (1.5, 2.0, 0.0), room="kitchen_0"
+    )
+    return Belief(1.0, 1, nodes)
+
+
+def script(path: Path, *replies: str) -> str:
+    path.write_text("\n\n".join(replies))
+    return f"scripted:{path}"
+
+
+def test_an_instruction_becomes_a_skill_call_within_50_ms(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
+) -> None:
+    count = 60
+    replies = ["Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"] * count
+    _, begun = alone(planner="react", model=script(tmp_path / "script", *replies))
+    instructions = Instructions(client)
+    latencies = []
+    for _ in range(count):
+        asked = time.monotonic()
+        result = instructions.follow("Go to the table.", agents=["agent_0"])
+        assert result.code == InstructionCode.DONE
+        latencies.append(begun[-1][0] - asked)
+    slowest = statistics.quantiles(latencies, n=100)[98]
+    assert slowest < 0.05, sorted(latencies)[-5:]
+
+
+def test_traces_of_a_dialogue(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
+) -> None:
+    replies = ["Navigate[Object.100]", "nonsense", "Done[]"]
+    alone(planner="react", model=script(tmp_path / "script", *replies))
+    traces = client.listen(PlannerTrace, "/planner/trace", 100)
+    result = Instructions(client).follow("Go to the table.")
+    assert result.code == InstructionCode.DONE
+    client.wait(lambda: len(traces) == 3, "traces")
+    assert [list(trace.calls) for trace in traces] == [["Navigate[Object.100]"], [""], ["Done[]"]]
+    assert traces[1].error
+    assert "Task: Go to the table." in traces[0].prompt
+    assert traces[1].prompt.startswith(traces[0].prompt)
+    assert traces[0].grammar.startswith("root ::=")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "fields", "code", "word"),
+    [
+        ("", {}, InstructionCode.BAD_REQUEST, "empty"),
+        ("x" * 100_000, {}, InstructionCode.BAD_REQUEST, "characters"),
+        ("Tidy up.", {"agents": ["agent_9"]}, InstructionCode.BAD_REQUEST, "agent_9"),
+        ("Tidy up.", {}, InstructionCode.NO_GOAL, "model_url"),
+        ("请整理厨房; rm -rf / $(reboot)", {}, InstructionCode.NO_GOAL, "model_url"),
+    ],
+)
+def test_what_cannot_be_followed_ends_with_a_code_and_a_sentence(
+    alone: Callable[..., tuple[Process, list[Any]]],
+    client: Client,
+    instruction: str,
+    fields: dict[str, Any],
+    code: InstructionCode,
+    word: str,
+) -> None:
+    _, begun = alone()
+    result = Instructions(client).follow(instruction, **fields)
+    assert result.code == code
+    assert word in result.text
+    assert not begun
+
+
+def test_react_without_a_model_says_what_it_needs(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client
+) -> None:
+    alone(planner="react")
+    result = Instructions(client).follow("Tidy up.")
+    assert result.code == InstructionCode.NO_GOAL
+    assert "model_url" in result.text
+
+
+def test_a_memory_that_never_comes(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client
+) -> None:
+    process, _ = alone(memory=False, wait=1.0)
+    result = Instructions(client).follow("Tidy up.")
+    assert result.code == InstructionCode.NOT_READY
+    assert "waiting for the memory" in process.log
+
+
+def test_a_model_that_is_not_there(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client
+) -> None:
+    alone(planner="react", model="tiny", model_url="http://127.0.0.1:9/v1")
+    result = Instructions(client).follow("Tidy up.")
+    assert result.code == InstructionCode.MODEL_FAULT
+    assert "127.0.0.1:9" in result.text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"planner": "magic"}, "magic"),
+        ({"episode": "nowhere_0"}, "nowhere_0"),
+        ({"model_url": "http://127.0.0.1:9/v1"}, "model"),
+        ({"model": "scripted:/nowhere"}, "cannot be read"),
+    ],
+)
+def test_wrong_parameters_end_the_node_with_status_78(
+    parameters: dict[str, object], word: str
+) -> None:
+    process = Process("task_planner", **parameters)
+    assert process.process.wait(60) == 78
+    assert word in process.log
+    assert len([line for line in process.lines if line.startswith("error:")]) == 1
