@@ -13,13 +13,14 @@ from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, MemoryUpdate, Operation, SkillReport
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
+from rclpy.task import Future
 from sensor_msgs.msg import Image
 
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, Point, draw_run
 from planner.ros import parameters, qos
+from planner.ros.action_ends import ActionEnds
 from planner.ros.conversions import seconds
-from planner.ros.goals import run_goal
 from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
 from planner.world.errors import PlannerError
@@ -30,6 +31,7 @@ from planner.world.skill import CallError, SkillCode, SkillName, parse_call
 MOVED_M = 0.1
 MOST_MOMENTS = 10
 VERDICT_WAIT_S = 15.0
+MOST_ASKINGS = 4
 
 
 class NarratorNode(Node):
@@ -67,6 +69,7 @@ class NarratorNode(Node):
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             self, FollowInstruction, "/instruct"
         )
+        self._ends = ActionEnds(self, "/instruct")
         self._timer = self.create_timer(0.2, self._begin)
 
     def _listen(self) -> None:
@@ -161,10 +164,50 @@ class NarratorNode(Node):
         self._say(f'task: "{self._episode.instruction}"')
         self._say(f"in {self._house.name}, by {', '.join(self._agents)}")
         goal = FollowInstruction.Goal(instruction=self._episode.instruction, agents=self._agents)
-        result = await run_goal(self._client, goal, self._on_feedback)
+        for _ in range(MOST_ASKINGS):
+            result = await self._ask(goal)
+            if result is not None:
+                break
+            self._say("the task planner died; the instruction is given again")
+        else:
+            raise PlannerError(f"the task planner died {MOST_ASKINGS} times")
         self._say(f"planner: {result.text}")
         self._deadline = self.get_clock().now().nanoseconds * 1e-9 + VERDICT_WAIT_S
         self._timer = self.create_timer(0.1, self._conclude)
+
+    async def _ask(self, goal: FollowInstruction.Goal) -> Any:
+        """The result of the instruction, or None where the server died before it had one."""
+        while not self._client.server_is_ready():
+            await self._pause(0.2)
+        servers = self._ends.servers()
+        answer: Future[Any] = Future()
+        sent = self._client.send_goal_async(goal, self._on_feedback)
+        sent.add_done_callback(partial(self._on_accepted, answer))
+        while not answer.done():
+            if self._ends.lost_server(servers):
+                return None
+            await self._pause(0.2)
+        return answer.result()
+
+    def _on_accepted(self, answer: Future[Any], sent: Any) -> None:
+        handle = sent.result()
+        if not handle.accepted:
+            answer.set_exception(PlannerError("the task planner refused the instruction"))
+            return
+        ended = handle.get_result_async()
+        ended.add_done_callback(lambda done: answer.set_result(done.result().result))
+
+    async def _pause(self, seconds: float) -> None:
+        """Lets the executor do other work for a while."""
+        over: Future[None] = Future()
+
+        def end() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        timer = self.create_timer(seconds, end)
+        await over
+        self.destroy_timer(timer)
 
     def _conclude(self) -> None:
         verdict = self._result
