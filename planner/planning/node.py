@@ -9,7 +9,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, KeyValue
 from planner_msgs.action import FollowInstruction
-from planner_msgs.msg import EntityList, MemoryUpdate, PlannerTrace, WorldGraph
+from planner_msgs.msg import EntityList, MemoryUpdate, PlannerTrace, WorldGraph, WorldGraphNode
 from rclpy.client import Client
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -141,6 +141,10 @@ class TaskPlannerNode(Node):
     # What is heard
 
     def _on_graph(self, message: WorldGraph) -> None:
+        for node in message.nodes:
+            # Met before they are needed: finding a server takes longer than asking it.
+            if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
+                self._hands[node.name] = SkillClient(self, node.name)
         self._loop.call(partial(self._around.take_graph, message))
 
     def _on_update(self, message: MemoryUpdate) -> None:

@@ -205,7 +205,10 @@ def test_a_killed_node_comes_back_and_the_task_goes_on(
     nodes[victim].kill()
     client.idle(1.0)
     nodes[victim].start()
-    result, _ = instructions.result(handle)
+    try:
+        result, _ = instructions.result(handle)
+    except AssertionError:
+        raise AssertionError("".join(node.log for node in nodes.values())) from None
     assert result.code == InstructionCode.DONE, nodes["planner"].log
 
 
@@ -300,7 +303,7 @@ def script(path: Path, *replies: str) -> str:
 def test_an_instruction_becomes_a_skill_call_within_50_ms(
     alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
 ) -> None:
-    count = 60
+    count = 101
     replies = ["Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"] * count
     _, begun = alone(planner="react", model=script(tmp_path / "script", *replies))
     instructions = Instructions(client)
@@ -310,7 +313,8 @@ def test_an_instruction_becomes_a_skill_call_within_50_ms(
         result = instructions.follow("Go to the table.", agents=["agent_0"])
         assert result.code == InstructionCode.DONE
         latencies.append(begun[-1][0] - asked)
-    slowest = statistics.quantiles(latencies, n=100)[98]
+    # Before the first one, the nodes still find each other.
+    slowest = statistics.quantiles(latencies[1:], n=100, method="inclusive")[98]
     assert slowest < 0.05, sorted(latencies)[-5:]
 
 
