@@ -154,9 +154,11 @@ class Facts:
         return piece.room if piece is not None else furniture.removeprefix("floor_")
 
     def is_closed(self, furniture: str) -> bool:
-        """Whether it is believed to be shut."""
+        """Whether it is believed to be shut; what opens is shut until it is seen open."""
+        piece = self.layout.furniture_by_name.get(furniture)
         node = self.belief.nodes.get(furniture)
-        return node is not None and node.openness is not None and node.openness < OPEN_ENOUGH
+        openness = node.openness if node is not None else None
+        return piece is not None and bool(piece.joints) and (openness or 0.0) < OPEN_ENOUGH
 
     def state(self, name: str, state: State) -> bool | None:
         """A state of a thing or furniture, None while unknown."""
