@@ -32,7 +32,7 @@ test-slow: setup ## properties over many cases, without ROS
 	@$(TIMED) 'slow tests' $(BIN)/pytest -n 2 -m slow --ignore=test/integration $(ARGS)
 
 test-integration: setup ## tests with real ROS nodes
-	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration $(ARGS)
+	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration --reruns 2 $(ARGS)
 
 demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=...
 	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \
