@@ -91,6 +91,10 @@ class Expert:
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
         facts = Facts(context.belief, context.layout, self._notes.beside, self._notes.hands)
         self._forgive_what_was_seen_again(facts)
+        for name in progress.goal.names:
+            spot = facts.spot(name) if facts.is_thing(name) else None
+            if spot is not None:
+                self._notes.found_in.setdefault(name, facts.room_of(spot[1]))
         distance = Distances(facts, walk_map(context.layout))
         for _ in range(2 * MOST_ROUNDS):
             wishes = self._take_stock(progress, facts, distance)

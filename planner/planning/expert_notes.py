@@ -14,7 +14,7 @@ from planner.world.vocabulary import Relation
 MOST_TRIES = 3
 # Then everything that was set aside is tried again; the whole house is searched as often.
 MOST_ROUNDS = 2
-MOST_SEARCHES = 3
+MOST_SEARCHES = 4
 # Failures of a whole task before it is given up.
 MOST_FAILURES = 80
 
@@ -66,11 +66,13 @@ class Notes:
         at: where each agent last walked to, until it walks elsewhere or something fails there.
         hands: what each agent holds, as its newest result told; the memory may have missed it.
         looked: furniture whose outside was looked at.
+        looked_by: (agent, furniture) of all looks of the whole task.
         looked_into: furniture that was looked into while open.
         shut: furniture that turned out to be closed, whatever the belief says.
         beside: pairs that a skill put next to each other, and the furniture they are on.
         choice: the spot chosen for a thing, kept while it can be used.
         value: the value chosen for a tie.
+        found_in: the room that each thing of the goal was first seen in.
         searching: what each searching agent is about to look at.
         bad_spots: (agent, thing, spot) that did not work.
         bad_things: (agent, thing, skill) that did not work.
@@ -89,11 +91,13 @@ class Notes:
     at: dict[str, str] = field(default_factory=dict)
     hands: dict[str, str | None] = field(default_factory=dict)
     looked: set[str] = field(default_factory=set)
+    looked_by: set[tuple[str, str]] = field(default_factory=set)
     looked_into: set[str] = field(default_factory=set)
     shut: set[str] = field(default_factory=set)
     beside: dict[frozenset[str], str] = field(default_factory=dict)
     choice: dict[str, Spot] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
+    found_in: dict[str, str] = field(default_factory=dict)
     searching: dict[str, Look] = field(default_factory=dict)
     bad_spots: set[tuple[str, str, Spot]] = field(default_factory=set)
     agents: tuple[str, ...] = ()
@@ -133,6 +137,7 @@ class Notes:
             self.at[agent] = target
         if call.name is SkillName.EXPLORE_FURNITURE:
             self.looked.add(target)
+            self.looked_by.add((agent, target))
             look = self.searching.pop(agent, None)
             if look == Look(target, inside=True):
                 self.looked_into.add(target)
@@ -140,6 +145,7 @@ class Notes:
             # The skill looks into everything that it opens.
             self.shut.discard(target)
             self.looked_into.add(target)
+            self.looked_by.add((agent, target))
         elif call.name is SkillName.CLOSE:
             self.shut.add(target)
         elif call.name is SkillName.PICK:

@@ -16,13 +16,18 @@ LOOK_M = 2.5
 AROUND_M = 5.0
 OPEN_M = 7.0
 # How a class's likelihood is shared between the places that the catalogue names, and all others.
-NAMED, INSIDE, OUTSIDE, FLOORS = 0.5, 0.3, 0.15, 0.05
+NAMED, INSIDE, OUTSIDE, FLOORS = 0.45, 0.25, 0.25, 0.05
 # How much more than elsewhere a thing may be anywhere in a room of a kind that it belongs to.
 USUAL_ROOM = 3.0
 # Insides wait until the outside of the same furniture was looked at.
 UNSEEN_OUTSIDE = 0.5
 # How much of a room's surfaces one look around shows.
-SHOWN = 0.8
+SHOWN = 0.5
+# What is asked for together often lies together: how much likelier the rooms are in which other
+# things of the goal were found.
+TOGETHER = 4.0
+# Where an agent looked in vain another one, of other height and from elsewhere, may see more.
+SEEN_BY_SELF = 0.4
 
 
 class Likelihood:
@@ -107,7 +112,8 @@ class Search:
         for name in missing:
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
                 if not self._seen(look):
-                    self._add(look, weight)
+                    together = _room(facts.layout, look) in notes.found_in.values()
+                    self._add(look, weight * (TOGETHER if together else 1.0))
 
     def _add(self, look: Look, weight: float) -> None:
         if not look.inside and look.furniture in self._facts.layout.furniture_by_name:
@@ -127,12 +133,18 @@ class Search:
         """Whether a place was not looked at yet."""
         return look in self._value
 
-    def best(self, walk_m: Callable[[str], float], taken: set[str]) -> Look | None:
-        """The place with the most likelihood for the walk, or None where all is looked at."""
+    def best(self, agent: str, walk_m: Callable[[str], float], taken: set[str]) -> Look | None:
+        """An agent's place with the most likelihood for the walk; None where all is looked at."""
         looks = [look for look in self._value if look.furniture not in taken]
         if not looks:
             return None
-        return max(looks, key=lambda look: (self._worth(look, walk_m), look.furniture, look.inside))
+
+        def worth(look: Look) -> tuple[float, str, bool]:
+            again = (agent, look.furniture) in self._notes.looked_by
+            value = self._worth(look, walk_m) * (SEEN_BY_SELF if again else 1.0)
+            return (value, look.furniture, look.inside)
+
+        return max(looks, key=worth)
 
     def _worth(self, look: Look, walk_m: Callable[[str], float]) -> float:
         effort = walk_m(look.furniture) + LOOK_M

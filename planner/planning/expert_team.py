@@ -231,7 +231,10 @@ class Team:
         if job.after is not None and self._is_placing(job.after, agent):
             self.story.append(f"{agent}: wait until {job.after} is down")
             return True
-        call = self._step_back(agent, job) or self._steps.next_call(agent, job)
+        target = job.thing
+        if job.spot is not None and self._steps.holds(agent, job.thing):
+            target = job.spot[1]
+        call = self._step_back(agent, target) or self._steps.next_call(agent, job)
         self.calls[agent] = call
         self.story.append(f"{agent}: {job}: {call}")
         return True
@@ -244,13 +247,15 @@ class Team:
             for agent, call in going.items()
         )
 
-    def _step_back(self, agent: str, job: Job) -> SkillCall | None:
-        """Out of the way of one that cannot get out itself, after being blocked again and again."""
-        if self._notes.blocked[agent] < PATIENCE or len(self._context.task.agents) < 2:
+    def _step_back(self, agent: str, target: str) -> SkillCall | None:
+        """Out of the way of one that cannot get out itself, after being blocked again and again.
+
+        Two that block each other do not both go back: the one named first is more patient.
+        """
+        agents = self._context.task.agents
+        patience = PATIENCE + len(agents) - 1 - agents.index(agent)
+        if self._notes.blocked[agent] < patience or len(agents) < 2:
             return None
-        target = job.thing
-        if job.spot is not None and self._steps.holds(agent, job.thing):
-            target = job.spot[1]
         room = self._room_away_from(agent, target)
         if room is None:
             return None
@@ -259,12 +264,23 @@ class Team:
         return SkillCall(SkillName.NAVIGATE, (room,))
 
     def _room_away_from(self, agent: str, target: str) -> str | None:
-        """The room nearest to an agent whose middle is well away from a target."""
+        """The nearest room well away from a target, best one that nobody near is on the way to."""
         facts = self._facts
         here = facts.position_m(target)
+        mine = facts.position_m(agent)
+        near = [
+            other
+            for other in self._context.task.agents
+            if other != agent and planar_m(facts.position_m(other), mine) < IN_THE_WAY_M
+        ]
+
+        def cost(room: str) -> tuple[bool, float]:
+            own = self._distance(agent, room)
+            return (any(self._distance(other, room) < own for other in near), own)
+
         rooms = [room.name for room in facts.layout.rooms if room.name not in self._retreats]
         away = [name for name in rooms if planar_m(facts.position_m(name), here) > IN_THE_WAY_M]
-        return min(away, key=partial(self._distance, agent), default=None)
+        return min(away, key=cost, default=None)
 
     def _make_way(self) -> None:
         """Sends agents with nothing to do away from where others could not get at something."""
@@ -291,7 +307,7 @@ class Team:
         for agent in list(self._idle):
             taken = {look.furniture for a, look in self._notes.searching.items() if a != agent}
             look = self._kept_look(agent, search) or search.best(
-                partial(self._distance, agent), taken
+                agent, partial(self._distance, agent), taken
             )
             if look is None:
                 continue
@@ -299,7 +315,7 @@ class Team:
             self._notes.searching[agent] = look
             self._notes.doing.pop(agent, None)
             self._idle.remove(agent)
-            call = self._steps.look(agent, look)
+            call = self._step_back(agent, look.furniture) or self._steps.look(agent, look)
             self.calls[agent] = call
             where = "inside" if look.inside else "at"
             self.story.append(
