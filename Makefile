@@ -26,13 +26,13 @@ lint: setup ## format, lint, types, walls
 	@$(TIMED) walls $(BIN)/lint-imports --no-logo
 
 test-fast: setup ## tests without ROS
-	@$(TIMED) 'fast tests' $(BIN)/pytest -n 2 -m 'not slow' --ignore=test/integration $(ARGS)
+	@$(TIMED) 'fast tests' $(BIN)/pytest -n 2 -m 'not slow' --ignore=test/integration -rR --reruns 1 $(ARGS)
 
 test-slow: setup ## properties over many cases, without ROS
-	@$(TIMED) 'slow tests' $(BIN)/pytest -n 2 -m slow --ignore=test/integration $(ARGS)
+	@$(TIMED) 'slow tests' $(BIN)/pytest -n 2 -m slow --ignore=test/integration -rR --reruns 1 $(ARGS)
 
 test-integration: setup ## tests with real ROS nodes
-	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration --reruns 2 $(ARGS)
+	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration -rR --reruns 2 $(ARGS)
 
 demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=...
 	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \

@@ -37,6 +37,7 @@ class WorldReader:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes], EntityState] = {}
+        self._last: dict[str, EntityState] = {}
 
     def read(self, data: bytes) -> WorldState:
         """The state that a serialised WorldState carries.
@@ -66,13 +67,21 @@ class WorldReader:
             end = _end_of_entity(body, at)
             # How the fields are padded depends on where the entity begins.
             key = (at % 8, body[at:end])
-            entity = self._known.get(key) or _entity(body, at)
+            entity = self._known.get(key) or self._same(_entity(body, at))
             known[key] = entity
             entities[entity.name] = entity
             at = end
-        self._known = known
+        self._known, self._last = known, entities
         stamp_s = float(sec) + float(nanosec) * 1e-9
         return WorldState(stamp_s, int(step), int(revision), house, episode, entities)
+
+    def _same(self, entity: EntityState) -> EntityState:
+        """The record of the last message, where only the bytes between the fields differ.
+
+        CDR leaves the bytes that align a field unset, so equal entities may be unequal bytes.
+        """
+        last = self._last.get(entity.name)
+        return last if last == entity else entity
 
 
 def _skip_text(body: bytes, at: int) -> int:

@@ -50,6 +50,20 @@ def test_what_did_not_change_is_the_same_record(backend: EmbeddedBackend) -> Non
     assert second.entities["cup_0"] is first.entities["cup_0"]
 
 
+def test_what_fills_the_space_between_fields_changes_no_record(backend: EmbeddedBackend) -> None:
+    message = WorldMessages().message(state_of(backend))
+    data, reader = bytearray(serialize_message(message)), WorldReader()
+    first = reader.read(bytes(data))
+    # The first entity's kind is one byte; the length of its name follows at the next multiple of 4.
+    house = 4 + 8 + 4 + len(message.house) + 1
+    episode = -(-house // 4) * 4 + 4 + len(message.episode_id) + 1
+    count = 4 + -(-(episode - 4) // 8) * 8 + 16
+    data[count + 5 : count + 8] = bytes(255 - value for value in data[count + 5 : count + 8])
+    second = reader.read(bytes(data))
+    assert bytes(data) != serialize_message(message)
+    assert all(second.entities[name] is first.entities[name] for name in first.entities)
+
+
 def test_every_shortened_message_is_an_error(backend: EmbeddedBackend) -> None:
     data = serialize_message(WorldMessages().message(state_of(backend)))
     for length in range(4, len(data) - 1, 7):
