@@ -10,7 +10,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
 
-.PHONY: help setup test lint test-fast test-slow test-integration demo bench clean
+.PHONY: help setup test lint test-fast test-slow test-integration nightly demo bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -33,6 +33,10 @@ test-slow: setup ## properties over many cases, without ROS
 
 test-integration: setup ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration -rR --reruns 2 $(ARGS)
+
+nightly: setup ## the judge against its reference, 10,000 random cases (about an hour)
+	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
+	  test/planner/evaluation -rR $(ARGS)
 
 demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=...
 	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \

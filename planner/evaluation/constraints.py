@@ -8,17 +8,27 @@ from dataclasses import dataclass, replace
 
 from planner.evaluation.progress import Reason
 from planner.evaluation.propositions import Watch
-from planner.evaluation.task import Evaluation, Proposition, Tie, TieKind
+from planner.evaluation.task import Dependency, Evaluation, Proposition, Tie, TieKind
 from planner.evaluation.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a proposition counts; if not why, and which other propositions that names."""
+    """Whether a proposition counts; if not why, and what an explanation names.
+
+    Attributes:
+        reason: None where it counts.
+        others: the propositions that stand in its way.
+        gate: the dependency that is shut.
+        argument: the tied argument.
+        used: what served as the tied argument, of this proposition and of the other one.
+    """
 
     reason: Reason | None = None
     others: tuple[int, ...] = ()
+    gate: Dependency | None = None
     argument: int = 0
+    used: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
 def with_ties(evaluation: Evaluation) -> tuple[Proposition, ...]:
@@ -45,7 +55,7 @@ class Rules:
 
     def standings(self, tracker: Tracker, watches: Sequence[Watch]) -> tuple[Standing, ...]:
         """How each proposition stands if the episode ended now (D-26)."""
-        found = [self._standing(i, tracker) for i in range(len(watches))]
+        found = [self._standing(i, tracker, watches) for i in range(len(watches))]
         counted = {i for i, standing in enumerate(found) if standing.reason is None}
         # Every tie sees what order and ending left over, not what other ties took away, so
         # that the order in which they are written does not matter.
@@ -60,19 +70,26 @@ class Rules:
                     found[i] = standing
         return tuple(found)
 
-    def _standing(self, i: int, tracker: Tracker) -> Standing:
+    def _standing(self, i: int, tracker: Tracker, watches: Sequence[Watch]) -> Standing:
         first = tracker.first_step[i]
         if first is None:
-            if tracker.ever_true[i]:
-                return Standing(Reason.GATE_CLOSED, tracker.closed_gate(i).depends_on)
-            return Standing(Reason.NEVER)
+            shut = tracker.shut_gate(i)
+            return Standing(Reason.NEVER) if shut is None else _behind(Reason.GATE_CLOSED, shut)
         for earlier in self._before[i]:
             step = tracker.first_step[earlier]
             if step is None or step >= first:
                 return Standing(Reason.OUT_OF_ORDER, (earlier,))
         if i in self._evaluation.terminal and not tracker.effective[i]:
+            shut = tracker.shut_gate(i)
+            if watches[i].holds and shut is not None:
+                return _behind(Reason.NOT_TERMINAL, shut)
             return Standing(Reason.NOT_TERMINAL)
         return Standing()
+
+
+def _behind(reason: Reason, shut: tuple[Dependency, tuple[int, ...]]) -> Standing:
+    gate, against = shut
+    return Standing(reason, against, gate)
 
 
 def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, Standing]:
@@ -84,11 +101,13 @@ def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, Standi
         kept, reason = _sharing(members), Reason.ARG_NOT_SAME
     else:
         kept, reason = matching(members), Reason.ARG_NOT_DIFFERENT
-    return {
-        i: Standing(reason, _partner(i, members, kept, tie.kind), arguments[i])
-        for i in members
-        if i not in kept
-    }
+    broken = {}
+    for i in members:
+        if i not in kept:
+            other = _partner(i, members, kept, tie.kind)
+            used = (members[i], members[other])
+            broken[i] = Standing(reason, (other,), argument=arguments[i], used=used)
+    return broken
 
 
 def _sharing(members: Mapping[int, frozenset[str]]) -> set[int]:
@@ -125,11 +144,9 @@ def _seat(
     return False
 
 
-def _partner(
-    i: int, members: Mapping[int, frozenset[str]], kept: set[int], kind: TieKind
-) -> tuple[int, ...]:
+def _partner(i: int, members: Mapping[int, frozenset[str]], kept: set[int], kind: TieKind) -> int:
     """The member that an explanation names beside the one that does not count."""
     others = sorted(kept - {i})
     if kind is TieKind.DIFFERENT:
         others = [j for j in others if members[j] & members[i]] or others
-    return tuple(others[:1])
+    return others[0]

@@ -11,7 +11,7 @@ from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
-from planner.world.state import WorldState
+from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, EntityKind, floor_name
 
 
@@ -33,7 +33,7 @@ def facts_of_state(state: WorldState, house: House) -> dict[str, EntityFacts]:
     facts = {floor_name(room.name): _FLOOR for room in house.rooms}
     for name, entity in state.entities.items():
         facts[name] = EntityFacts(
-            entity.kind, frozenset(entity.affordances), _is_hollow(house, name)
+            entity.kind, frozenset(entity.affordances), _is_hollow(house, entity)
         )
     return facts
 
@@ -55,9 +55,12 @@ def facts_of_episode(
     return facts
 
 
-def _is_hollow(house: House, name: str) -> bool:
-    piece = house.furniture_by_name.get(name)
-    return piece is not None and bool(piece.interiors)
+def _is_hollow(house: House, entity: EntityState) -> bool:
+    piece = house.furniture_by_name.get(entity.name)
+    if piece is None:
+        # Nobody knows what is in furniture that was only perceived.
+        return entity.kind is EntityKind.FURNITURE
+    return bool(piece.interiors)
 
 
 def check_entities(
@@ -65,6 +68,8 @@ def check_entities(
     facts: Mapping[str, EntityFacts],
     source: Path | str,
     field: str = "evaluation",
+    *,
+    all_known: bool = True,
 ) -> None:
     """Refuses an evaluation about entities that are missing or cannot do what is asked.
 
@@ -73,16 +78,18 @@ def check_entities(
         facts: by name, of every entity of the world.
         source: names the file in the error.
         field: where in the file the evaluation stands.
+        all_known: whether an entity that is not among the facts does not exist; where the world
+            is only perceived it may be found later.
 
     Raises:
         FileError: naming the file, the proposition's field and the reason.
     """
-    for where, reason in entity_findings(evaluation, facts):
+    for where, reason in entity_findings(evaluation, facts, all_known=all_known):
         raise FileError(source, f"{field}.{where}", reason)
 
 
 def entity_findings(
-    evaluation: Evaluation, facts: Mapping[str, EntityFacts]
+    evaluation: Evaluation, facts: Mapping[str, EntityFacts], *, all_known: bool = True
 ) -> Iterator[tuple[str, str]]:
     """All that is wrong with the entities named, as (field, reason)."""
     for i, proposition in enumerate(evaluation.propositions):
@@ -91,7 +98,8 @@ def entity_findings(
             for name in names:
                 fact = facts.get(name)
                 if fact is None:
-                    yield where, f"there is no entity {name!r}"
+                    if all_known:
+                        yield where, f"there is no entity {name!r}"
                     continue
                 reason = _unfit(proposition.predicate, k, name, fact)
                 if reason:

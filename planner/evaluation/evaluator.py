@@ -16,7 +16,7 @@ from planner.evaluation.entity_checks import check_entities, facts_of_state
 from planner.evaluation.explanation import phrase, sentence
 from planner.evaluation.judge import Judge, StrictJudge
 from planner.evaluation.predicates import Variant
-from planner.evaluation.progress import Mode, Progress, PropositionProgress, Reason, Verdict
+from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
 from planner.evaluation.propositions import Watch
 from planner.evaluation.published import PublishedJudge
 from planner.evaluation.scene import BrokenStateError, Scene
@@ -47,6 +47,8 @@ class Evaluator:
         initial: WorldState,
         mode: Mode = Mode.STRICT,
         latches: Mapping[str, Any] | None = None,
+        *,
+        variant: Variant = Variant.BOXES,
     ) -> None:
         """Takes up the first state, before any action (D-4).
 
@@ -57,18 +59,28 @@ class Evaluator:
             mode: by whose rules.
             latches: `latches` of an evaluator of the same task that was lost; `initial` is then
                 the first state that is seen again.
+            variant: whether the states are the true world's or only what was perceived of it;
+                then entities that are named may be missing, and count for nothing until found.
 
         Raises:
             FileError: where the evaluation names what the world lacks or what cannot be as
                 asked (D-17).
-            BrokenStateError: where an entity has no place in a house.
+            BrokenStateError: where an entity has no place in a house, or the latches do not fit.
         """
-        check_entities(evaluation, facts_of_state(initial, house), initial.episode_id)
+        facts = facts_of_state(initial, house)
+        all_known = variant is not Variant.PERCEIVED
+        check_entities(evaluation, facts, initial.episode_id, all_known=all_known)
         self.mode = mode
+        self._variant = variant
         self.episode_id = initial.episode_id
         self._judge: Judge = _JUDGES[mode](evaluation)
         if latches is not None:
-            self._judge.restore(latches)
+            try:
+                self._judge.restore(latches)
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                raise BrokenStateError(
+                    f"{self.episode_id}: latches do not fit: {error!r}"
+                ) from None
         self._scene = Scene(house, initial.entities)
         self._watches = [Watch(p, self._scene) for p in self._judge.propositions]
         self._texts = [phrase(p) for p in self._judge.propositions]
@@ -201,12 +213,9 @@ class Evaluator:
         judge = self._judge
         standings = judge.standings(self._watches)
         firsts = judge.first_steps
-        gates = [
-            judge.closed_gate(i) if s.reason is Reason.GATE_CLOSED else None
-            for i, s in enumerate(standings)
-        ]
         details = [
-            sentence(i, s, judge.propositions, gates, firsts) for i, s in enumerate(standings)
+            sentence(i, s, judge.propositions, firsts, self._watches[i].serving)
+            for i, s in enumerate(standings)
         ]
         counted = sum(s.reason is None for s in standings)
         return Progress(
@@ -227,7 +236,7 @@ class Evaluator:
             ),
             explanation=" ".join(text for text in details if text),
             mode=self.mode,
-            variant=Variant.BOXES,
+            variant=self._variant,
         )
 
 

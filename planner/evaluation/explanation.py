@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from planner.evaluation.constraints import Standing
 from planner.evaluation.progress import Reason
-from planner.evaluation.task import Dependency, GateRelation, Predicate, Proposition
+from planner.evaluation.task import (
+    NEXT_TO_M,
+    Dependency,
+    DependencyMode,
+    GateRelation,
+    Predicate,
+    Proposition,
+)
 
 _BETWEEN = {
     Predicate.IS_ON_TOP: "on top of",
@@ -44,15 +51,18 @@ def phrase(proposition: Proposition) -> str:
     second = _choice(proposition.lists[1])
     if proposition.is_same and len(proposition.lists[1]) > 1 and proposition.number > 1:
         second = f"the same one of {second}"
-    return f"{first} {_BETWEEN[proposition.predicate]} {second}"
+    near = ""
+    if proposition.predicate is Predicate.IS_NEXT_TO and proposition.threshold_m != NEXT_TO_M:
+        near = f" (within {proposition.threshold_m:g} m)"
+    return f"{first} {_BETWEEN[proposition.predicate]} {second}{near}"
 
 
 def sentence(
     i: int,
     standing: Standing,
     propositions: Sequence[Proposition],
-    gates: Sequence[Dependency | None],
     first_steps: Sequence[int | None],
+    serving: frozenset[str],
 ) -> str:
     """Why a proposition does not count, by the templates of D-29; "" where it counts.
 
@@ -60,28 +70,45 @@ def sentence(
         i: the proposition.
         standing: of this proposition.
         propositions: of the whole task.
-        gates: for each proposition the dependency to name where it kept it from counting.
         first_steps: when each first counted.
+        serving: those of its first list for which it is true now.
     """
     this = _quoted(propositions[i])
-    others = _listed([_quoted(propositions[j]) for j in standing.others], "and")
+    gate = standing.gate
+    link = "or" if gate is not None and gate.mode is DependencyMode.ANY else "and"
+    others = _listed([_quoted(propositions[j]) for j in standing.others], link)
     match standing.reason:
         case None:
             return ""
         case Reason.NEVER:
-            return f"{this} was never achieved."
+            return f"{this} was never achieved{_so_far(propositions[i], serving)}."
         case Reason.GATE_CLOSED:
-            return f"{this} was achieved, but not {_moment(gates[i], others)}."
+            return f"{this} was achieved, but not {_moment(gate, others)}."
         case Reason.OUT_OF_ORDER:
             if first_steps[standing.others[0]] == first_steps[i]:
                 return f"{this} was done at the same time as {others}, not after it."
             return f"{this} was done before {others}."
+        case Reason.NOT_TERMINAL if gate is not None:
+            return f"{this} was achieved, but at the end not {_moment(gate, others)}."
         case Reason.NOT_TERMINAL:
-            return f"{this} was achieved but no longer held at the end."
+            so_far = _so_far(propositions[i], serving)
+            return f"{this} was achieved but no longer held at the end{so_far}."
     argument = _argument(propositions[i], standing.argument)
+    own, other = standing.used
     if standing.reason is Reason.ARG_NOT_SAME:
-        return f"{this} and {others} should use the same {argument}."
-    return f"{this} and {others} should use different {_plural(argument)}."
+        different = f", not {_choice(sorted(own))} and {_choice(sorted(other))}" if own else ""
+        return f"{this} and {others} should use the same {argument}{different}."
+    both = f", not both {_choice(sorted(own & other))}" if own & other else ""
+    return f"{this} and {others} should use different {_plural(argument)}{both}."
+
+
+def _so_far(proposition: Proposition, serving: frozenset[str]) -> str:
+    """Of several that are needed, those for which it is true."""
+    if proposition.number < 2 or proposition.is_same:
+        return ""
+    if not serving:
+        return ": none is"
+    return f": only {_listed(sorted(serving), 'and')} {'is' if len(serving) == 1 else 'are'}"
 
 
 def _moment(gate: Dependency | None, heads: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planner.evaluation.constraints import Rules, Standing, with_ties
 from planner.evaluation.propositions import Watch
-from planner.evaluation.task import Dependency, Evaluation, Proposition
+from planner.evaluation.task import Evaluation, Proposition
 from planner.evaluation.tracker import Tracker
 
 
@@ -33,9 +33,6 @@ class Judge(Protocol):
 
     def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
         """How each proposition stands if the episode ended now."""
-
-    def closed_gate(self, index: int) -> Dependency | None:
-        """The dependency that an explanation names for a proposition that is gated."""
 
     def latches(self) -> dict[str, JsonValue]:
         """All that is remembered of the states so far."""
@@ -69,10 +66,6 @@ class StrictJudge:
     def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
         """As `Judge`."""
         return self._rules.standings(self._tracker, watches)
-
-    def closed_gate(self, index: int) -> Dependency | None:
-        """As `Judge`."""
-        return self._tracker.closed_gate(index)
 
     def latches(self) -> dict[str, JsonValue]:
         """As `Judge`."""

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, AliasChoices, Field, JsonValue, ValidationE
 
 from planner.evaluation.cycles import find_cycle
 from planner.evaluation.task import (
+    NEXT_TO_M,
     Dependency,
     DependencyMode,
     Evaluation,
@@ -28,8 +29,6 @@ from planner.evaluation.task import (
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 
-# PARTNR's default for is_next_to and is_clustered (spec/partnr.md Table 6).
-NEXT_TO_M = 0.5
 # No household task comes near these; a file that does is broken or hostile.
 MOST_PROPOSITIONS = 500
 MOST_NAMES = 500

@@ -23,7 +23,7 @@ class Latched(FileModel):
         latches: what `Evaluator` takes up again.
     """
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     episode_id: str
     mode: Mode
     step: Annotated[int, Field(ge=0)]

@@ -26,10 +26,13 @@ IN_ROOM_SHARE = 0.25
 class Variant(StrEnum):
     """How the geometry was judged; every result names it (D-10).
 
-    BOXES: rays downwards against boxes; inside is "the centre is in an interior volume".
+    BOXES: rays downwards against the boxes of a house file's parts; inside is "the centre is in
+    an interior volume". PERCEIVED: the world is only what robots have seen, and a piece of
+    furniture one box around it all: inside is "the centre is in that box".
     """
 
     BOXES = "boxes"
+    PERCEIVED = "perceived"
 
 
 def key_points(box: Box) -> Iterator[Vec3]:
@@ -73,10 +76,14 @@ def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
     """The centre lies in a hollow of the receptacle (the box variant of D-10).
 
     As with the paper's rays of 1.00 m, two opposing walls of the hollow must be that near.
+    Furniture that was only perceived is hollow all through.
     """
     box = scene.box(name)
     if box is None or name == receptacle:
         return False
+    bare = scene.bare_furniture(receptacle)
+    if bare is not None:
+        return _is_within(box.center_m, bare)
     center: Vec3 | None = None
     for hollow, slide in scene.hollows(receptacle):
         if center is None:
@@ -93,6 +100,16 @@ def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
         if inside and near:
             return True
     return False
+
+
+def _is_within(point_m: Vec3, box: Box) -> bool:
+    return all(
+        low - EPSILON_M <= at <= high + EPSILON_M
+        for at, low, high in zip(point_m, box.minimum_m, box.maximum_m, strict=True)
+    ) and any(
+        max(at - low, high - at) <= INSIDE_RAY_M + EPSILON_M
+        for at, low, high in zip(point_m, box.minimum_m, box.maximum_m, strict=True)
+    )
 
 
 def is_in_room(scene: Scene, name: str, room: str) -> bool:

@@ -54,6 +54,11 @@ class Watch:
         """All entities that the proposition names."""
         return frozenset(itertools.chain.from_iterable(self.proposition.lists))
 
+    @property
+    def serving(self) -> frozenset[str]:
+        """Those of the first list for which the predicate is true with anything."""
+        return frozenset(a for a, row in self.rows.items() if row)
+
     def refresh(self, scene: Scene, changed: Set[str]) -> bool:
         """Looks again at what depends on the entities that changed.
 

@@ -185,16 +185,12 @@ class PublishedJudge:
         self._used = [tuple(frozenset(value) for value in used) for used in latches["used"]]
         self._ever_true = list(latches["ever_true"])
 
-    def closed_gate(self, index: int) -> Dependency | None:
-        """The first dependency that gates a proposition."""
-        return next(iter(self._gates[index]), None)
-
     def _standing(self, i: int) -> Standing:
         first = self._now.first[i]
         if first is None:
-            gate = self.closed_gate(i)
-            if self._ever_true[i] and gate is not None:
-                return Standing(Reason.GATE_CLOSED, gate.depends_on)
+            if self._ever_true[i] and self._gates[i]:
+                gate = self._gates[i][0]
+                return Standing(Reason.GATE_CLOSED, gate.depends_on, gate)
             return Standing(Reason.NEVER)
         for ancestor in sorted(self._done.ancestors.get(i, ())):
             step = self._now.first[ancestor]
@@ -219,10 +215,10 @@ class PublishedJudge:
         for _, i, own in satisfied[1:]:
             used = self._used[i][own]
             if tie.kind is TieKind.SAME and not earlier[0] & used:
-                broken[i] = Standing(Reason.ARG_NOT_SAME, (pivot,), own)
+                broken[i] = Standing(Reason.ARG_NOT_SAME, (pivot,), argument=own)
             elif tie.kind is TieKind.DIFFERENT:
                 if any(used & value for value in earlier):
-                    broken[i] = Standing(Reason.ARG_NOT_DIFFERENT, (pivot,), own)
+                    broken[i] = Standing(Reason.ARG_NOT_DIFFERENT, (pivot,), argument=own)
                 earlier.append(used)
         return broken
 

@@ -123,7 +123,7 @@ class Scene:
         for prepared in self._pieces.values():
             for cell in _cells(*prepared.reach_m):
                 self._furniture_cells.setdefault(cell, []).append(prepared)
-        self._object_cells: dict[_Cell, dict[str, None]] = {}
+        self._bare_cells: dict[_Cell, dict[str, None]] = {}
         self._rooms = {room.name: _RoomVolume(room) for room in house.rooms}
         self.update(entities.values(), ())
 
@@ -143,18 +143,27 @@ class Scene:
             self._forget(entity.name)
             self.entities[entity.name] = entity
             self._boxes[entity.name] = box
-            if entity.kind is EntityKind.OBJECT:
+            if self._is_bare(entity):
                 for cell in _box_cells(box):
-                    self._object_cells.setdefault(cell, {})[entity.name] = None
+                    self._bare_cells.setdefault(cell, {})[entity.name] = None
 
     def _forget(self, name: str) -> None:
         entity = self.entities.pop(name, None)
         if entity is None:
             return
         box = self._boxes.pop(name)
-        if entity.kind is EntityKind.OBJECT:
+        if self._is_bare(entity):
             for cell in _box_cells(box):
-                self._object_cells[cell].pop(name, None)
+                self._bare_cells[cell].pop(name, None)
+
+    def _is_bare(self, entity: EntityState) -> bool:
+        """Whether all that is known of an entity's shape is its box.
+
+        So are things, and furniture that was perceived and that no house file describes.
+        """
+        if entity.kind is EntityKind.FURNITURE:
+            return entity.name not in self._pieces
+        return entity.kind is EntityKind.OBJECT
 
     def box(self, name: str) -> Box | None:
         """The axis-aligned box around an entity (D-8); None where there is none."""
@@ -197,12 +206,21 @@ class Scene:
         """Whether a piece of furniture is under the middle of an entity's box."""
         box = self._boxes[name]
         x, y, _ = box.center_m
-        return self._furniture_hit(name, x, y, box.minimum_m[2] + RAISED_M)[1] is not None
+        z = box.minimum_m[2] + RAISED_M
+        if self._furniture_hit(name, x, y, z)[1] is not None:
+            return True
+        return any(
+            self.entities[other].kind is EntityKind.FURNITURE
+            and other != name
+            and self._boxes[other].maximum_m[2] <= z
+            and self._is_over(other, x, y)
+            for other in self._bare_cells.get(_cell(x, y), ())
+        )
 
     def _hit(self, name: str, x_m: float, y_m: float, z_m: float) -> str | None:
         best_z, best = self._furniture_hit(name, x_m, y_m, z_m)
         # By name: of boxes with tops at one height the same one wins, whatever moved last.
-        for other in sorted(self._object_cells.get(_cell(x_m, y_m), ())):
+        for other in sorted(self._bare_cells.get(_cell(x_m, y_m), ())):
             if other == name:
                 continue
             top = self._boxes[other].maximum_m[2]
@@ -226,7 +244,7 @@ class Scene:
         return best_z, best
 
     def _is_over(self, name: str, x_m: float, y_m: float) -> bool:
-        """Whether a point is over an object's own box, turned as the object is."""
+        """Whether a point is over an entity's own box, turned as the entity is."""
         box = self._boxes[name]
         (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
         if not (
@@ -258,6 +276,13 @@ class Scene:
                 out = joint.travel * openness
                 slide = (ax * out, ay * out, az * out)
             yield hollow, slide
+
+    def bare_furniture(self, name: str) -> Box | None:
+        """The box of furniture that no house file describes; None for everything else."""
+        entity = self.entities.get(name)
+        if entity is None or entity.kind is not EntityKind.FURNITURE or name in self._pieces:
+            return None
+        return self._boxes[name]
 
     def in_frame_of(self, name: str, point_m: Vec3) -> Vec3:
         """A point of the map in a furniture's frame."""

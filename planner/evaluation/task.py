@@ -11,6 +11,9 @@ from enum import StrEnum
 
 from planner.world.vocabulary import State
 
+# PARTNR's default for is_next_to and is_clustered (spec/partnr.md Table 6).
+NEXT_TO_M = 0.5
+
 
 class Predicate(StrEnum):
     """The twelve predicates of PARTNR (spec/partnr.md Table 6); there are no others."""
@@ -84,7 +87,7 @@ class Proposition:
     lists: tuple[tuple[str, ...], ...]
     number: int = 1
     is_same: bool = False
-    threshold_m: float = 0.5
+    threshold_m: float = NEXT_TO_M
 
     @property
     def argument_names(self) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ class Tracker:
             for gated in dependency.gated
         )
         self._order = in_order(count, links)
+        # Of each proposition that never counted: the gate that was shut when it last was true.
+        self._shut: list[tuple[int, tuple[int, ...]] | None] = [None] * count
         # What served as each tied argument while it counted (D-22); a terminal proposition's
         # count only at the end and are read from its watch.
         self._served: dict[tuple[int, int], set[str]] = {
@@ -63,8 +65,11 @@ class Tracker:
             raw = watches[i].holds
             if raw:
                 self.ever_true[i] = True
-            now = raw and all(self._is_open(gate, step) for gate in self._gates[i])
+            shut = self._first_shut(i, step) if raw and self._gates[i] else None
+            now = raw and shut is None
             self.effective[i] = now
+            if shut is not None:
+                self._shut[i] = shut
             if now and self.first_step[i] is None:
                 self.first_step[i] = step
         self.pending = step in self.first_step
@@ -78,6 +83,7 @@ class Tracker:
             "first_step": list(self.first_step),
             "effective": list(self.effective),
             "ever_true": list(self.ever_true),
+            "shut": [None if s is None else [s[0], *s[1]] for s in self._shut],
             "served": [[i, k, *sorted(names)] for (i, k), names in self._served.items()],
         }
 
@@ -86,6 +92,7 @@ class Tracker:
         self.first_step = list(latches["first_step"])
         self.effective = list(latches["effective"])
         self.ever_true = list(latches["ever_true"])
+        self._shut = [None if s is None else (s[0], tuple(s[1:])) for s in latches["shut"]]
         for i, k, *names in latches["served"]:
             self._served[i, k] = set(names)
 
@@ -96,13 +103,22 @@ class Tracker:
             return frozenset(latched)
         return watches[index].values[argument] if self.effective[index] else frozenset()
 
-    def closed_gate(self, index: int) -> Dependency:
-        """The dependency that a proposition's explanation names: the first of its own."""
-        return self._gates[index][0]
+    def shut_gate(self, index: int) -> tuple[Dependency, tuple[int, ...]] | None:
+        """The gate that kept a proposition from counting when it last was true.
 
-    def _is_open(self, gate: Dependency, step: int) -> bool:
-        heads = (self._allows(gate.relation, head, step) for head in gate.depends_on)
-        return all(heads) if gate.mode is DependencyMode.ALL else any(heads)
+        Returns:
+            The dependency and those of its heads that did not allow it; None where none did.
+        """
+        shut = self._shut[index]
+        return None if shut is None else (self._gates[index][shut[0]], shut[1])
+
+    def _first_shut(self, index: int, step: int) -> tuple[int, tuple[int, ...]] | None:
+        for k, gate in enumerate(self._gates[index]):
+            against = tuple(h for h in gate.depends_on if not self._allows(gate.relation, h, step))
+            needed = len(gate.depends_on) if gate.mode is DependencyMode.ANY else 1
+            if len(against) >= needed:
+                return k, against
+        return None
 
     def _allows(self, relation: GateRelation, head: int, step: int) -> bool:
         if relation is GateRelation.WHILE_SATISFIED:

@@ -1,0 +1,102 @@
+"""Worlds that are only perceived: box variants of the predicates, and a result that says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.perceived import perceived_state
+from planner.evaluation.predicates import Variant, is_inside, is_on_floor, is_on_top
+from planner.evaluation.scene import Scene
+from planner.world.belief import Belief, BeliefNode
+from planner.world.errors import FileError
+from planner.world.house import House
+from planner.world.vocabulary import EntityKind
+
+TABLE, CABINET, CUP = "table_7", "cabinet_3", "cup_0"
+
+
+def node(name: str, kind: EntityKind, at, size=(0.1, 0.1, 0.1), **more) -> BeliefNode:
+    class_name = "floor" if name.startswith("floor_") else name.rsplit("_", 1)[0]
+    return BeliefNode(name, kind, class_name, None, at, size, **more)
+
+
+def belief(stamp_s: float, *things: BeliefNode) -> Belief:
+    nodes = (
+        node("kitchen_0", EntityKind.ROOM, (5, 5, 1), (0, 0, 0)),
+        node("floor_kitchen_0", EntityKind.FURNITURE, (5, 5, 0), (0, 0, 0)),
+        node(TABLE, EntityKind.FURNITURE, (4, 4, 0.4), (1, 1, 0.8)),
+        node(CABINET, EntityKind.FURNITURE, (8, 4, 0.6), (0.6, 0.6, 1.2)),
+        node("agent_0", EntityKind.AGENT, (1, 1, 0.5), (0.5, 0.5, 1)),
+    )
+    return Belief(stamp_s, 1, {n.name: n for n in (*nodes, *things)})
+
+
+@pytest.fixture
+def house(make_lab) -> House:
+    """Rooms as known; none of the furniture."""
+    return make_lab([]).house.model_copy(update={"furniture": ()})
+
+
+def cup(x: float, y: float, underside: float) -> BeliefNode:
+    return node(CUP, EntityKind.OBJECT, (x, y, underside + 0.05))
+
+
+def test_furniture_that_was_only_seen_is_its_box(house: House) -> None:
+    def scene(thing: BeliefNode) -> Scene:
+        return Scene(house, perceived_state(belief(0.0, thing), "lab", "e").entities)
+
+    on_table = scene(cup(4.5, 4, 0.8))
+    assert is_on_top(on_table, CUP, TABLE)
+    assert not is_inside(on_table, CUP, TABLE)
+    assert not is_on_floor(on_table, CUP)
+    in_cabinet = scene(cup(8, 4, 0.5))
+    assert is_inside(in_cabinet, CUP, CABINET)
+    assert not is_on_top(in_cabinet, CUP, CABINET)
+    on_cabinet = scene(cup(8, 4, 1.2))
+    assert is_on_top(on_cabinet, CUP, CABINET)
+    assert not is_inside(on_cabinet, CUP, CABINET)
+    assert is_on_floor(scene(cup(2, 2, 0.0)), CUP)
+    assert not is_on_top(scene(cup(2, 2, 0.8)), CUP, TABLE)
+
+
+GOAL = {
+    "propositions": [
+        {"function_name": "is_on_top", "args": {"objects": [CUP], "receptacles": [TABLE]}}
+    ]
+}
+
+
+def test_a_thing_that_is_found_later_counts_then_and_the_result_says_what_was_judged(
+    house: House,
+) -> None:
+    states = [
+        perceived_state(belief(10.0), "lab", "e", 10.0),
+        perceived_state(belief(11.0, cup(2, 2, 0.0)), "lab", "e", 10.0),
+        perceived_state(belief(12.0, cup(4, 4, 0.8)), "lab", "e", 10.0),
+    ]
+    assert [state.step for state in states] == [0, 30, 60]
+    assert "floor_kitchen_0" not in states[0].entities
+    evaluation = read_evaluation(GOAL, "e")
+    judge = Evaluator(evaluation, house, states[0], variant=Variant.PERCEIVED)
+    assert judge.progress.percent_complete == 0.0
+    assert judge.update(states[1]).percent_complete == 0.0
+    verdict = judge.update(states[2])
+    assert verdict.success
+    assert verdict.propositions[0].first_step == 60
+    assert judge.finish().variant == "perceived"
+    # The true world leaves nothing to be found.
+    with pytest.raises(FileError, match="no entity 'cup_0'"):
+        Evaluator(evaluation, house, states[0])
+
+
+def test_a_thing_that_was_forgotten_is_nowhere(house: House) -> None:
+    start = perceived_state(belief(0.0, cup(4, 4, 0.8)), "lab", "e")
+    judge = Evaluator(read_evaluation(GOAL, "e"), house, start, variant=Variant.PERCEIVED)
+    assert judge.progress.success
+    gone = {name: entity for name, entity in start.entities.items() if name != CUP}
+    now = judge.update(replace(start, step=30, entities=gone))
+    assert "no longer held at the end" in now.explanation
