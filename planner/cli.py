@@ -36,7 +36,7 @@ class Command:
 COMMANDS: Mapping[str, Command] = {
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
-    "episodes": Command("planner.episodes.cli", "import tasks of others, list what there is"),
+    "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
     "houses": Command("planner.houses.cli", "generate, check, draw and list houses"),
     "run": Command("planner.bench.cli", "one episode in this process, without ROS"),

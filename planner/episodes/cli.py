@@ -1,4 +1,4 @@
-"""`planner episodes`: importing the tasks of others, making our own, listing what there is."""
+"""`planner episodes`: importing the tasks of others, making our own, linting and listing them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from planner.episodes.episode_file import REPORT_NAME, episodes_in, write_episode
+from planner.episodes.lint_cli import Solve, add_lint_arguments, run_lint
 from planner.episodes.partnr_import import Import, import_instructions, write_import
 from planner.episodes.recipes import build, shipped_recipes
 from planner.world.episode import Episode
@@ -18,7 +19,7 @@ _COLUMNS = ("NAME", "HOUSE", "TYPES", "GOALS", "INSTRUCTION")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The subcommands `import`, `build` and `list`."""
+    """The subcommands `import`, `build`, `lint` and `list`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     importer = actions.add_parser("import", help="turn tasks of another format into episodes")
     formats = importer.add_subparsers(dest="format", metavar="FORMAT", required=True)
@@ -34,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     builder.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: config/episodes of the planner"
     )
+    add_lint_arguments(
+        actions.add_parser("lint", help="what is wrong with episodes: rules with an id each")
+    )
     lister = actions.add_parser("list", help="one line an episode")
     lister.add_argument(
         "places",
@@ -44,12 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
     """Runs one action.
 
+    Args:
+        args: of the command line.
+        solve: what `lint --solve` runs.
+
     Returns:
-        0; 1 where nothing could be imported or a listed file is broken.
+        0; 1 where nothing could be imported, a listed file is broken or a rule found an error.
     """
+    if args.action == "lint":
+        return run_lint(args, solve)
     if args.action == "list":
         return _list(args.places)
     return _build(args.output) if args.action == "build" else _import(args)

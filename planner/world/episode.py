@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from planner.world.files import FileModel, read_model
+from planner.world.files import FileModel
 from planner.world.house import EntityName, ObjectPlacement
+from planner.world.versions import read_versioned
 from planner.world.vocabulary import AgentKind, State
 
 EPISODE_VERSION = 1
@@ -45,12 +46,48 @@ class Requirement(FileModel):
 
 
 class Source(FileModel):
-    """Where an imported episode comes from."""
+    """Where an imported episode comes from, and what became of it on the way.
+
+    `sha256` is of the file's bytes; `fitted` says that the house was generated to fit and the
+    places in it are ours; `needs_scene` that `house` is the dataset's own scene, which has to
+    be had from there; `not_taken` lists what the file says and this episode does not.
+    """
 
     dataset: str
     file: str
     scene_id: str
     episode_id: str
+    sha256: str = ""
+    fitted: bool = False
+    needs_scene: bool = False
+    not_taken: tuple[str, ...] = ()
+
+
+ROBOT = "robot"
+Triple = tuple[Literal["CLOSE", "INSIDE", "ON", "FACING"], str, str]
+
+
+class Criteria(FileModel):
+    """ET-Plan-Bench's criteria (spec/et_plan_bench.md 4.3), in the names of this house.
+
+    Triples speak of variables, each of which stands for one of the entities listed, the same
+    one in both lists; `robot` is the first agent. `reference_plan` is the dataset's own
+    solution, a verb and its arguments a step, in the dataset's words.
+    """
+
+    variables: dict[str, tuple[str, ...]]
+    success: tuple[Triple, ...] = Field(min_length=1)
+    intermediate: tuple[Triple, ...] = ()
+    category: str = ""
+    reference_plan: tuple[tuple[str, ...], ...] = ()
+
+    @model_validator(mode="after")
+    def _variables_are_known(self) -> Criteria:
+        for _, one, other in (*self.success, *self.intermediate):
+            for word in (one, other):
+                if word != ROBOT and word not in self.variables:
+                    raise ValueError(f"{word!r} is no variable")
+        return self
 
 
 class Episode(FileModel):
@@ -72,6 +109,7 @@ class Episode(FileModel):
     furniture: dict[EntityName, FurnitureChange] = Field(default_factory=dict)
     initial_state: tuple[Requirement, ...] = ()
     evaluation: dict[str, JsonValue] | None = None
+    criteria: Criteria | None = None
     source: Source | None = None
 
     @model_validator(mode="after")
@@ -84,9 +122,9 @@ class Episode(FileModel):
 
 
 def read_episode(path: Path) -> Episode:
-    """Reads an episode file; `world_checks` judges it against its house.
+    """Reads an episode file of this or an older version; `house_checks` judges it in its house.
 
     Raises:
         FileError: naming the file, the field and the reason.
     """
-    return read_model(path, Episode)
+    return read_versioned(path, Episode, EPISODE_VERSION)

@@ -16,9 +16,8 @@ import numpy as np
 import shapely
 
 from planner.world.catalogue import Catalogue, default_catalogue
-from planner.world.episode import EPISODE_VERSION, Episode
+from planner.world.episode import Episode, read_episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import ModelT, parse_model, read_document
 from planner.world.floor_grid import door_corners
 from planner.world.footprints import furniture_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray
@@ -26,6 +25,7 @@ from planner.world.house import HOUSE_VERSION, Door, Furniture, House
 from planner.world.object_checks import object_findings, unfit_states
 from planner.world.reach import Reach
 from planner.world.share import config_dir
+from planner.world.versions import read_versioned
 
 TOLERANCE_M = 0.001
 # A door is on a wall when it is no further from it than this.
@@ -63,9 +63,14 @@ def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
     return [Finding(field, reason) for field, reason in pairs]
 
 
-def check_episode(episode: Episode, house: House, catalogue: Catalogue) -> list[Finding]:
-    """All that is wrong with an episode in its house, which itself must be sound."""
-    reach = Reach(house)
+def check_episode(
+    episode: Episode, house: House, catalogue: Catalogue, reach: Reach | None = None
+) -> list[Finding]:
+    """All that is wrong with an episode in its house, which itself must be sound.
+
+    `reach` saves the search of the floor for whoever has many episodes of one house.
+    """
+    reach = reach or Reach(house)
     pairs = [
         *_start_findings(episode, reach),
         *_change_findings(episode, house),
@@ -97,13 +102,35 @@ def find_house(path_or_name: Path | str) -> Path:
     return _find(path_or_name, config_dir() / "houses", "house")
 
 
+def find_house_of(episode: Path, house: str) -> Path:
+    """The file of an episode's house.
+
+    Args:
+        episode: the episode's file.
+        house: as it says: a file relative to its own, or a name, which is looked for as
+            `houses/<name>.json` beside it first.
+
+    Raises:
+        FileError: where no house of that name is beside it or shipped.
+    """
+    if house.endswith(".json"):
+        return episode.parent / house
+    beside = episode.parent / "houses" / f"{house}.json"
+    if beside.is_file():
+        return beside
+    try:
+        return find_house(house)
+    except PlannerError as error:
+        raise FileError(episode, "house", str(error)) from None
+
+
 def read_house(path: Path) -> House:
     """Reads a house that may be unsound; `check_house` tells.
 
     Raises:
         FileError: where it is not even a house by its schema.
     """
-    return _read(path, House, HOUSE_VERSION)
+    return read_versioned(path, House, HOUSE_VERSION)
 
 
 def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
@@ -118,7 +145,7 @@ def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
     """
     path = _find(path_or_name, config_dir() / "episodes", "episode")
     modified = _modified_ns(path)
-    house_path = _find_house_of(path, modified)
+    house_path = find_house_of(path, _parsed_episode(path, modified).house)
     return _cached_episode(path, modified, house_path, _modified_ns(house_path))
 
 
@@ -149,7 +176,7 @@ def _cached_house(path: Path, _modified: int) -> House:
 
 @lru_cache(maxsize=32)
 def _parsed_episode(path: Path, _modified: int) -> Episode:
-    return _read(path, Episode, EPISODE_VERSION)
+    return read_episode(path)
 
 
 @lru_cache(maxsize=32)
@@ -160,29 +187,6 @@ def _cached_episode(
     house = _cached_house(house_path, house_modified)
     _refuse(path, check_episode(episode, house, default_catalogue()))
     return episode, house
-
-
-def _find_house_of(path: Path, modified: int) -> Path:
-    """A file relative to the episode's, or a name: `houses/<name>.json` beside it comes first."""
-    house = _parsed_episode(path, modified).house
-    if house.endswith(".json"):
-        return path.parent / house
-    beside = path.parent / "houses" / f"{house}.json"
-    if beside.is_file():
-        return beside
-    try:
-        return find_house(house)
-    except PlannerError as error:
-        raise FileError(path, "house", str(error)) from None
-
-
-def _read(path: Path, model: type[ModelT], version: int) -> ModelT:
-    document = read_document(path)
-    found = document.get("version") if isinstance(document, dict) else None
-    if found is not None and found != version:
-        reason = f"version {found} is not supported; this planner reads version {version}"
-        raise FileError(path, "version", reason)
-    return parse_model(document, model, path)
 
 
 def _refuse(path: Path, findings: list[Finding]) -> None:

@@ -1,0 +1,141 @@
+"""The world at an episode's start, computed from the files alone, for whoever judges them.
+
+It is what a simulator that loads the episode would tell of rooms, furniture and objects;
+agents are left out, because free start places are the simulator's choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from planner.world.catalogue import Catalogue
+from planner.world.episode import Episode, FurnitureChange
+from planner.world.geometry import Pose
+from planner.world.house import Furniture, House, ObjectPlacement, Room
+from planner.world.state import EntityState
+from planner.world.vocabulary import (
+    AFFORDANCE_OF_STATE,
+    DEFAULT_STATES,
+    Affordance,
+    EntityKind,
+    State,
+)
+
+
+def house_entities(house: House) -> dict[str, EntityState]:
+    """Rooms and furniture by name as the house file leaves them."""
+    entities = {room.name: _room_state(room) for room in house.rooms}
+    entities.update((piece.name, _piece_state(piece, None)) for piece in house.furniture)
+    return entities
+
+
+def start_entities(
+    episode: Episode,
+    house: House,
+    catalogue: Catalogue,
+    unchanged: Mapping[str, EntityState] | None = None,
+) -> dict[str, EntityState]:
+    """Rooms, furniture and objects by name at the start.
+
+    Objects of unknown classes have no affordances. A piece that `furniture` opens is wide open,
+    and what lies in its drawers comes out with them. `unchanged`: `house_entities`, for whoever
+    has many episodes of a house; what the episode leaves alone are then the same records.
+    """
+    entities = dict(house_entities(house) if unchanged is None else unchanged)
+    for name, change in episode.furniture.items():
+        piece = house.furniture_by_name.get(name)
+        if piece is not None:
+            entities[name] = _piece_state(piece, change)
+    for item in episode.objects:
+        entities[item.name] = _object_state(item, episode, house, catalogue)
+    return entities
+
+
+def states_given(
+    affordances: tuple[Affordance, ...], *layers: Mapping[State, bool]
+) -> dict[State, bool]:
+    """The states that affordances give, by default (D-6) and then as given, later ones winning."""
+    states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in affordances}
+    for layer in layers:
+        states.update({s: value for s, value in layer.items() if s in states})
+    return states
+
+
+def _room_state(room: Room) -> EntityState:
+    xs, ys = [x for x, _ in room.polygon_m], [y for _, y in room.polygon_m]
+    middle = ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2)
+    return EntityState(
+        name=room.name,
+        kind=EntityKind.ROOM,
+        class_name=room.class_name,
+        instance_id=0,
+        pose=Pose.planar(*middle),
+        size_m=(max(xs) - min(xs), max(ys) - min(ys), room.height_m),
+        parent=None,
+        relation=None,
+        room=room.name,
+    )
+
+
+def _piece_state(piece: Furniture, change: FurnitureChange | None) -> EntityState:
+    openness = None
+    if piece.joints:
+        openness = 1.0 if change is not None and change.open else 0.0
+    return EntityState(
+        name=piece.name,
+        kind=EntityKind.FURNITURE,
+        class_name=piece.class_name,
+        instance_id=0,
+        pose=piece.pose,
+        size_m=piece.size_m,
+        parent=piece.room,
+        relation=None,
+        room=piece.room,
+        affordances=piece.affordances,
+        states=states_given(
+            piece.affordances, piece.states, change.states if change is not None else {}
+        ),
+        openness=openness,
+    )
+
+
+def _object_state(
+    item: ObjectPlacement, episode: Episode, house: House, catalogue: Catalogue
+) -> EntityState:
+    cls = catalogue.objects.get(item.class_name)
+    affordances = cls.affordances if cls is not None else ()
+    x, y, z, yaw = item.pose
+    piece = house.furniture_by_name.get(item.parent)
+    if piece is not None:
+        dx, dy, dz = _drawn_out(piece, item, episode)
+        x, y, z = x + dx, y + dy, z + dz
+    return EntityState(
+        name=item.name,
+        kind=EntityKind.OBJECT,
+        class_name=item.class_name,
+        instance_id=0,
+        pose=Pose.planar(x, y, yaw, z),
+        size_m=item.size_m,
+        parent=item.parent,
+        relation=item.relation,
+        room=piece.room if piece is not None else house.room_at(x, y),
+        affordances=affordances,
+        states=states_given(affordances, cls.states if cls is not None else {}, item.states),
+    )
+
+
+def _drawn_out(
+    piece: Furniture, item: ObjectPlacement, episode: Episode
+) -> tuple[float, float, float]:
+    """How far an open drawer carries what lies in it, in the map."""
+    change = episode.furniture.get(piece.name)
+    hollow = next((h for h in piece.interiors if h.name == item.part), None)
+    if change is None or not change.open or hollow is None or hollow.joint is None:
+        return (0.0, 0.0, 0.0)
+    joint = piece.joint(hollow.joint)
+    if not hollow.moves or joint.kind != "slide":
+        return (0.0, 0.0, 0.0)
+    dx, dy, dz = (axis * joint.travel for axis in joint.axis)
+    cos, sin = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)
+    return (dx * cos - dy * sin, dx * sin + dy * cos, dz)
