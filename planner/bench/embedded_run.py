@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from planner.bench.run import EpisodeRun, Event, RunResult, say_nothing
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
+from planner.memory.sightings import GT_VISIBILITY
 from planner.planning.planner import Planner, Task
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -26,6 +28,7 @@ def run_embedded(
     seed: int | None = None,
     images: bool = True,
     tell: Callable[[Event], None] | None = None,
+    leaps: bool = True,
 ) -> RunResult:
     """Runs one episode from its start to its verdict.
 
@@ -38,6 +41,8 @@ def run_embedded(
         seed: instead of the episode's.
         images: whether the memory looks at pictures; without, rays tell what a camera shows.
         tell: hears each event as it happens.
+        leaps: whether steps in which nothing happens are taken in one go; the events, their
+            times and the verdict are the same without, only later.
 
     Raises:
         PlannerError: where the episode has no evaluation, or does not fit the house.
@@ -48,9 +53,11 @@ def run_embedded(
     initial = backend.world_state()
     if initial is None:
         raise PlannerError(f"{episode.episode_id}: the world tells no state")
-    updater = PrivilegedUpdater(
-        backend.world_state, sightings=None if images else backend.sightings
+    limits = GT_VISIBILITY
+    glance = partial(
+        backend.sightings, farthest_m=limits.farthest_m, least_fraction=limits.least_fraction
     )
+    updater = PrivilegedUpdater(backend.world_state, limits, None if images else glance)
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
     cameras = ("hand",) if images else ()
@@ -75,5 +82,6 @@ def run_embedded(
         ),
         look=look,
         tell=tell or say_nothing,
+        leaper=backend if leaps else None,
     )
     return run.run()

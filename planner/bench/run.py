@@ -8,9 +8,11 @@ simulated time here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 from planner.bench.backend_port import BackendPort
 from planner.evaluation.evaluator import Evaluator
@@ -53,6 +55,19 @@ class RunResult:
     events: tuple[Event, ...]
 
 
+class Leaper(Protocol):
+    """A backend that knows for how long nothing will happen."""
+
+    def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
+        """How many steps of `dt_s` come to the same as one long one, at least 1."""
+
+    def carries(self) -> bool:
+        """Whether a thing is on its way in somebody's hand."""
+
+    def leap(self, dt_s: float, steps: int) -> None:
+        """Takes so many steps in one go."""
+
+
 @dataclass(slots=True)
 class _Worker:
     """An agent of the task: its executor, the call it carries out, whether it said Done."""
@@ -70,10 +85,14 @@ def say_nothing(_event: Event) -> None:
 class EpisodeRun:
     """One run.
 
+    Nothing is left out where the world can leap: whenever a thing is in somebody's hand the
+    judge is shown every step, and otherwise nothing that it judges moves.
+
     Attributes:
         backend: with the episode loaded.
         look: shows the memory what one agent senses now.
         tell: hears each event as it happens.
+        leaper: the backend, where it can take steps in which nothing happens in one go.
     """
 
     backend: Backend
@@ -84,6 +103,7 @@ class EpisodeRun:
     evaluator: Evaluator
     look: Callable[[str], None]
     tell: Callable[[Event], None] = say_nothing
+    leaper: Leaper | None = None
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -121,14 +141,31 @@ class EpisodeRun:
             if all(worker.done for worker in workers.values()):
                 reason = "done"
                 break
-            self.backend.step(STEP_S)
-            steps += 1
+            working = [name for name, worker in workers.items() if worker.call is not None]
+            steps += self._pass(working, MOST_STEPS - steps)
             for worker in workers.values():
                 if worker.call is not None:
                     worker.executor.step()
-            self._judge()
             self._look_around()
         return RunResult(self.evaluator.finish(), reason, steps, decisions, tuple(self.events))
+
+    def _pass(self, working: Collection[str], most: int) -> int:
+        """Lets time pass until something may happen, or a look is due; returns the steps."""
+        leaper = self.leaper
+        if leaper is None:
+            self.backend.step(STEP_S)
+            self._judge()
+            return 1
+        to_look = math.ceil(self.memory.next_look_s(self.backend.now_s()) / STEP_S - 1e-6)
+        count = max(1, min(leaper.steady_steps(STEP_S, working), to_look, most))
+        if leaper.carries():
+            for _ in range(count):
+                self.backend.step(STEP_S)
+                self._judge()
+            return count
+        leaper.leap(STEP_S, count)
+        self._judge()
+        return count
 
     def _remember(self, agent: str, call: SkillCall, result: SkillResult) -> None:
         self.memory.note_result(agent, call, result, self.backend.now_s())

@@ -136,6 +136,10 @@ class Memory:
         """Whether an agent's camera is to be looked through again at `stamp_s`."""
         return self._slot(stamp_s) != self._looked.get(agent)
 
+    def next_look_s(self, stamp_s: float) -> float:
+        """How long after `stamp_s` the next look is due, for an agent that just looked."""
+        return (self._slot(stamp_s) + 1) * self._period_s - stamp_s
+
     def observe(self, observation: Observation) -> MemoryChange | None:
         """Learns from what an agent senses; returns the change, if the list changed."""
         self._looked[observation.agent] = self._slot(observation.stamp_s)

@@ -108,7 +108,7 @@ def _point_camera(act: Act, pan_rad: float, tilt_rad: float, progress: float) ->
         tilt_off = tilt_rad - agent.tilt_rad
         if abs(pan_off) < 1e-6 and abs(tilt_off) < 1e-6:
             return
-        dt = yield "looking", progress
+        dt = yield "looking", progress, max(abs(pan_off), abs(tilt_off)) / speed
         most = speed * dt
         agent.pan_rad = wrap_angle_rad(agent.pan_rad + max(-most, min(most, pan_off)))
         agent.tilt_rad += max(-most, min(most, tilt_off))
@@ -119,7 +119,7 @@ def _spend(seconds: float, phase: str, start: float = 0.0, share: float = 1.0) -
     spent = 0.0
     # A step that ends a rounding error early still ends the act.
     while spent < seconds - 1e-9:
-        spent += yield phase, start + share * spent / seconds
+        spent += yield phase, start + share * spent / seconds, seconds - spent
 
 
 def _face(act: Act, point_m: Vec3) -> Motion:
@@ -182,7 +182,8 @@ def _joint(act: Act) -> Routine:
     yield from _face(act, piece.handle(joint))
     start, spent = piece.opening[joint.name], 0.0
     while spent < seconds - 1e-9:
-        spent += yield "moving", spent / seconds
+        # Half open is another world than closed, so every step is looked at.
+        spent += yield "moving", spent / seconds, 0.0
         share = min(1.0, spent / seconds)
         world.set_opening(piece, joint.name, start + (goal - start) * share)
     world.set_opening(piece, joint.name, goal)

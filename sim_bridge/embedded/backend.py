@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -31,11 +31,12 @@ from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.sensing import observation
-from sim_bridge.embedded.sight import sightings
+from sim_bridge.embedded.sight import Sight
 from sim_bridge.embedded.walking import Courtesy, Routine, make_way
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 
 _HOUSES_KEPT = 4
+MOST_LEAP_STEPS = 30
 
 
 @dataclass(slots=True)
@@ -47,6 +48,7 @@ class _Running:
     routine: Routine | None
     ends_s: float
     status: PrimitiveStatus
+    steady_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class EmbeddedBackend:
         self._houses: list[_Known] = []
         self._world: KinematicWorld | None = None
         self._scene: Scene | None = None
+        self._sight: Sight | None = None
         self._renderer: Renderer | None = None
         self._renderer_tried = False
         self._primitives: list[_Running] = []
@@ -92,6 +95,7 @@ class EmbeddedBackend:
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
         self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
         self._spec, self._world, self._scene = known.spec, world, None
+        self._sight = None
         self._primitives.clear()
         self._current.clear()
         self._courtesies.clear()
@@ -132,16 +136,27 @@ class EmbeddedBackend:
         renderer = self._ready_renderer(cameras) if cameras else None
         return observation(self._loaded(), self._scene_now, body, cameras, renderer)
 
-    def sightings(self, agent: str, farthest_m: float = 6.0) -> list[Sighting]:
-        """What the agent's hand camera shows, found by rays: for runs without images."""
+    def sightings(
+        self, agent: str, farthest_m: float = 6.0, least_fraction: float = 0.0
+    ) -> list[Sighting]:
+        """What the agent's hand camera shows, found by rays: for runs without images.
+
+        Args:
+            agent: who looks.
+            farthest_m: horizontal distance beyond which only other agents are looked for.
+            least_fraction: of the view; what certainly fills less is left out.
+        """
         world, body = self._loaded(), self._agent(agent)
         # Who stands still in a world where nothing lies elsewhere than before sees the same;
         # another agent that walks by is noticed at the next change.
         pose = (body.x_m, body.y_m, body.yaw_rad, body.pan_rad, body.tilt_rad)
-        key = (*pose, world.scenery_revision, farthest_m)
+        key = (*pose, world.scenery_revision, farthest_m, least_fraction)
         known = self._sightings.get(agent)
         if known is None or known[0] != key:
-            known = (key, sightings(world, self._scene_now(), body, farthest_m))
+            scene = self._scene_now()
+            if self._sight is None:
+                self._sight = Sight(world, scene)
+            known = (key, self._sight.sightings(body, farthest_m, least_fraction))
             self._sightings[agent] = known
         return known[1]
 
@@ -242,8 +257,47 @@ class EmbeddedBackend:
         """Lets simulated time pass for all agents, in their order."""
         if not (math.isfinite(dt_s) and dt_s > 0):
             raise PlannerError(f"a step takes a finite time above 0, not {dt_s}")
+        self._pass(dt_s, dt_s)
+
+    def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
+        """How many steps may be taken as one, since agents only go on with what they do.
+
+        Nobody comes near another, no primitive ends before the last of the steps, and no
+        furniture moves.
+
+        Args:
+            dt_s: of one step.
+            working: agents that are in the middle of something; where the body of one does
+                nothing, its next step decides what comes.
+        """
+        if self._courtesies or any(name not in self._current for name in working):
+            return 1
+        world, steps = self._loaded(), MOST_LEAP_STEPS
+        for handle in self._current.values():
+            running = self._primitives[handle]
+            left_s = min(running.steady_s, running.ends_s - 1e-9 - world.time_s)
+            steps = min(steps, math.ceil(left_s / dt_s - 1e-6))
+        return max(1, steps)
+
+    def carries(self) -> bool:
+        """Whether a thing is on its way in somebody's hand."""
+        return any(agent.holding is not None for agent in self._loaded().agents.values())
+
+    def leap(self, dt_s: float, steps: int) -> None:
+        """Takes as many steps as `steady_steps` allows, or fewer, in one go."""
         world = self._loaded()
-        world.time_s += dt_s
+        for _ in range(steps - 1):
+            # Added up as single steps add up, to the last bit.
+            world.time_s += dt_s
+        world.steps += steps - 1
+        self._pass(dt_s, dt_s * steps)
+
+    # Parts of the above
+
+    def _pass(self, last_s: float, dt_s: float) -> None:
+        """Lets `dt_s` pass for all agents; the clock lacks the last `last_s` of it."""
+        world = self._loaded()
+        world.time_s += last_s
         world.steps += 1
         for name in world.agents:
             handle = self._current.get(name)
@@ -255,14 +309,13 @@ class EmbeddedBackend:
             elif len(world.agents) > 1:
                 self._be_courteous(world.agents[name], dt_s)
 
-    # Parts of the above
-
     def _advance(self, running: _Running, dt_s: float | None) -> None:
         if running.routine is None:
             return
         try:
             # A generator takes None first, then one step's seconds at a time.
-            phase, progress = next(running.routine) if dt_s is None else running.routine.send(dt_s)
+            stage = next(running.routine) if dt_s is None else running.routine.send(dt_s)
+            phase, progress, running.steady_s = stage
             running.status = PrimitiveStatus(phase, min(1.0, progress), None)
         except StopIteration as stop:
             self._current.pop(running.agent, None)

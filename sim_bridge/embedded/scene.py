@@ -23,6 +23,7 @@ from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
 from planner.world.shapes import Axis, Part, Shape, scale_parts
+from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.world import KinematicWorld
 
 GROUP_STRUCTURE = 0
@@ -45,6 +46,8 @@ _LAY = {Axis.X: (_HALF, 0.0, _HALF, 0.0), Axis.Y: (_HALF, -_HALF, 0.0, 0.0)}
 _WALL_RGB = (0.93, 0.91, 0.86)
 _CEILING_RGB = (0.97, 0.97, 0.96)
 _ENTRANCE_RGB = (0.45, 0.3, 0.2)
+# Newer MuJoCo returns normals through one more argument, placed before the count.
+_RAYS_GIVE_NORMALS = "normal" in (mujoco.mj_multiRay.__doc__ or "")
 
 
 def house_spec(house: House, catalogue: Catalogue) -> mujoco.MjSpec:
@@ -233,7 +236,7 @@ class Scene:
         self.world = world
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
-        self._synced = -1
+        self._synced = self._synced_scenery = -1
         self._index()
         self.sync()
 
@@ -241,6 +244,7 @@ class Scene:
         model, world = self.model, self.world
         instance_of_body = np.zeros(model.nbody, np.int32)
         self._mocap: dict[str, int] = {}
+        self._body_of: dict[str, int] = {}
         self._qpos: dict[tuple[str, str], tuple[int, float]] = {}
         for name, piece in world.pieces.items():
             instance_of_body[model.body(name).id] = piece.instance_id
@@ -253,6 +257,7 @@ class Scene:
             body = model.body(name).id
             instance_of_body[body] = world.entity(name).instance_id
             self._mocap[name] = int(model.body_mocapid[body])
+            self._body_of[name] = int(body)
         self.instance_of_geom: NDArray[np.int32] = instance_of_body[model.geom_bodyid]
         self.groups: NDArray[np.int32] = model.geom_group.copy()
         self._ray_groups = np.array([1, 1, 1, 0, 0, 0], np.uint8)
@@ -262,14 +267,21 @@ class Scene:
         world, data = self.world, self.data
         if self._synced == world.revision:
             return
-        for thing in world.things.values():
-            self._place(thing.name, (thing.x_m, thing.y_m, thing.z_m), thing.yaw_rad)
         for agent in world.agents.values():
             self._place(agent.name, (agent.x_m, agent.y_m, 0.0), agent.yaw_rad)
-        for (name, joint), (address, travel) in self._qpos.items():
-            data.qpos[address] = travel * world.pieces[name].opening[joint]
+            if agent.holding is not None:
+                self._place_thing(world.things[agent.holding])
+        if self._synced_scenery != world.scenery_revision:
+            for thing in world.things.values():
+                self._place_thing(thing)
+            for (name, joint), (address, travel) in self._qpos.items():
+                data.qpos[address] = travel * world.pieces[name].opening[joint]
+            self._synced_scenery = world.scenery_revision
         mujoco.mj_kinematics(self.model, data)
         self._synced = world.revision
+
+    def _place_thing(self, thing: Thing) -> None:
+        self._place(thing.name, (thing.x_m, thing.y_m, thing.z_m), thing.yaw_rad)
 
     def _place(self, name: str, position_m: Vec3, yaw_rad: float) -> None:
         index = self._mocap[name]
@@ -317,11 +329,10 @@ class Scene:
 
         `without` names an entity that rays pass through.
         """
-        body = self.model.body(without).id if without else -1
+        body = self._body_of[without] if without else -1
         flat = np.ascontiguousarray(directions).ravel()
         arguments = (self.model, self.data, eye_m, flat, groups, 1, body, hits, ranges_m)
-        # Newer MuJoCo returns normals through one more argument, placed before the count.
-        if "normal" in (mujoco.mj_multiRay.__doc__ or ""):
+        if _RAYS_GIVE_NORMALS:
             mujoco.mj_multiRay(*arguments, None, len(directions), far_m)
         else:
             mujoco.mj_multiRay(*arguments, len(directions), far_m)

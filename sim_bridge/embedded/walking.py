@@ -16,10 +16,12 @@ from sim_bridge.embedded.entities import Agent, viewpoints_m
 from sim_bridge.embedded.scene import Scene
 from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld
 
-# Yields (phase, progress) after each step and is sent the next step's seconds.
-Routine = Generator[tuple[str, float], float, PrimitiveResult]
-Motion = Generator[tuple[str, float], float, None]
-Walking = Generator[tuple[str, float], float, PrimitiveResult | None]
+# Phase, progress, and for how many seconds from now a long step comes to the same as short ones.
+Stage = tuple[str, float, float]
+# Yields after each step and is sent the next step's seconds.
+Routine = Generator[Stage, float, PrimitiveResult]
+Motion = Generator[Stage, float, None]
+Walking = Generator[Stage, float, PrimitiveResult | None]
 Courtesy = Generator[None, float, None]
 
 NEAR_FRACTION = 0.6
@@ -27,6 +29,8 @@ MOST_LOOKS = 60
 REPLAN_S = 1.0
 LET_PASS_S = 3.0
 CLOSE_M = 0.3
+# No step is longer, so that what comes later need not be reckoned.
+LOOK_AHEAD_S = 1.0
 FLOOR_HEIGHT_M = 0.1
 # A target inside a thing is in view when its surface is.
 VIEW_TOLERANCE_M = 0.12
@@ -160,6 +164,17 @@ class _Walk:
                     self.follow(aside)
                     return
 
+    def steady_s(self) -> float:
+        """How long the walk goes on along its corners, nobody being near."""
+        if self.blocked_s > 0 or not self.corners:
+            return 0.0
+        agent = self.agent
+        apart_s = min(
+            (_apart_s(agent, other) for other in self.world.agents.values() if other is not agent),
+            default=math.inf,
+        )
+        return min(apart_s, _way_s(agent, self.corners)) if apart_s > 0 else 0.0
+
     def arrived(self) -> bool:
         """Whether the goal is reached; one that stepped aside sets out again."""
         if self.corners:
@@ -183,7 +198,8 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
     walked = 0.0
     try:
         while not going.arrived():
-            dt = yield "walking", min(1.0, walked / max(total, grid.cell_m))
+            progress = min(1.0, walked / max(total, grid.cell_m))
+            dt = yield "walking", progress, going.steady_s()
             before = (agent.x_m, agent.y_m)
             going.step(dt)
             walked += math.dist(before, (agent.x_m, agent.y_m))
@@ -268,7 +284,7 @@ def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
         if abs(off) < 1e-6:
             agent.angular_rad_s = 0.0
             return
-        dt = yield "turning", 1.0
+        dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
         most = agent.body.turn_speed_rad_s * dt
         turn = max(-most, min(most, off))
         agent.angular_rad_s = turn / dt
@@ -306,6 +322,28 @@ def _close_by(world: KinematicWorld, agent: Agent) -> list[Agent]:
         for apart, name in sorted(near)
         if apart <= _clear_m(agent, world.agents[name]) + CLOSE_M
     ]
+
+
+def _apart_s(agent: Agent, other: Agent) -> float:
+    """For how long two agents surely take no notice of one another, wherever they go."""
+    gap = math.hypot(other.x_m - agent.x_m, other.y_m - agent.y_m)
+    gap -= _clear_m(agent, other) + CLOSE_M
+    return gap / (agent.body.speed_m_s + other.body.speed_m_s)
+
+
+def _way_s(agent: Agent, corners: list[tuple[float, float]]) -> float:
+    """How long it takes to turn to and walk along the corners."""
+    at, yaw, seconds = (agent.x_m, agent.y_m), agent.yaw_rad, 0.0
+    for corner in corners:
+        gap = math.dist(at, corner)
+        if gap >= 1e-9:
+            heading = math.atan2(corner[1] - at[1], corner[0] - at[0])
+            seconds += abs(wrap_angle_rad(heading - yaw)) / agent.body.turn_speed_rad_s
+            seconds += gap / agent.body.speed_m_s
+            at, yaw = corner, heading
+        if seconds > LOOK_AHEAD_S:
+            break
+    return seconds
 
 
 def _clear_m(agent: Agent, other: Agent) -> float:
