@@ -16,8 +16,15 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
+from planner.planning.asking import AskOptions
 from planner.planning.instruction import Request, RequestError, task_of
-from planner.planning.making import NEEDS_MODEL, PLANNERS, make_model, make_planner
+from planner.planning.making import (
+    PLANNERS,
+    PlannerChoice,
+    make_model,
+    make_planner,
+    needs_model,
+)
 from planner.planning.planner import Task
 from planner.planning.session import Doing, InstructionCode, Outcome, Session
 from planner.planning.surroundings import Surroundings
@@ -285,13 +292,14 @@ class TaskPlannerNode(Node):
             task = task_of(asked, episode, self._around.agents)
         except RequestError as error:
             return Outcome(error.code, str(error))
-        if self._planner == "react" and self._model is None:
-            return Outcome(InstructionCode.NO_GOAL, NEEDS_MODEL)
+        if "expert" not in self._planner and self._model is None:
+            return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         self._say(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
         most = int(request.max_calls) or self._most
         self._around.on_doing = partial(self._show, goal, task)
         try:
-            planner = make_planner(self._planner, task, self._model, self._publish, most)
+            choice = PlannerChoice(self._planner, options=AskOptions(most_cycles=most))
+            planner = make_planner(choice, task, self._model, self._publish)
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         outcome = await Session(task, planner, self._around, most).run()
@@ -318,7 +326,7 @@ class TaskPlannerNode(Node):
             calls=list(doing.calls.values()),
         )
         self._desk.leave(lambda: goal.publish_feedback(feedback) if goal.is_active else None)
-        if self._planner == "expert":
+        if "expert" in self._planner:
             call = ModelCall(
                 planner=self._planner,
                 model="",

@@ -37,6 +37,14 @@ class Task:
     seed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question to the person and the answer; None where none came in time."""
+
+    question: str
+    answer: str | None
+
+
 def no_deltas(_since: int) -> Sequence[str]:
     """For planners that read the belief only."""
     return ()
@@ -55,6 +63,7 @@ class Context:
         now_s: seconds of the world's clock.
         deltas: the memory's lines since a sequence number up to the belief's, net effect per
             entity (spec/epm.md 2.5).
+        answers: what the person was asked so far, oldest first.
     """
 
     task: Task
@@ -65,6 +74,7 @@ class Context:
     idle: tuple[str, ...]
     now_s: float
     deltas: Callable[[int], Sequence[str]] = no_deltas
+    answers: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +82,15 @@ class Decision:
     """Calls for idle agents (each may be missing: it stays idle), and why, for people.
 
     `Done[]` of every agent ends the task. `question` is asked back instead of acting;
-    `failure` gives up in words.
+    `failure` gives up in words. `evidence` is kept with the task's result, the newest value of
+    each key.
     """
 
     calls: Mapping[str, SkillCall] = field(default_factory=dict)
     thought: str = ""
     question: str = ""
     failure: str = ""
+    evidence: Mapping[str, str] = field(default_factory=dict)
 
 
 class Planner(Protocol):

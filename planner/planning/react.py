@@ -1,4 +1,4 @@
-"""Planner `react`: one dialogue with a language model for each agent (spec/epm.md 2.5).
+"""Planner `react`: EPM's dialogue with a language model (spec/epm.md 2.5).
 
 The entity list is told once, then only what changed; so every prompt begins with the one before
 and a server's prefix cache holds it.
@@ -6,21 +6,20 @@ and a server's prefix cache holds it.
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field
-
-from planner.planning.llm.chat import ChatModel, Completion, Message, Speaker, transcript
-from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.asking import AskOptions
+from planner.planning.axes import Axes, MemorySource
+from planner.planning.dialogues import AgentDialogues
+from planner.planning.grammar import Ability, Naming, TurnForm
+from planner.planning.llm.chat import ChatModel, Message, Speaker
+from planner.planning.planner import Context, Task
 from planner.planning.prompts.epm import SYSTEM, in_order, opening, result_turn
-from planner.planning.prompts.epm_grammar import call_grammar
-from planner.planning.reply_parser import END_OF_TURN, check_call, read_reply
-from planner.planning.trace import ModelCall, Tell, tell_nobody
+from planner.planning.reply_parser import check_reference
+from planner.planning.trace import Tell, tell_nobody
 from planner.world.primitive import Capabilities, PrimitiveName
-from planner.world.skill import FAILURE_PREFIX, CallError, SkillCall, SkillName
+from planner.world.skill import SkillCall, SkillName
 
 # spec/epm.md 1.1: an episode ends after this many calls.
 MOST_CALLS = 50
-DONE = SkillCall(SkillName.DONE)
 _EVERYBODY = (
     SkillName.CLOSE,
     SkillName.EXPLORE_FURNITURE,
@@ -30,7 +29,7 @@ _EVERYBODY = (
     SkillName.PLACE,
     SkillName.DONE,
 )
-_NEEDS = {
+STATE_SKILLS = {
     SkillName.CLEAN: PrimitiveName.CLEAN,
     SkillName.FILL: PrimitiveName.FILL,
     SkillName.POUR: PrimitiveName.POUR,
@@ -39,173 +38,56 @@ _NEEDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReactOptions:
-    """How the model is asked.
+class EpmScript:
+    """EPM's words: changes only, entities by number, a turn is a call and `Assigned!`."""
 
-    Attributes:
-        most_calls: of each agent's dialogue.
-        max_tokens: of one answer.
-        deadline_s: wall seconds for one answer.
-        constrained: whether the model is given the grammar of the possible calls.
-    """
+    name = "react"
+    form = TurnForm.CALL
+    naming = Naming.NUMBERS
+    most_cycles = MOST_CALLS
 
-    most_calls: int = MOST_CALLS
-    max_tokens: int = 128
-    deadline_s: float = 60.0
-    constrained: bool = True
+    def __init__(self, axes: Axes | None = None) -> None:
+        """Takes what else is recorded of the run."""
+        self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
 
+    def verbs(self, able: Capabilities | None) -> tuple[SkillName, ...]:
+        """What everybody can, and what the agent's body adds."""
+        return tuple(in_order([*_EVERYBODY, *able_to(able)]))
 
-@dataclass
-class _Dialogue:
-    """One agent's dialogue. `sequence` is the memory's number up to which it was told."""
-
-    agent: str
-    verbs: tuple[SkillName, ...]
-    messages: list[Message] = field(default_factory=list)
-    sequence: int = 0
-    calls: int = 0
-    result: str | None = None
-    exhausted: bool = False
-
-
-class React:
-    """One task of one team."""
-
-    def __init__(
-        self,
-        task: Task,
-        model: ChatModel,
-        options: ReactOptions | None = None,
-        tell: Tell = tell_nobody,
-    ) -> None:
-        """Takes the model and whoever wants to hear of each call of it."""
-        self._task, self._model, self._tell = task, model, tell
-        self._options = options or ReactOptions()
-        self._dialogues: dict[str, _Dialogue] = {}
-
-    @property
-    def name(self) -> str:
-        """As in the bring-up's argument `planner`."""
-        return "react"
-
-    def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Keeps how calls ended for the next turn."""
-        for ended in results:
-            dialogue = self._dialogues.get(ended.agent)
-            if dialogue is not None:
-                dialogue.result = ended.result.text
-
-    async def decide(self, context: Context) -> Decision:
-        """Asks the model for every idle agent.
-
-        Raises:
-            ModelError: where the model gives no usable answer in time.
-        """
-        for agent in context.idle:
-            if agent not in self._dialogues:
-                self._dialogues[agent] = self._begin(agent, context)
-        asked = [self._dialogues[agent] for agent in context.idle]
-        calls = await asyncio.gather(*(self._next(dialogue, context) for dialogue in asked))
-        given = dict(zip(context.idle, calls, strict=True))
-        over = [d for d in self._dialogues.values() if d.exhausted]
-        if over and len(over) == len(context.task.agents):
-            limit = self._options.most_calls
-            return Decision(failure=f"planner limit: {limit} calls each without Done[]")
-        thought = "; ".join(f"{agent}: {call}" for agent, call in given.items())
-        return Decision(given, thought)
-
-    def _begin(self, agent: str, context: Context) -> _Dialogue:
-        verbs = verbs_of(context.capabilities.get(agent))
-        dialogue = _Dialogue(agent, verbs, sequence=context.belief.sequence)
-        first = opening(self._task.instruction, context.belief, verbs)
-        dialogue.messages = [Message(Speaker.SYSTEM, SYSTEM), Message(Speaker.USER, first)]
-        return dialogue
-
-    async def _next(self, dialogue: _Dialogue, context: Context) -> SkillCall:
-        """The next valid call; an invalid answer is told to the model and costs a call too."""
-        if dialogue.result is not None:
-            deltas = context.deltas(dialogue.sequence)
-            dialogue.sequence = context.belief.sequence
-            turn = result_turn(dialogue.result, deltas)
-            dialogue.messages.append(Message(Speaker.USER, turn))
-            dialogue.result = None
-        while dialogue.calls < self._options.most_calls:
-            call = await self._ask(dialogue, context)
-            if call is not None:
-                return call
-        dialogue.exhausted = True
-        return DONE
-
-    async def _ask(self, dialogue: _Dialogue, context: Context) -> SkillCall | None:
-        prompt = tuple(dialogue.messages)
-        options = self._options
-        grammar = call_grammar(context.belief, dialogue.verbs) if options.constrained else ""
-        answer = await self._model.complete(
-            prompt,
-            grammar=grammar,
-            stop=(END_OF_TURN,),
-            max_tokens=options.max_tokens,
-            seed=self._task.seed,
-            deadline_s=options.deadline_s,
+    def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
+        """Header, then task, entities, hint, actions and question."""
+        del agent
+        first = opening(
+            context.task.instruction, context.belief, ability.verbs, may_ask=ability.may_ask
         )
-        # Only now: a cancelled or failed call leaves the dialogue as it was.
-        dialogue.calls += 1
-        try:
-            reply = read_reply(answer.text)
-            check_call(reply.call, context.belief, [verb.value for verb in dialogue.verbs])
-        except CallError as error:
-            self._refuse(dialogue, answer, error, context)
-            self._report(dialogue, prompt, grammar, answer, None, str(error))
-            return None
-        said = f"{reply.spoken}\n{END_OF_TURN}"
-        dialogue.messages.append(Message(Speaker.ASSISTANT, said))
-        # A server cuts the stop string off: only an answer that ran out of tokens lacks it.
-        note = "" if reply.ended or answer.finish == "stop" else f"no {END_OF_TURN}"
-        self._report(dialogue, prompt, grammar, answer, reply.call, note)
-        return reply.call
+        return Message(Speaker.SYSTEM, SYSTEM), Message(Speaker.USER, first)
 
-    def _refuse(
-        self, dialogue: _Dialogue, answer: Completion, error: CallError, context: Context
-    ) -> None:
-        said = answer.text.partition(END_OF_TURN)[0].strip()[: self._options.max_tokens * 8]
-        deltas = context.deltas(dialogue.sequence)
-        dialogue.sequence = context.belief.sequence
-        dialogue.messages += [
-            Message(Speaker.ASSISTANT, f"{said}\n{END_OF_TURN}"),
-            Message(Speaker.USER, result_turn(f"{FAILURE_PREFIX}{error}.", deltas)),
-        ]
+    def result(self, agent: str, result: str, context: Context, since: int) -> str:
+        """How the action ended and what changed in the memory since."""
+        del agent
+        return result_turn(result, context.deltas(since))
 
-    def _report(
-        self,
-        dialogue: _Dialogue,
-        prompt: tuple[Message, ...],
-        grammar: str,
-        answer: Completion,
-        call: SkillCall | None,
-        error: str,
-    ) -> None:
-        parameters = {"seed": str(self._task.seed), "max_tokens": str(self._options.max_tokens)}
-        self._tell(
-            ModelCall(
-                planner=self.name,
-                model=self._model.name,
-                agents=(dialogue.agent,),
-                cycle=dialogue.calls,
-                prompt=transcript(prompt),
-                grammar=grammar,
-                reply=answer.text,
-                calls=(str(call) if call is not None else "",),
-                error=error,
-                usage=answer.usage,
-                timings=answer.timings,
-                parameters=parameters,
-            )
-        )
+    def shortened(self, turn: str) -> str:
+        """Nothing can be left out: each change is told only once."""
+        return turn
+
+    def check(self, call: SkillCall, context: Context) -> None:
+        """Check 29: the thing to end up next to must be on the furniture."""
+        check_reference(call, context.belief)
 
 
-def verbs_of(capabilities: Capabilities | None) -> tuple[SkillName, ...]:
-    """The actions of an agent's dialogue: what everybody can, and what its body adds."""
-    primitives = capabilities.primitives if capabilities is not None else frozenset()
-    more = [skill for skill, primitive in _NEEDS.items() if primitive in primitives]
-    return tuple(in_order([*_EVERYBODY, *more]))
+def able_to(able: Capabilities | None) -> list[SkillName]:
+    """The skills that only some bodies have."""
+    primitives = able.primitives if able is not None else frozenset()
+    return [skill for skill, primitive in STATE_SKILLS.items() if primitive in primitives]
+
+
+def make_react(
+    task: Task,
+    model: ChatModel,
+    options: AskOptions | None = None,
+    tell: Tell = tell_nobody,
+    axes: Axes | None = None,
+) -> AgentDialogues:
+    """The planner for one task."""
+    return AgentDialogues(EpmScript(axes), task, model, options, tell)

@@ -1,15 +1,26 @@
-"""Reading what a model answered: one skill call before the word that ends a turn.
+"""Reading what a model answered: one turn of the form that was asked for.
 
-A model's text is data. It is searched for one call of the known form, and the call is checked
-against what the agent can do and knows; nothing else of it is ever used.
+A model's text is data. A reply of the grammar's language is read as it stands. Any other is
+searched for calls, as the papers' own models write them: more thoughts, blanks, other case of
+`none`, the skills' other names, no `Assigned!`. What is found is spelled as usual and must then
+be of the grammar's language too: no call gets through that the grammar does not allow.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
+from planner.planning.grammar import (
+    ASK,
+    END_OF_TURN,
+    Naming,
+    TurnForm,
+    TurnGrammar,
+    agent_label,
+    word_of,
+)
 from planner.world.belief import Belief
 from planner.world.skill import (
     ARGUMENT_ROLES,
@@ -17,14 +28,16 @@ from planner.world.skill import (
     Role,
     SkillCall,
     SkillCode,
+    SkillName,
     parse_call,
 )
 from planner.world.vocabulary import EntityKind, Relation
 
-END_OF_TURN = "Assigned!"
 # Longer answers are not searched: no call stands behind so much text.
 MOST_CHARACTERS = 20_000
+DONE = SkillCall(SkillName.DONE)
 _CALL_LINE = re.compile(r"[A-Za-z]+\s*\[[^\[\]\n]*\]")
+_QUESTION = re.compile(rf"{ASK}\[([^\[\]\n]*)\]")
 _KINDS = {
     Role.OBJECT: {EntityKind.OBJECT},
     Role.FURNITURE: {EntityKind.FURNITURE},
@@ -36,37 +49,103 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Turn:
     """What a reply says.
 
     Attributes:
-        call: the call.
-        spoken: the reply up to the call, as it goes on in the dialogue.
-        ended: whether the reply ended its turn with `Assigned!`.
+        calls: of each agent that was asked about; empty where the reply is a question.
+        spoken: the reply as it goes on in the dialogue, without the end of the turn.
+        exact: whether the reply was of the grammar's language as it stood.
+        ended: whether it said `Assigned!` itself, or was cut off there by the model's server.
+        question: what the person is asked instead of acting.
     """
 
-    call: SkillCall
-    spoken: str
-    ended: bool
+    calls: Mapping[str, SkillCall] = field(default_factory=dict)
+    spoken: str = ""
+    exact: bool = True
+    ended: bool = True
+    question: str = ""
 
 
-def read_reply(text: str) -> Reply:
-    """Finds the call: the last line of that form before the first `Assigned!`.
+def read_turn(
+    text: str, grammar: TurnGrammar, belief: Belief, naming: Naming, *, cut: bool = True
+) -> Turn:
+    """Reads a reply.
+
+    Args:
+        text: as the model gave it.
+        grammar: of this turn.
+        belief: what names are looked up in.
+        naming: how calls name entities.
+        cut: whether the text may have been cut at `Assigned!`, as servers do at a stop string.
 
     Raises:
-        CallError: where there is none, or it is not a call.
+        CallError: where a call is missing, is none, or is not possible now.
     """
     if len(text) > MOST_CHARACTERS:
         raise CallError(SkillCode.UNPARSABLE, f"the reply has {len(text)} characters")
-    before, ended, _ = text.partition(END_OF_TURN)
-    found = _CALL_LINE.findall(before)
+    before, said, _ = text.partition(END_OF_TURN)
+    ends = grammar.form is not TurnForm.BARE
+    whole = f"{before}{END_OF_TURN}" if ends and (said or cut) else before
+    exact = grammar.read.accepts(whole)
+    ended = bool(said) or cut or not ends
+    read = _read_team if grammar.form is TurnForm.TEAM else _read_one
+    turn = read(before, grammar, belief, naming)
+    return Turn(turn.calls, before.strip(), exact, ended, turn.question)
+
+
+def _read_one(text: str, grammar: TurnGrammar, belief: Belief, naming: Naming) -> Turn:
+    (agent,) = grammar.call_rules
+    found = _CALL_LINE.findall(text)
     if not found:
         raise CallError(SkillCode.UNPARSABLE, "the reply has no call of the form Skill[arguments]")
-    return Reply(parse_call(found[-1]), before.strip(), bool(ended))
+    # Before the end of a turn the last call is meant; a model without one talks on.
+    word = found[0] if grammar.form is TurnForm.BARE else found[-1]
+    asked = _QUESTION.fullmatch(word)
+    if asked is not None and grammar.allows(agent, word):
+        return Turn(question=asked[1].strip())
+    return Turn({agent: _usual(word, agent, grammar, belief, naming)})
+
+
+def _read_team(text: str, grammar: TurnGrammar, belief: Belief, naming: Naming) -> Turn:
+    calls = {}
+    for number, agent in enumerate(grammar.call_rules):
+        lines = re.findall(rf"{agent_label(number)}\s*:\s*([^\n]*)", text)
+        if lines:
+            calls[agent] = _usual(lines[-1].strip(), agent, grammar, belief, naming)
+    if len(calls) == len(grammar.call_rules):
+        return Turn(calls)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not calls and lines and lines[-1] == str(DONE):
+        return Turn(dict.fromkeys(grammar.call_rules, DONE))
+    missing = next(n for n, agent in enumerate(grammar.call_rules) if agent not in calls)
+    raise CallError(SkillCode.UNPARSABLE, f"the reply has no line {agent_label(missing)}: <call>")
+
+
+def _usual(
+    text: str, agent: str, grammar: TurnGrammar, belief: Belief, naming: Naming
+) -> SkillCall:
+    """A call in its usual spelling, if it is possible now.
+
+    Raises:
+        CallError: saying what is wrong with it.
+    """
+    call = parse_call(text)
+    roles = ARGUMENT_ROLES[call.name]
+    words = []
+    for role, word in zip(roles, call.arguments, strict=True):
+        node = belief.find(word) if word is not None and role in _KINDS else None
+        words.append((word_of(node, naming) or word) if node is not None else word)
+    usual = SkillCall(call.name, tuple(words))
+    if not grammar.allows(agent, str(usual)):
+        ability = grammar.abilities[agent]
+        check_call(usual, belief, [verb.value for verb in ability.verbs])
+        raise CallError(SkillCode.NOT_ALLOWED, f"{usual} is not possible now")
+    return usual
 
 
 def check_call(call: SkillCall, belief: Belief, verbs: Collection[str]) -> None:
-    """Checks a call against the agent's skills and what is known (spec/epm.md 2.5).
+    """Says what is wrong with a call, if something is (spec/epm.md 2.5).
 
     Raises:
         CallError: naming what does not fit.
@@ -83,8 +162,8 @@ def check_call(call: SkillCall, belief: Belief, verbs: Collection[str]) -> None:
                 raise CallError(SkillCode.WRONG_ARGUMENTS, f"{word} is neither next_to nor None")
         elif role is not Role.TEXT:
             _check_entity(word, role, belief)
-    if Role.REFERENCE in roles:
-        _check_reference(call, belief)
+    if Role.REFERENCE in roles and (call.arguments[3] is None) is not (call.arguments[4] is None):
+        raise CallError(SkillCode.WRONG_ARGUMENTS, "next_to and its reference go together")
 
 
 def _check_entity(word: str | None, role: Role, belief: Belief) -> None:
@@ -99,10 +178,15 @@ def _check_entity(word: str | None, role: Role, belief: Belief) -> None:
         raise CallError(SkillCode.WRONG_ROLE, f"{word} is a {node.kind.value}, not {role.value}")
 
 
-def _check_reference(call: SkillCall, belief: Belief) -> None:
-    _, _, furniture, constraint, reference = call.arguments
-    if (constraint is None) is not (reference is None):
-        raise CallError(SkillCode.WRONG_ARGUMENTS, "next_to and its reference go together")
+def check_reference(call: SkillCall, belief: Belief) -> None:
+    """Says so where the thing to end up next to is believed elsewhere (spec/epm.md check 29).
+
+    Raises:
+        CallError: naming both.
+    """
+    if Role.REFERENCE not in ARGUMENT_ROLES[call.name]:
+        return
+    _, _, furniture, _, reference = call.arguments
     node = belief.find(reference) if reference is not None else None
     place = belief.find(furniture) if furniture is not None else None
     if node is None or place is None or node.kind is not EntityKind.OBJECT:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
 from planner.planning.effects_shown import is_shown
 from planner.planning.llm.chat import ModelError
-from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.planner import (
+    AgentResult,
+    Context,
+    Decision,
+    Exchange,
+    Planner,
+    Task,
+)
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+
+Ask = Callable[[str], Awaitable[str | None]]
 
 # Wall seconds that a decision waits for the memory to show what skills did.
 NEWS_PATIENCE_S = 2.0
@@ -93,10 +102,23 @@ class World(Protocol):
 class Session:
     """Carries out one task with one planner."""
 
-    def __init__(self, task: Task, planner: Planner, world: World, most_cycles: int = 0) -> None:
-        """Takes at most `most_cycles` decisions that give calls; 0 = the planner's own limit."""
+    def __init__(
+        self,
+        task: Task,
+        planner: Planner,
+        world: World,
+        most_cycles: int = 0,
+        ask: Ask | None = None,
+    ) -> None:
+        """Takes at most `most_cycles` decisions that give calls; 0 = the planner's own limit.
+
+        `ask` asks the person and returns the answer, or None where none came in time; without
+        it a question of the planner ends the session.
+        """
         self._task, self._planner, self._world = task, planner, world
-        self._most = most_cycles
+        self._most, self._ask = most_cycles, ask
+        self._answers: tuple[Exchange, ...] = ()
+        self._evidence: dict[str, str] = {}
         self._running: dict[str, tuple[SkillCall, asyncio.Future[SkillResult]]] = {}
         self._unseen: dict[str, SkillCall] = {}
         self._done: set[str] = set()
@@ -124,10 +146,15 @@ class Session:
             idle = [a for a in self._task.agents if a not in self._running and a not in self._done]
             if idle:
                 decision = await self._planner.decide(self._context(tuple(idle)))
+                self._evidence.update(decision.evidence)
                 end = self._end(decision)
                 if end is not None:
                     return end
                 self._begin(decision)
+                if decision.question and self._ask is not None:
+                    answer = await self._ask(decision.question)
+                    self._answers += (Exchange(decision.question, answer),)
+                    continue
             if len(self._done) == len(self._task.agents):
                 return self._outcome(InstructionCode.DONE, decision.thought or "done")
             if self._over():
@@ -150,10 +177,11 @@ class Session:
             idle=idle,
             now_s=world.now_s,
             deltas=world.deltas,
+            answers=self._answers,
         )
 
     def _end(self, decision: Decision) -> Outcome | None:
-        if decision.question:
+        if decision.question and self._ask is None:
             return self._outcome(
                 InstructionCode.QUESTION, "the planner asks back", decision.question
             )
@@ -253,5 +281,6 @@ class Session:
             "cycles": str(self.cycle),
             "calls": str(self.calls),
             "failed_calls": str(self.failed),
+            **self._evidence,
         }
         return Outcome(code, text, question, evidence)

@@ -15,6 +15,14 @@ class ModelError(PlannerError):
     """A language model that gave no usable answer; the text says which and why."""
 
 
+class ModelAwayError(ModelError):
+    """A model that cannot be reached now, but may be later: its server is down or starting."""
+
+
+class ContextFullError(ModelError):
+    """A dialogue that is longer than what the model can read."""
+
+
 class Speaker(StrEnum):
     """Who says a message."""
 
@@ -50,12 +58,18 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. `finish` is `stop` (ended by itself or at a stop string) or `length`."""
+    """An answer.
+
+    Attributes:
+        finish: `stop` (ended by itself or at a stop string) or `length`.
+        logprobs: natural logarithm of each token's probability, where the model was to tell.
+    """
 
     text: str
     usage: Usage = field(default_factory=Usage)
     timings: Timings = field(default_factory=Timings)
     finish: str = "stop"
+    logprobs: tuple[float, ...] = ()
 
 
 class ChatModel(Protocol):
@@ -87,7 +101,9 @@ class ChatModel(Protocol):
             deadline_s: wall seconds for everything, tries included.
 
         Raises:
-            ModelError: where no usable answer came in time.
+            ModelAwayError: where the model is not there now.
+            ContextFullError: where the dialogue does not fit into the model.
+            ModelError: where no usable answer came in time for another reason.
         """
 
     async def close(self) -> None:

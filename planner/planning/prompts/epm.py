@@ -66,12 +66,22 @@ _DESCRIPTIONS = {
 }
 
 
-def opening(instruction: str, belief: Belief, verbs: Sequence[SkillName]) -> str:
+ASKING = (
+    "asks the person who gave the task; only where nothing else can settle it. "
+    "Example: Ask[which of the two cups]"
+)
+
+
+def opening(
+    instruction: str, belief: Belief, verbs: Sequence[SkillName], *, may_ask: bool = False
+) -> str:
     """The first user turn: task, entities, hint, actions, question."""
     lines = [f"Task: {instruction}", "", ENTITIES]
     lines += [entity_line(node) for node in numbered(belief)]
     lines += ["", HINT, "", ACTIONS]
     lines += [f"- {verb.value}: {_DESCRIPTIONS[verb]}" for verb in in_order(verbs)]
+    if may_ask:
+        lines.append(f"- Ask: {ASKING}")
     return "\n".join([*lines, "", QUESTION])
 
 

@@ -11,9 +11,8 @@ import pytest
 from planner.planning.llm.chat import Completion, Message, ModelError, Speaker
 from planner.planning.llm.recorded import RecordedModel, RecordingModel
 from planner.planning.llm.scripted import ScriptedModel
-from planner.planning.making import NEEDS_MODEL, make_model, make_planner
+from planner.planning.making import PlannerChoice, make_model, make_planner, needs_model
 from planner.planning.planner import Task
-from planner.planning.trace import tell_nobody
 from planner.world.errors import FileError, PlannerError
 
 HELLO = (Message(Speaker.SYSTEM, "be short"), Message(Speaker.USER, "hello"))
@@ -113,13 +112,14 @@ def test_parameters_that_do_not_fit_are_told(model: str, url: str, words: str) -
         make_model(model, url)
 
 
-def test_react_without_a_model_names_the_parameters() -> None:
+@pytest.mark.parametrize("name", ["react", "partnr_react", "partnr_finetuned"])
+def test_a_planner_without_its_model_names_the_parameters(name: str) -> None:
     with pytest.raises(PlannerError) as caught:
-        make_planner("react", Task("Tidy.", ("agent_0",)), None, tell_nobody)
-    assert str(caught.value) == NEEDS_MODEL
-    assert "model_url" in NEEDS_MODEL
+        make_planner(PlannerChoice(name), Task("Tidy.", ("agent_0",)), None)
+    assert str(caught.value) == needs_model(name)
+    assert "model_url" in needs_model(name)
 
 
 def test_an_unknown_planner_is_told() -> None:
     with pytest.raises(PlannerError, match="there is no planner 'x'"):
-        make_planner("x", Task("Tidy.", ("agent_0",)), None, tell_nobody)
+        make_planner(PlannerChoice("x"), Task("Tidy.", ("agent_0",)), None)

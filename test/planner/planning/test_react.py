@@ -10,11 +10,12 @@ from itertools import pairwise
 import pytest
 from planning_toys import ToyWorld, capabilities, play
 
+from planner.planning.asking import AskOptions
+from planner.planning.dialogues import AgentDialogues
 from planner.planning.llm.chat import Message, ModelError, Speaker, transcript
 from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.planning.prompts.epm_grammar import call_grammar
-from planner.planning.react import MOST_CALLS, React, ReactOptions
+from planner.planning.react import MOST_CALLS, make_react
 from planner.planning.trace import ModelCall
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind
@@ -41,13 +42,13 @@ def one_robot(toy_world: Make) -> ToyWorld:
     return toy_world(agents={"agent_0": AgentKind.ROBOT})
 
 
-def react(world: ToyWorld, *replies: str, **options: int) -> tuple[React, ScriptedModel]:
+def react(world: ToyWorld, *replies: str, **options: int) -> tuple[AgentDialogues, ScriptedModel]:
     model = ScriptedModel(replies)
     task = Task("Tidy the kitchen.", tuple(world.agents))
-    return React(task, model, ReactOptions(**options)), model  # type: ignore[arg-type]
+    return make_react(task, model, AskOptions(**options)), model  # type: ignore[arg-type]
 
 
-def decide(planner: React, now: Context) -> Decision:
+def decide(planner: AgentDialogues, now: Context) -> Decision:
     return asyncio.run(planner.decide(now))
 
 
@@ -159,7 +160,7 @@ def test_a_wrong_answer_is_told_and_costs_a_call(toy_world: Make, reply: str, wo
     world = one_robot(toy_world)
     heard: list[ModelCall] = []
     model = ScriptedModel([reply, "Done[]"])
-    planner = React(Task("Tidy.", ("agent_0",)), model, tell=heard.append)
+    planner = make_react(Task("Tidy.", ("agent_0",)), model, tell=heard.append)
     decision = decide(planner, context(world))
     assert str(decision.calls["agent_0"]) == "Done[]"
     told = model.asked[1][-1].text
@@ -183,7 +184,7 @@ def test_check_27_the_51st_call_is_never_sent(toy_world: Make) -> None:
 
 def test_wrong_answers_for_ever_end_at_the_cap_too(toy_world: Make) -> None:
     world = one_robot(toy_world)
-    planner, model = react(world, *["no"] * 60, most_calls=7)
+    planner, model = react(world, *["no"] * 60, most_cycles=7)
     assert decide(planner, context(world)).failure.startswith("planner limit")
     assert len(model.asked) == 7
 
@@ -194,7 +195,7 @@ def test_each_agent_has_its_own_dialogue(toy_world: Make) -> None:
     def reply(messages: Sequence[Message]) -> str:
         return "Done[]" if "- Clean:" in messages[1].text else "Navigate[Object.100]"
 
-    planner = React(Task("Tidy.", tuple(world.agents)), ScriptedModel(reply))
+    planner = make_react(Task("Tidy.", tuple(world.agents)), ScriptedModel(reply))
     decision = decide(planner, context(world))
     assert {a: str(c) for a, c in decision.calls.items()} == {
         "agent_0": "Navigate[Object.100]",
@@ -225,16 +226,3 @@ def test_a_whole_task_by_script(toy_world: Make) -> None:
     outcome = play(planner, world, Task("Tidy.", ("agent_0",)))
     assert outcome.done
     assert world.things["cup_0"][1] == "couch_0"
-
-
-def test_the_grammar_names_what_is_known(toy_world: Make) -> None:
-    """spec/partnr.md D-53: rules without entities are left out with the calls that need them."""
-    world = one_robot(toy_world)
-    verbs = [SkillName.NAVIGATE, SkillName.PICK, SkillName.PLACE, SkillName.DONE]
-    grammar = call_grammar(world.belief(), verbs)
-    assert 'root ::= (navigate | pick | place | done) "\\nAssigned!"' in grammar
-    assert '"Object.150"' in grammar
-    bare = call_grammar(toy_world(*world.things, agents=world.agents).belief(), verbs)
-    assert "pick" not in bare
-    assert "place" not in bare
-    assert "thing" not in bare

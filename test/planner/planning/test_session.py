@@ -13,7 +13,7 @@ from planner.planning.expert import Expert
 from planner.planning.llm.chat import ModelError
 from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
-from planner.planning.react import React
+from planner.planning.react import make_react
 from planner.planning.session import Doing, InstructionCode, Outcome, Session
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
@@ -225,6 +225,8 @@ def test_a_limit_of_cycles_ends_the_task_and_stops_nobody_halfway(toy_world: Mak
 
 def test_a_dialogue_carries_out_a_script(toy_world: Make) -> None:
     around = Around(toy_world())
+    nodes = around.toy.belief().nodes.values()
+    around.toy.find = {f"Object.{node.entity_id}": node.name for node in nodes}
     task = Task("Bring the cup.", ("agent_0",))
     replies = [
         "Navigate[cup_0]",
@@ -233,7 +235,7 @@ def test_a_dialogue_carries_out_a_script(toy_world: Make) -> None:
         "Place[cup_0, on, couch_0, None, None]",
         "Done[]",
     ]
-    outcome = run(React(task, ScriptedModel(replies)), around, task)
+    outcome = run(make_react(task, ScriptedModel(replies)), around, task)
     assert outcome.code is InstructionCode.DONE
     assert around.toy.things["cup_0"][1] == "couch_0"
 

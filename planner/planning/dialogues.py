@@ -1,0 +1,237 @@
+"""A dialogue with a model for each agent, whatever the paper: what `react` and others share.
+
+A script (`Script`) brings a paper's words and form of a turn. The rules are here: when the model
+is asked, what counts as a cycle, what is told of a refused reply, what breaks repetition, how a
+full context is met.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from planner.planning.asking import Asked, Asker, AskOptions
+from planner.planning.axes import Axes
+from planner.planning.grammar import (
+    END_OF_TURN,
+    Ability,
+    Naming,
+    TurnForm,
+    TurnGrammar,
+    turn_grammar,
+    words_of,
+)
+from planner.planning.llm.chat import ChatModel, ContextFullError, Message, Speaker
+from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.repeats import Repeats
+from planner.planning.reply_parser import DONE
+from planner.planning.summaries import shorten
+from planner.planning.trace import Tell, tell_nobody
+from planner.world.primitive import Capabilities
+from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
+
+PLANNER_LIMIT = "planner limit"
+NO_ANSWER = "No answer came. Go on as seems best."
+
+
+class Script(Protocol):
+    """How one paper's planner talks with its model."""
+
+    name: str
+    form: TurnForm
+    naming: Naming
+    axes: Axes
+    most_cycles: int
+
+    def verbs(self, able: Capabilities | None) -> tuple[SkillName, ...]:
+        """The actions that an agent's dialogue offers."""
+
+    def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
+        """The prompt of the first turn."""
+
+    def result(self, agent: str, result: str, context: Context, since: int) -> str:
+        """The user's turn after an action: how it ended, and the world since update `since`."""
+
+    def shortened(self, turn: str) -> str:
+        """A user's turn without what a full context can do without; itself where there is none."""
+
+    def check(self, call: SkillCall, context: Context) -> None:
+        """Refuses what the grammar cannot.
+
+        Raises:
+            CallError: saying why.
+        """
+
+
+@dataclass
+class Dialogue:
+    """One agent's dialogue. `sequence` is the memory's number up to which it was told."""
+
+    agent: str
+    messages: list[Message] = field(default_factory=list)
+    sequence: int = 0
+    cycles: int = 0
+    result: str | None = None
+    answers: int = 0
+    questions: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
+    shortened: int = 0
+    exhausted: bool = False
+    done: bool = False
+
+
+class AgentDialogues:
+    """One task of one team, each agent with its own dialogue."""
+
+    def __init__(
+        self,
+        script: Script,
+        task: Task,
+        model: ChatModel,
+        options: AskOptions | None = None,
+        tell: Tell = tell_nobody,
+    ) -> None:
+        """Takes the model and whoever wants to hear of each call of it."""
+        self._script, self._task = script, task
+        self._options = options or AskOptions()
+        self._most = self._options.most_cycles or script.most_cycles
+        self._asker = Asker(
+            script.name, task, model, script.naming, script.axes, self._options, tell
+        )
+        self._dialogues: dict[str, Dialogue] = {}
+
+    @property
+    def name(self) -> str:
+        """As in the bring-up's argument `planner`."""
+        return self._script.name
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Keeps how calls ended for the next turn."""
+        for ended in results:
+            dialogue = self._dialogues.get(ended.agent)
+            if dialogue is not None:
+                notice = dialogue.repeats.take(ended.call, ended.result)
+                dialogue.result = f"{ended.result.text} {notice}".strip()
+
+    async def decide(self, context: Context) -> Decision:
+        """Asks the model for every idle agent.
+
+        Raises:
+            ModelError: where the model gives no usable answer in time.
+        """
+        for agent in context.idle:
+            if agent not in self._dialogues:
+                self._dialogues[agent] = self._begin(agent, context)
+        asked = [self._dialogues[agent] for agent in context.idle]
+        replies = await asyncio.gather(*(self._next(dialogue, context) for dialogue in asked))
+        calls, questions = {}, []
+        for dialogue, reply in zip(asked, replies, strict=True):
+            if isinstance(reply, str):
+                questions.append(reply)
+            else:
+                calls[dialogue.agent] = reply
+                dialogue.done = reply == DONE
+        return self._decision(calls, " ".join(questions), context)
+
+    def _decision(
+        self, calls: Mapping[str, SkillCall], question: str, context: Context
+    ) -> Decision:
+        over = [self._dialogues.get(agent) for agent in context.task.agents]
+        exhausted = any(d is not None and d.exhausted for d in over)
+        evidence = self._evidence()
+        if exhausted and all(d is not None and d.done for d in over):
+            words = f"{PLANNER_LIMIT}: {self._most} planning cycles without Done[]"
+            return Decision(failure=words, evidence=evidence)
+        thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
+        return Decision(calls, thought, question, evidence=evidence)
+
+    def _evidence(self) -> Mapping[str, str]:
+        all_of = self._dialogues.values()
+        return {
+            **self._script.axes.as_parameters(),
+            "cycles_by_agent": ", ".join(f"{d.agent} {d.cycles}" for d in all_of),
+            "planner_limit": ", ".join(d.agent for d in all_of if d.exhausted),
+            "repeats_broken": str(sum(d.repeats.broken for d in all_of)),
+            "summaries_dropped": str(sum(d.shortened for d in all_of)),
+            "questions": str(sum(d.questions for d in all_of)),
+        }
+
+    def _ability(self, dialogue: Dialogue, context: Context) -> Ability:
+        verbs = self._script.verbs(context.capabilities.get(dialogue.agent))
+        may_ask = dialogue.questions < self._options.most_questions
+        return Ability(verbs, dialogue.repeats.blocked, may_ask)
+
+    def _begin(self, agent: str, context: Context) -> Dialogue:
+        dialogue = Dialogue(agent, sequence=context.belief.sequence)
+        ability = self._ability(dialogue, context)
+        dialogue.messages = list(self._script.opening(agent, context, ability))
+        return dialogue
+
+    async def _next(self, dialogue: Dialogue, context: Context) -> SkillCall | str:
+        """The next call, or a question; a refused reply is told to the model, a cycle each."""
+        self._hear(dialogue, context)
+        while dialogue.cycles < self._most:
+            asked = await self._ask(dialogue, context)
+            if asked is not None:
+                return asked
+        dialogue.exhausted = True
+        return DONE
+
+    def _hear(self, dialogue: Dialogue, context: Context) -> None:
+        """Adds what happened since the last turn: the end of an action, or an answer."""
+        told = dialogue.result
+        for exchange in context.answers[dialogue.answers :]:
+            answer = exchange.answer if exchange.answer is not None else NO_ANSWER
+            told = f"{told or ''}\nAnswer to {exchange.question!r}: {answer}".strip()
+        dialogue.answers = len(context.answers)
+        if told is not None:
+            self._tell(dialogue, told, context)
+            dialogue.result = None
+
+    def _tell(self, dialogue: Dialogue, result: str, context: Context) -> None:
+        turn = self._script.result(dialogue.agent, result, context, dialogue.sequence)
+        dialogue.sequence = context.belief.sequence
+        dialogue.messages.append(Message(Speaker.USER, turn))
+
+    async def _ask(self, dialogue: Dialogue, context: Context) -> SkillCall | str | None:
+        ability = self._ability(dialogue, context)
+        words = words_of(context.belief, self._script.naming)
+        grammar = turn_grammar(words, {dialogue.agent: ability}, self._script.form)
+        asked = await self._fitting(dialogue, grammar, context)
+        # Only now: a cancelled or failed call leaves the dialogue as it was.
+        dialogue.cycles += 1
+        if asked.error is None and asked.turn.question:
+            dialogue.questions += 1
+            self._said(dialogue, asked.said)
+            return asked.turn.question
+        self._said(dialogue, asked.said)
+        if asked.error is not None:
+            self._tell(dialogue, f"{FAILURE_PREFIX}{asked.error}.", context)
+            return None
+        return asked.turn.calls[dialogue.agent]
+
+    def _said(self, dialogue: Dialogue, said: str) -> None:
+        dialogue.messages.append(Message(Speaker.ASSISTANT, f"{said}\n{END_OF_TURN}"))
+
+    async def _fitting(self, dialogue: Dialogue, grammar: TurnGrammar, context: Context) -> Asked:
+        """Asks; where the model's context is full, drops old summaries first (D-52)."""
+        while True:
+            notes = {"blocked": "; ".join(str(call) for call in dialogue.repeats.blocked)}
+            if dialogue.shortened:
+                notes["summaries_dropped"] = str(dialogue.shortened)
+            try:
+                return await self._asker.ask(
+                    tuple(dialogue.messages),
+                    grammar,
+                    context.belief,
+                    dialogue.cycles + 1,
+                    notes,
+                    lambda call: self._script.check(call, context),
+                )
+            except ContextFullError:
+                count = shorten(dialogue.messages, self._script.shortened)
+                dialogue.shortened += count
+                if not count:
+                    raise

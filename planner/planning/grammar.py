@@ -1,0 +1,268 @@
+"""The grammar of one turn: which calls are possible now, as GBNF (spec/partnr.md 7.4).
+
+It is rebuilt before every call of a model from what is known, and kept by content. A call whose
+arguments nothing can be is left out altogether (D-53). Blanks and free text are bounded, so that
+no reply can go on for ever; every engine gets the same text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property, lru_cache
+
+from planner.planning.gbnf import Grammar, quoted, read_grammar
+from planner.world.belief import Belief, BeliefNode
+from planner.world.skill import ARGUMENT_ROLES, FREE_TEXT_TOOLS, Role, SkillCall, SkillName
+from planner.world.vocabulary import EntityKind
+
+END_OF_TURN = "Assigned!"
+THOUGHT = "Thought: "
+ASK = "Ask"
+# Characters. The papers' thoughts have 52 tokens with their call.
+MOST_THOUGHT = 500
+MOST_FREE_TEXT = 80
+_CACHED = 256
+# In the paper `[ ]*`; bounded, so that a model cannot fill its budget with blanks.
+_WS = '" "? " "?'
+# The paper's class of free text, in ranges that every engine reads alike.
+_FREE_TEXT = f"[ \"':,!a-zA-Z_0-9]{{1,{MOST_FREE_TEXT}}}"
+_RULE_OF_ROLE = {
+    Role.OBJECT: "object",
+    Role.FURNITURE: "furniture",
+    Role.ROOM: "room",
+    Role.OBJECT_OR_FURNITURE: "entity",
+    Role.TARGET: "target",
+}
+_PLACING = (SkillName.PLACE, SkillName.REARRANGE)
+
+
+class Naming(StrEnum):
+    """What entities are called in calls."""
+
+    NUMBERS = "Object.N"
+    NAMES = "names"
+
+
+class TurnForm(StrEnum):
+    """What a turn consists of.
+
+    CALL: a call, then `Assigned!` (spec/epm.md 2.5). THOUGHT: a line of thought first
+    (spec/partnr.md 7.2). TEAM: a thought and a call for every agent, or `Done[]` for all (7.3).
+    BARE: nothing but the call (7.7).
+    """
+
+    CALL = "call"
+    THOUGHT = "thought"
+    TEAM = "team"
+    BARE = "bare"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What can be named now, each level in the order of its names."""
+
+    objects: tuple[str, ...]
+    furniture: tuple[str, ...]
+    rooms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """What one agent may be told to do.
+
+    Attributes:
+        verbs: its skills and tools.
+        blocked: calls that are not possible although their arguments are known, because the
+            same call failed again and again.
+        may_ask: whether it may ask the person with `Ask[...]`.
+    """
+
+    verbs: tuple[SkillName, ...]
+    blocked: tuple[SkillCall, ...] = ()
+    may_ask: bool = False
+
+
+@dataclass(frozen=True)
+class TurnGrammar:
+    """The grammar of one turn.
+
+    Attributes:
+        call_rules: the rule of each agent's call.
+        abilities: what each agent may be told to do.
+    """
+
+    text: str
+    form: TurnForm
+    call_rules: Mapping[str, str] = field(default_factory=dict)
+    abilities: Mapping[str, Ability] = field(default_factory=dict)
+
+    @cached_property
+    def read(self) -> Grammar:
+        """The same text as a recogniser."""
+        return read_grammar(self.text)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Twelve digits that stand for the text in traces."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    def allows(self, agent: str, call: str) -> bool:
+        """Whether a call, in its usual spelling, is possible for an agent now."""
+        return self.read.accepts(call, self.call_rules[agent])
+
+
+def words_of(belief: Belief, naming: Naming) -> Words:
+    """Everything known that a call can name."""
+    found: dict[EntityKind, list[str]] = {kind: [] for kind in EntityKind}
+    for node in sorted(belief.nodes.values(), key=_order):
+        word = word_of(node, naming)
+        if word and is_speakable(word):
+            found[node.kind].append(word)
+    return Words(
+        tuple(found[EntityKind.OBJECT]),
+        tuple(found[EntityKind.FURNITURE]),
+        tuple(found[EntityKind.ROOM]) if naming is Naming.NAMES else (),
+    )
+
+
+def word_of(node: BeliefNode, naming: Naming) -> str:
+    """What calls name an entity; "" where this way of naming has no word for it."""
+    if naming is Naming.NAMES:
+        return node.name
+    return f"Object.{node.entity_id}" if node.entity_id is not None else ""
+
+
+def is_speakable(word: str) -> bool:
+    """Whether a name can stand in a call: models make up names too."""
+    return (
+        bool(word)
+        and word.isprintable()
+        and word == word.strip()
+        and not set(word) & set("[],")
+        and word.lower() != "none"
+    )
+
+
+def _order(node: BeliefNode) -> tuple[str, int, str]:
+    class_name, _, number = node.name.rpartition("_")
+    if number.isascii() and number.isdigit():
+        return class_name, int(number), node.name
+    return node.name, -1, node.name
+
+
+def turn_grammar(words: Words, abilities: Mapping[str, Ability], form: TurnForm) -> TurnGrammar:
+    """The grammar of one turn for one agent, or in the form TEAM for all of them in order."""
+    return _turn_grammar(words, tuple(abilities.items()), form)
+
+
+@lru_cache(maxsize=_CACHED)
+def _turn_grammar(
+    words: Words, abilities: tuple[tuple[str, Ability], ...], form: TurnForm
+) -> TurnGrammar:
+    rules = _Rules(words)
+    calls = {
+        agent: rules.call(f"call{number}", ability)
+        for number, (agent, ability) in enumerate(abilities)
+    }
+    end = quoted(f"\n{END_OF_TURN}")
+    thought = f'{quoted(THOUGHT)} [^\\n]{{0,{MOST_THOUGHT}}} "\\n"'
+    only = next(iter(calls.values()))
+    if form is TurnForm.BARE:
+        root = only
+    elif form is TurnForm.CALL:
+        root = f"{only} {end}"
+    elif form is TurnForm.THOUGHT:
+        root = f"{thought} {only} {end}"
+    else:
+        lines = [
+            f"{quoted(f'{agent_label(number)}: ')} {rule}"
+            for number, rule in enumerate(calls.values())
+        ]
+        body = ' "\\n" '.join(lines)
+        root = f'{thought} ({body} | "Done[]") {end}'
+    return TurnGrammar(f"root ::= {root}\n" + rules.text(), form, calls, dict(abilities))
+
+
+def agent_label(number: int) -> str:
+    """`Agent_0_Action`, by the agent's place in the team."""
+    return f"Agent_{number}_Action"
+
+
+class _Rules:
+    """The rules below the root, as they are needed."""
+
+    def __init__(self, words: Words) -> None:
+        self._names: dict[str, Sequence[str]] = {
+            "object": words.objects,
+            "furniture": words.furniture,
+            "room": words.rooms,
+        }
+        self._rules: dict[str, str] = {}
+
+    def text(self) -> str:
+        return "".join(f"{name} ::= {body}\n" for name, body in self._rules.items())
+
+    def call(self, name: str, ability: Ability) -> str:
+        """The rule of one agent's call."""
+        choices = [
+            rule for verb in ability.verbs if (rule := self._verb(name, verb, ability.blocked))
+        ]
+        if ability.may_ask:
+            choices.append(self._add("ask", f'"{ASK}[" {_FREE_TEXT} "]"'))
+        self._rules[name] = " | ".join(choices)
+        return name
+
+    def _add(self, name: str, body: str) -> str:
+        self._rules.setdefault(name, body)
+        return name
+
+    def _verb(self, agent: str, verb: SkillName, blocked: Collection[SkillCall]) -> str:
+        """The rule of a call, or "" where nothing can be its argument."""
+        without = {c.arguments for c in blocked if c.name is verb}
+        roles = ARGUMENT_ROLES[verb]
+        # What is blocked for one agent is not blocked for the others.
+        name = verb.value.lower() + (agent.removeprefix("call") if without else "")
+        if verb in FREE_TEXT_TOOLS:
+            return self._add(name, f'"{verb.value}[" {_FREE_TEXT} "]"')
+        if not roles:
+            return "" if without else self._add(name, quoted(f"{verb.value}[]"))
+        if verb in _PLACING:
+            body = self._place(verb, {words[2] for words in without})
+        else:
+            argument = self._argument(_RULE_OF_ROLE[roles[0]], {words[0] for words in without})
+            body = f'"{verb.value}[" {argument} "]"' if argument else ""
+        return self._add(name, body) if body else ""
+
+    def _place(self, verb: SkillName, not_at: set[str | None]) -> str:
+        thing, place = self._argument("object", set()), self._argument("furniture", not_at)
+        if not thing or not place:
+            return ""
+        self._add("ws", _WS)
+        self._add("relation", '"on" | "within"')
+        self._add("none", '"none" | "None"')
+        entity = self._argument("entity", set())
+        self._add("where", f'"next_to" "," ws {entity} | none ws "," ws none')
+        head = f'"{verb.value}[" {thing} "," ws relation "," ws {place} "," ws'
+        return f'{head} where "]"'
+
+    def _argument(self, rule: str, without: set[str | None]) -> str:
+        """A rule, or a list of names, that an argument can be; "" where there is none."""
+        if rule in self._names:
+            return self._listed(rule, without)
+        kinds = ["furniture", "object"] + (["room"] if rule == "target" else [])
+        known = [part for kind in kinds if (part := self._listed(kind, without))]
+        if len(known) < 2 or without:
+            return f"({' | '.join(known)})" if known else ""
+        return self._add(rule, " | ".join(known))
+
+    def _listed(self, kind: str, without: set[str | None]) -> str:
+        names = [name for name in self._names[kind] if name not in without]
+        if not names:
+            return ""
+        body = " | ".join(quoted(name) for name in names)
+        if len(names) < len(self._names[kind]):
+            return f"({body})"
+        return self._add(kind, body)

@@ -1,0 +1,265 @@
+"""Planner `heuristic_expert`: PARTNR's privileged baseline (spec/partnr.md 7.1 b).
+
+It reads the goal itself and a belief that knows everything, plans all steps of all agents before
+the first one, by ability, and then carries the plan out without looking again. So it is fast and
+not perfect: what a plan made at the start does not foresee, it gets wrong.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from planner.evaluation.task import GateRelation, Predicate
+from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
+from planner.planning.goal import Goal, Wish, read_goal
+from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.react import STATE_SKILLS
+from planner.world.belief import Belief
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State, floor_name
+
+NAME = "heuristic_expert"
+NO_GOAL = (
+    "The planner `heuristic_expert` reads the structured goal and this instruction has none: name "
+    "an episode and give its own instruction."
+)
+# Of one step, then it is left.
+MOST_TRIES = 2
+DONE, WAIT = SkillCall(SkillName.DONE), SkillCall(SkillName.WAIT)
+_SKILL_OF = {
+    (State.CLEAN, True): SkillName.CLEAN,
+    (State.FILLED, True): SkillName.FILL,
+    (State.POWERED_ON, True): SkillName.POWER_ON,
+    (State.POWERED_ON, False): SkillName.POWER_OFF,
+}
+
+
+@dataclass
+class _Job:
+    """Calls that one agent makes one after the other; `level` is its place in the order."""
+
+    calls: deque[SkillCall]
+    needs: SkillName
+    level: int
+    tries: int = 0
+
+
+@dataclass
+class _Plan:
+    """The jobs of each agent, in order."""
+
+    jobs: dict[str, deque[_Job]] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def level(self) -> int:
+        """The earliest place in the order that is not finished."""
+        levels = [job.level for queue in self.jobs.values() for job in queue]
+        return min(levels, default=0)
+
+
+class HeuristicExpert:
+    """One task of one team."""
+
+    def __init__(self, task: Task, axes: Axes | None = None) -> None:
+        """Reads the task's goal.
+
+        Raises:
+            FileError: where the goal cannot be read.
+        """
+        self._goal = read_goal(task.goal) if task.goal is not None else None
+        self._axes = replace(
+            axes or Axes(),
+            control=Control.CENTRALIZED if len(task.agents) > 1 else Control.SINGLE,
+            observability=Observability.FULL,
+            privilege=Privilege.GOAL,
+            memory_source=MemorySource.BELIEF,
+        )
+        self._plan: _Plan | None = None
+
+    @property
+    def name(self) -> str:
+        """As in the bring-up's argument `planner`."""
+        return NAME
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """A step that failed is tried once more, then the job is left."""
+        if self._plan is None:
+            return
+        for ended in results:
+            queue = self._plan.jobs.get(ended.agent)
+            if not queue or not queue[0].calls or queue[0].calls[0] != ended.call:
+                continue
+            job = queue[0]
+            if ended.result.succeeded:
+                job.calls.popleft()
+                job.tries = 0
+            else:
+                job.tries += 1
+                if job.tries >= MOST_TRIES:
+                    self._plan.skipped.append(f"{ended.call}: {ended.result.text}")
+                    job.calls.clear()
+            if not job.calls:
+                queue.popleft()
+
+    async def decide(self, context: Context) -> Decision:
+        """The next step of each idle agent's plan; it never has to wait for anything."""
+        if self._goal is None:
+            return Decision(failure=NO_GOAL)
+        if self._plan is None:
+            unknown = sorted(name for name in self._goal.names if name not in context.belief.nodes)
+            if unknown:
+                words = f"{NAME} needs full observability: {', '.join(unknown)} not known"
+                return Decision(failure=words)
+            self._plan = _Planning(self._goal, context).plan()
+        level = self._plan.level()
+        calls = {}
+        for agent in context.idle:
+            queue = self._plan.jobs.get(agent)
+            if not queue:
+                calls[agent] = DONE if not any(self._plan.jobs.values()) else WAIT
+            else:
+                calls[agent] = queue[0].calls[0] if queue[0].level <= level else WAIT
+        thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
+        evidence = {**self._axes.as_parameters(), "skipped_steps": "; ".join(self._plan.skipped)}
+        return Decision(calls, thought, evidence=evidence)
+
+
+class _Planning:
+    """Making the plan, from one look at the world."""
+
+    def __init__(self, goal: Goal, context: Context) -> None:
+        self._goal, self._context = goal, context
+        self._belief: Belief = context.belief
+        self._where = {node.name: node.parent for node in self._belief.of_kind(EntityKind.OBJECT)}
+        self._load = dict.fromkeys(context.task.agents, 0)
+        self._plan = _Plan({agent: deque() for agent in context.task.agents})
+
+    def plan(self) -> _Plan:
+        """All jobs, earlier places of the order first."""
+        levels = self._levels()
+        for wish in sorted(self._goal.wishes, key=lambda w: (levels[w.index], _rank(w), w.index)):
+            for calls, needs in self._calls(wish):
+                self._give(calls, needs, levels[wish.index], wish)
+        return self._plan
+
+    def _levels(self) -> dict[int, int]:
+        """Each wish's place in the order: after all that comes before it or opens its gate."""
+        before = {index: set(earlier) for index, earlier in self._goal.before.items()}
+        for gate in self._goal.gates:
+            if gate.relation is not GateRelation.WHILE_SATISFIED:
+                for index in gate.gated:
+                    before[index] |= set(gate.depends_on)
+        levels: dict[int, int] = {}
+        while len(levels) < len(before):
+            for index, earlier in before.items():
+                if index not in levels and earlier <= levels.keys():
+                    levels[index] = 1 + max((levels[e] for e in earlier), default=-1)
+        return levels
+
+    def _give(self, calls: list[SkillCall], needs: SkillName, level: int, wish: Wish) -> None:
+        able = [agent for agent in self._load if self._is_able(agent, needs)]
+        if not able:
+            self._plan.skipped.append(f"{wish}: nobody can {needs.value}")
+            return
+        agent = min(able, key=lambda a: (self._load[a], self._context.task.agents.index(a)))
+        self._load[agent] += len(calls)
+        self._plan.jobs[agent].append(_Job(deque(calls), needs, level))
+
+    def _is_able(self, agent: str, skill: SkillName) -> bool:
+        primitive = STATE_SKILLS.get(skill)
+        able = self._context.capabilities.get(agent)
+        return primitive is None or (able is not None and primitive in able.primitives)
+
+    def _calls(self, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+        """The jobs of one wish; [] where nothing is to be done or no step makes it true."""
+        if wish.state is not None:
+            return [job for name in wish.first[: wish.number] for job in self._change(name, wish)]
+        if wish.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):
+            return self._neighbours(wish)
+        target = wish.second[0] if wish.second else ""
+        relation = Relation.WITHIN if wish.predicate is Predicate.IS_INSIDE else Relation.ON
+        jobs = []
+        for name in wish.first[: wish.number]:
+            place = target
+            if wish.predicate is Predicate.IS_IN_ROOM:
+                place = floor_name(target)
+            elif wish.predicate is Predicate.IS_ON_FLOOR:
+                place = floor_name(self._room_of(name))
+            if self._where.get(name) != place:
+                jobs.append(self._move(name, relation, place, None))
+        return jobs
+
+    def _move(
+        self, name: str, relation: Relation, place: str, beside: str | None
+    ) -> tuple[list[SkillCall], SkillName]:
+        self._where[name] = place
+        constraint = "next_to" if beside is not None else None
+        arguments = (name, relation.value, place, constraint, beside)
+        return [SkillCall(SkillName.REARRANGE, arguments)], SkillName.REARRANGE
+
+    def _neighbours(self, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+        """Each of the first list beside one of the second; of a cluster, each beside the last."""
+        if wish.predicate is Predicate.IS_CLUSTERED:
+            members = [names[0] for names in wish.lists]
+            pairs = list(zip(members[1:], members, strict=False))
+        else:
+            pairs = [(name, wish.second[0]) for name in wish.first[: wish.number]]
+        jobs = []
+        for name, other in pairs:
+            node = self._belief.nodes[other]
+            place = self._where.get(other) if node.kind is EntityKind.OBJECT else None
+            place = place or floor_name(self._room_of(other))
+            if self._belief.nodes[name].kind is EntityKind.OBJECT:
+                jobs.append(self._move(name, Relation.ON, place, other))
+        return jobs
+
+    def _change(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+        if wish.state is None:
+            return []
+        state, value = wish.state
+        skill = _SKILL_OF.get((state, value))
+        if self._belief.nodes[name].states.get(state) is value:
+            return []
+        if skill is None:
+            self._plan.skipped.append(f"{wish}: no skill does that")
+            return []
+        if skill is not SkillName.FILL:
+            near = SkillCall(SkillName.NAVIGATE, (name,))
+            return [([near, SkillCall(skill, (name,))], skill)]
+        return self._fill(name, wish)
+
+    def _fill(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+        """To a faucet and back: what is filled stays where it was."""
+        wet = [
+            node.name
+            for node in self._belief.of_kind(EntityKind.FURNITURE)
+            if Affordance.FAUCET in node.affordances
+        ]
+        place = self._where.get(name)
+        if not wet or place is None:
+            self._plan.skipped.append(f"{wish}: there is no faucet")
+            return []
+        node = self._belief.nodes[name]
+        back = Relation.WITHIN if node.relation is Relation.WITHIN else Relation.ON
+        calls = [
+            SkillCall(SkillName.NAVIGATE, (name,)),
+            SkillCall(SkillName.PICK, (name,)),
+            SkillCall(SkillName.NAVIGATE, (wet[0],)),
+            SkillCall(SkillName.FILL, (name,)),
+            SkillCall(SkillName.NAVIGATE, (place,)),
+            SkillCall(SkillName.PLACE, (name, back.value, place, None, None)),
+        ]
+        return [(calls, SkillName.FILL)]
+
+    def _room_of(self, name: str) -> str:
+        place = self._where.get(name) or name
+        node = self._belief.nodes.get(place) or self._belief.nodes[name]
+        return node.room or self._belief.of_kind(EntityKind.ROOM)[0].name
+
+
+def _rank(wish: Wish) -> int:
+    """States first, at the old place; what stands beside something after that is there."""
+    if wish.state is not None:
+        return 0
+    return 2 if wish.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED) else 1

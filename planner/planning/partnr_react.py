@@ -1,0 +1,126 @@
+"""Planner `partnr_react`: PARTNR's ReAct, for one agent alone or one dialogue for each agent.
+
+Its memory is a summary of all known things after every action, or, as ReAct-Tools, nothing but
+what it asks the Find... tools (spec/partnr.md 7.1, 7.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.planning.asking import AskOptions
+from planner.planning.axes import Axes, Control, MemorySource
+from planner.planning.dialogues import AgentDialogues
+from planner.planning.grammar import Ability, Naming, TurnForm
+from planner.planning.llm.chat import ChatModel, Message, Speaker
+from planner.planning.planner import Context, Task
+from planner.planning.prompts import partnr
+from planner.planning.react import able_to
+from planner.planning.trace import Tell, tell_nobody
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import AgentKind
+
+# spec/partnr.md 1.4: of each planner, where each agent has its own.
+MOST_CYCLES = 50
+EVERYBODY = (
+    SkillName.NAVIGATE,
+    SkillName.EXPLORE,
+    SkillName.OPEN,
+    SkillName.CLOSE,
+    SkillName.PICK,
+    SkillName.PLACE,
+    SkillName.REARRANGE,
+    SkillName.WAIT,
+    SkillName.DONE,
+)
+TOOLS = (
+    SkillName.FIND_OBJECT,
+    SkillName.FIND_RECEPTACLE,
+    SkillName.FIND_ROOM,
+    SkillName.FIND_AGENT_ACTION,
+)
+
+
+class PartnrScript:
+    """PARTNR's words for one agent: a thought, a call by names, `Assigned!`."""
+
+    form = TurnForm.THOUGHT
+    naming = Naming.NAMES
+    most_cycles = MOST_CYCLES
+
+    def __init__(
+        self,
+        axes: Axes,
+        *,
+        name: str = "partnr_react",
+        examples: str = "",
+        show_states: bool = False,
+    ) -> None:
+        """Takes the cell of the experiment and what was retrieved for the task."""
+        self.name, self.axes = name, axes
+        self._examples, self._states = examples, show_states
+        self._with_tools = axes.memory_source is MemorySource.TOOLS
+
+    def verbs(self, able: Capabilities | None) -> tuple[SkillName, ...]:
+        """What the agent's body can; the tools only where no summary is given (7.4)."""
+        return (*EVERYBODY, *able_to(able), *(TOOLS if self._with_tools else ()))
+
+    def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
+        """System, examples, task, world, actions, question: the paper's order."""
+        able = context.capabilities.get(agent)
+        seat = partnr.Seat(
+            agent,
+            is_giver=able is not None and able.kind == AgentKind.HUMAN.value,
+            is_alone=len(context.task.agents) == 1,
+        )
+        first = partnr.opening(
+            context.task.instruction,
+            partnr.world_description(
+                context.belief, objects=not self._with_tools, states=self._states
+            ),
+            ability.verbs,
+            may_ask=ability.may_ask,
+        )
+        return (
+            Message(Speaker.SYSTEM, partnr.system(seat, self._examples)),
+            Message(Speaker.USER, first),
+        )
+
+    def result(self, agent: str, result: str, context: Context, since: int) -> str:
+        """How the action ended and, where the memory is a summary, what is known now."""
+        del since
+        if self._with_tools:
+            return partnr.result_turn(result, "")
+        return partnr.result_turn(
+            result, partnr.summary(context.belief, agent, states=self._states)
+        )
+
+    def shortened(self, turn: str) -> str:
+        """A result without its summary."""
+        return partnr.shortened(turn)
+
+    def check(self, call: SkillCall, context: Context) -> None:
+        """Nothing more: the executor judges (7.4)."""
+
+
+def make_partnr_react(
+    task: Task,
+    model: ChatModel,
+    options: AskOptions | None = None,
+    tell: Tell = tell_nobody,
+    axes: Axes | None = None,
+    *,
+    name: str = "partnr_react",
+    examples: str = "",
+) -> AgentDialogues:
+    """The planner for one task; control is `single` where the task has one agent."""
+    cell = axes or Axes()
+    control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
+    script = PartnrScript(
+        replace(cell, control=control),
+        name=name,
+        examples=examples,
+        show_states=options is not None and options.show_states,
+    )
+    return AgentDialogues(script, task, model, options, tell)

@@ -1,0 +1,255 @@
+"""The words of PARTNR's planners (spec/partnr.md 5.5, 7.2, 7.3).
+
+The order of the parts and the syntax are the paper's; the sentences are our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from planner.world.belief import Belief, BeliefNode
+from planner.world.skill import SkillName
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+
+NO_OBJECTS = "No objects found yet"
+OBJECTS = "Objects:"
+_UNKNOWN_PLACE = "unknown in an unknown room"
+# A memory that holds many copies of one thing must not drown the rest (spec/partnr.md 11.2).
+MOST_OF_CLASS = 12
+
+_COMMON = (
+    "Things whose room is unknown can be navigated to like any other. Several entries of one "
+    "class may be one and the same thing seen twice. If many actions in a row are the same, "
+    "something is wrong: do something else."
+)
+_SYSTEM = (
+    "You plan actions of an agent in a house where things have to be brought to places and "
+    "changed. Keep exactly to the formats that are asked for. Mind what was done before and how "
+    "it ended. Explore rooms one after another until what you look for is found; a room that was "
+    "explored need not be explored again. Another agent works on the same task and may already "
+    "have some of the objects or have done parts of the task: then do something else."
+)
+_SYSTEM_ALONE = (
+    "You plan actions of an agent in a house where things have to be brought to places and "
+    "changed. Keep exactly to the formats that are asked for. Mind what was done before and how "
+    "it ended. Explore rooms one after another until what you look for is found; a room that was "
+    "explored need not be explored again."
+)
+_GIVER = (
+    "You are the one who gave the task: in its words, I is yourself and you is the other agent."
+)
+_RECEIVER = (
+    "You are the one who was given the task: in its words, you is yourself and I is the other "
+    "agent."
+)
+_SYSTEM_TEAM = (
+    "You plan the actions of all agents of a team in a house where things have to be brought to "
+    "places and changed. Keep exactly to the formats that are asked for. Divide the work among "
+    "the agents and use as few actions as possible: send each to something else. Mind who can do "
+    "what. Rooms and furniture are known, things perhaps not: explore only for what is missing, "
+    "and no room twice. While an agent's action is still in progress give it the same action "
+    "again, until it is seen to have succeeded. Give Wait[] to an agent that has nothing left to "
+    "do while others work. Only when everything is verified to be done, say the task once more "
+    "in your thought and answer Done[] instead of the agents' actions."
+)
+QUESTION = (
+    "What is the next action? Answer in this format:\n"
+    "Thought: <reasoning>\n"
+    "<next action call>\n"
+    "Assigned!\n"
+    "For example:\n"
+    "Thought: I do not know where the thing is, so I look in a room that was not explored yet.\n"
+    "Explore[<room name>]\n"
+    "Assigned!"
+)
+ACTIONS = "Possible Actions:"
+TEAM_ACTIONS = "Possible actions for each agent:"
+
+_PLACE_ARGUMENTS = (
+    "[<object>, <on or within>, <furniture>, <next_to or None>, <reference object or None>]"
+)
+_DESCRIPTIONS = {
+    SkillName.CLEAN: "cleans an object or furniture, which must be near. Example (Clean[vase_0])",
+    SkillName.CLOSE: "closes furniture that opens. Example (Close[cabinet_7])",
+    SkillName.DONE: "says that the whole task is finished. Example (Done[])",
+    SkillName.EXPLORE: "goes to all furniture of a room, to find things. "
+    "Example (Explore[kitchen_1])",
+    SkillName.FILL: "fills a container; a faucet must be near. Example (Fill[vase_0])",
+    SkillName.FIND_AGENT_ACTION: "tells what the other agents do and did. "
+    "Example (FindAgentActionTool[])",
+    SkillName.FIND_OBJECT: "finds known objects by a description. "
+    "Example (FindObjectTool[toys on the floor])",
+    SkillName.FIND_RECEPTACLE: "finds furniture by a description. "
+    "Example (FindReceptacleTool[a table in the kitchen])",
+    SkillName.FIND_ROOM: "finds rooms by a description. Example (FindRoomTool[a room with a bed])",
+    SkillName.NAVIGATE: "goes next to furniture, a room or an object. Example (Navigate[table_3])",
+    SkillName.OPEN: "opens furniture that opens. Example (Open[cabinet_7])",
+    SkillName.PICK: "takes an object, which must be near; a hand holds one. Example (Pick[vase_0])",
+    SkillName.PLACE: f"puts down the object in the hand: Place{_PLACE_ARGUMENTS}. The reference "
+    "object must already be on that furniture. Example (Place[vase_0, on, table_3, None, None])",
+    SkillName.POUR: "pours from the container in the hand into another. Example (Pour[cup_2])",
+    SkillName.POWER_OFF: "switches something off. Example (PowerOff[lamp_1])",
+    SkillName.POWER_ON: "switches something on. Example (PowerOn[lamp_1])",
+    SkillName.REARRANGE: f"fetches an object and puts it down: Rearrange{_PLACE_ARGUMENTS}. "
+    "Example (Rearrange[vase_0, on, table_3, None, None])",
+    SkillName.WAIT: "does nothing for a while. Example (Wait[])",
+}
+_ASKING = (
+    "asks the person who gave the task, where nothing else can settle it. "
+    "Example (Ask[which of the two vases])"
+)
+_STATE_WORDS = {
+    State.CLEAN: ("clean", "dirty"),
+    State.FILLED: ("filled", "empty"),
+    State.POWERED_ON: ("powered on", "powered off"),
+}
+_AFFORDANCE = {
+    State.CLEAN: Affordance.CLEANABLE,
+    State.FILLED: Affordance.FILLABLE,
+    State.POWERED_ON: Affordance.POWERABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Whose dialogue it is: the agent, whether it gave the task, whether others take part."""
+
+    agent: str
+    is_giver: bool
+    is_alone: bool
+
+
+def system(seat: Seat, examples: str = "") -> str:
+    """The system turn of one agent's dialogue, with a retrieved example after it."""
+    words = [_SYSTEM_ALONE if seat.is_alone else _SYSTEM, _COMMON]
+    if not seat.is_alone:
+        words.append(_GIVER if seat.is_giver else _RECEIVER)
+    return "\n".join([" ".join(words), *([examples] if examples else [])])
+
+
+def opening(
+    instruction: str,
+    world: str,
+    verbs: Iterable[SkillName],
+    *,
+    may_ask: bool = False,
+) -> str:
+    """The first user turn: task, world, possible actions, question (spec/partnr.md 7.2)."""
+    return "\n".join(
+        [f"Task: {instruction}", world, ACTIONS, tool_lines(verbs, may_ask), "", QUESTION]
+    )
+
+
+def team_system(kinds: Sequence[tuple[str, str]]) -> str:
+    """The system turn for one planner of all agents; `kinds` are their names and bodies."""
+    members = " ".join(
+        f"Agent {number} is {name}, a {kind}." for number, (name, kind) in enumerate(kinds)
+    )
+    return f"{_SYSTEM_TEAM} {members} {_COMMON}"
+
+
+def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[SkillName]]) -> str:
+    """The first user turn for all agents (spec/partnr.md 7.3)."""
+    lines = [f"Task: {instruction}", world, TEAM_ACTIONS]
+    for number, own in enumerate(verbs):
+        lines += [f"Agent {number}:", tool_lines(own, may_ask=False)]
+    lines += [
+        "",
+        "What are the next actions? Answer in this format:",
+        "Thought: <reasoning>",
+        *(f"Agent_{number}_Action: <call for agent {number}>" for number in range(len(verbs))),
+        "Assigned!",
+    ]
+    return "\n".join(lines)
+
+
+def tool_lines(verbs: Iterable[SkillName], may_ask: bool) -> str:
+    """One line a tool, in the order of the alphabet."""
+    lines = [f"- {verb.value}: {_DESCRIPTIONS[verb]}" for verb in verbs if verb in _DESCRIPTIONS]
+    if may_ask:
+        lines.append(f"- Ask: {_ASKING}")
+    return "\n".join(sorted(lines))
+
+
+def world_description(belief: Belief, *, objects: bool = True, states: bool = False) -> str:
+    """Rooms with their furniture, faucets, and the objects that are known (5.5)."""
+    lines = ["Furniture:"]
+    furniture = belief.of_kind(EntityKind.FURNITURE)
+    by_room: dict[str, list[BeliefNode]] = {}
+    for node in furniture:
+        by_room.setdefault(node.room or "unknown", []).append(node)
+    for room in sorted(by_room):
+        names = [node.name for node in sorted(by_room[room], key=_floor_first)]
+        lines.append(f"{room}: {', '.join(names)}")
+    wet = [
+        n.name for n in sorted(furniture, key=_floor_first) if Affordance.FAUCET in n.affordances
+    ]
+    if wet:
+        lines.append(f"The following furnitures have a faucet: {', '.join(wet)}")
+    if objects:
+        lines.append(summary(belief, "", states=states))
+    return "\n".join(lines)
+
+
+def _floor_first(node: BeliefNode) -> tuple[bool, int, str]:
+    number = node.name.rpartition("_")[2]
+    return node.class_name != "floor", int(number) if number.isdecimal() else -1, node.name
+
+
+def summary(belief: Belief, agent: str, *, states: bool = False) -> str:
+    """All known objects with where they are; `agent` is who reads it."""
+    nodes = sorted(belief.of_kind(EntityKind.OBJECT), key=_floor_first_by_class)
+    if not nodes:
+        return f"{OBJECTS}\n{NO_OBJECTS}"
+    lines, counts = [OBJECTS], dict[str, int]()
+    for node in nodes:
+        count = counts[node.class_name] = counts.get(node.class_name, 0) + 1
+        if count <= MOST_OF_CLASS:
+            lines.append(f"{node.name}: {_where(node, belief, agent)}{_states(node, states)}")
+    lines += [
+        f"{name}: {count - MOST_OF_CLASS} more"
+        for name, count in counts.items()
+        if count > MOST_OF_CLASS
+    ]
+    return "\n".join(lines)
+
+
+def _floor_first_by_class(node: BeliefNode) -> tuple[str, int, str]:
+    number = node.name.rpartition("_")[2]
+    return node.class_name, int(number) if number.isdecimal() else -1, node.name
+
+
+def _where(node: BeliefNode, belief: Belief, agent: str) -> str:
+    if node.relation is Relation.HELD:
+        if not agent:
+            return f"held by {node.parent}"
+        return "held by the agent" if node.parent == agent else "held by the other agent"
+    if node.parent is None:
+        return _UNKNOWN_PLACE if node.room is None else f"unknown in {node.room}"
+    place = belief.nodes.get(node.parent)
+    room = node.room or (place.room if place is not None else None) or "unknown"
+    return f"{node.parent} in {room}"
+
+
+def _states(node: BeliefNode, shown: bool) -> str:
+    if not shown:
+        return ""
+    words = [
+        _STATE_WORDS[state][0 if value else 1]
+        for state, value in node.states.items()
+        if _AFFORDANCE[state] in node.affordances
+    ]
+    return f" ({', '.join(words)})" if words else ""
+
+
+def result_turn(result: str, world: str) -> str:
+    """How an action ended, then the world as it is known now."""
+    return "\n".join([f"Result: {result}", *([world] if world else [])])
+
+
+def shortened(turn: str) -> str:
+    """A result without its summary (spec/partnr.md D-52)."""
+    if not turn.startswith("Result"):
+        return turn
+    return turn.partition(f"\n{OBJECTS}\n")[0]

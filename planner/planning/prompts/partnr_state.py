@@ -1,0 +1,32 @@
+"""The state-based prompt of PARTNR's fine-tuned planner (spec/partnr.md 7.7).
+
+One text, no dialogue and no thoughts; a model is trained on what follows the special token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+TOKEN = "<|reserved_special_token_0|>"  # noqa: S105 - a word of the model's vocabulary
+NEXT_ACTION = "Next Agent Action:"
+
+
+@dataclass(frozen=True, slots=True)
+class PastAction:
+    """An action that ended: the agent's own with its result, or another agent's."""
+
+    call: str
+    result: str
+    is_own: bool
+
+
+def prompt(instruction: str, world: str, past: Iterable[PastAction]) -> str:
+    """The prompt up to the special token, after which the model says the next call."""
+    lines = [f"Task: {instruction}", "", "Current Environment:", world, "", "Previous actions:"]
+    for action in past:
+        if action.is_own:
+            lines += [f"Agent_Action: {action.call}", f"Action Result: {action.result}"]
+        else:
+            lines.append(f"Other_Agent_Action: {action.call}")
+    return "\n".join([*lines, f"{NEXT_ACTION}{TOKEN}"])

@@ -1,0 +1,198 @@
+"""Successful traces in one SQLite file, found by how alike their instructions are.
+
+For planner `partnr_rag` (spec/partnr.md 7.6): dot product of sentence vectors, exact search, the
+best one. Instructions that a planner is evaluated on are never in the store: they are named in
+it, and what is named cannot be added.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from planner.planning.embedding import Embedder, HashedWords, Vectors
+from planner.planning.instruction import normal
+from planner.world.errors import FileError, PlannerError
+
+VERSION = 1
+EXAMPLE = "An example of another task that was solved:"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS trace (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    instruction TEXT NOT NULL,
+    transcript TEXT NOT NULL,
+    source TEXT NOT NULL,
+    embedder TEXT NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS trace_key ON trace (key);
+CREATE TABLE IF NOT EXISTS evaluated (key TEXT PRIMARY KEY);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedTask:
+    """A trace worth showing: the dialogue of a task that was solved.
+
+    Attributes:
+        source: where it comes from, such as a run's folder and episode.
+    """
+
+    instruction: str
+    transcript: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A trace with the dot product of its instruction's vector and the query's."""
+
+    task: SolvedTask
+    similarity: float
+
+
+class EvaluatedError(PlannerError):
+    """A trace whose instruction is one that planners are evaluated on."""
+
+
+class TraceStore:
+    """The store; use it with `with`."""
+
+    def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
+        """Opens or makes the file. Vectors of another embedder are made anew.
+
+        Args:
+            path: the SQLite file.
+            embedder: None = `HashedWords`, which compares words only.
+
+        Raises:
+            FileError: for a file that is no such store.
+        """
+        self._path = path
+        self.embedder = embedder or HashedWords()
+        self._matrix: Vectors | None = None
+        self._ids: list[int] = []
+        try:
+            self._db = sqlite3.connect(path)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, VERSION):
+                raise FileError(path, "user_version", f"is {version}, not {VERSION}")
+            self._db.executescript(_TABLES)
+            self._db.execute(f"PRAGMA user_version={VERSION}")
+        except sqlite3.Error as error:
+            raise FileError(path, "", f"is no store of traces: {error}") from None
+
+    def __enter__(self) -> TraceStore:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._db.close()
+
+    def __len__(self) -> int:
+        return int(self._db.execute("SELECT COUNT(*) FROM trace").fetchone()[0])
+
+    def keep_out(self, instructions: Iterable[str]) -> int:
+        """Names instructions of an evaluation; how many traces of such were thrown out."""
+        keys = [(normal(instruction),) for instruction in instructions]
+        with self._db:
+            self._db.executemany("INSERT OR IGNORE INTO evaluated VALUES (?)", keys)
+            gone = self._db.execute(
+                "DELETE FROM trace WHERE key IN (SELECT key FROM evaluated)"
+            ).rowcount
+        self._matrix = None
+        return gone
+
+    def add(self, tasks: Sequence[SolvedTask]) -> None:
+        """Adds traces, all or none.
+
+        Raises:
+            EvaluatedError: for an instruction that was named as one of an evaluation.
+        """
+        for task in tasks:
+            key = normal(task.instruction)
+            if self._db.execute("SELECT 1 FROM evaluated WHERE key = ?", (key,)).fetchone():
+                raise EvaluatedError(f"{key[:80]!r} is an instruction of an evaluation")
+        vectors = self.embedder.embed([task.instruction for task in tasks])
+        rows = [
+            (
+                normal(task.instruction),
+                task.instruction,
+                task.transcript,
+                task.source,
+                self.embedder.embedder_id,
+                vector.astype("<f4").tobytes(),
+            )
+            for task, vector in zip(tasks, vectors, strict=True)
+        ]
+        with self._db:
+            self._db.executemany(
+                "INSERT INTO trace (key, instruction, transcript, source, embedder, vector) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+        self._matrix = None
+
+    def nearest(self, instruction: str, count: int = 1) -> list[Found]:
+        """The most similar traces, best first; of equals the older one."""
+        matrix = self._vectors()
+        if not self._ids:
+            return []
+        likeness = matrix @ self.embedder.embed([instruction])[0]
+        best = np.argsort(-likeness, kind="stable")[:count]
+        return [Found(self._task(self._ids[i]), float(likeness[i])) for i in best]
+
+    def example_for(self, instruction: str) -> str:
+        """The best trace as a prompt shows it; "" where the store is empty."""
+        found = self.nearest(instruction)
+        return f"{EXAMPLE}\n{found[0].task.transcript}" if found else ""
+
+    def _task(self, number: int) -> SolvedTask:
+        row = self._db.execute(
+            "SELECT instruction, transcript, source FROM trace WHERE id = ?", (number,)
+        ).fetchone()
+        return SolvedTask(*row)
+
+    def _vectors(self) -> Vectors:
+        """All vectors, one a row; read once, and after each change."""
+        if self._matrix is None:
+            self._embed_anew()
+            rows = self._db.execute("SELECT id, vector FROM trace ORDER BY id").fetchall()
+            self._ids = [int(number) for number, _ in rows]
+            self._matrix = np.array([np.frombuffer(v, dtype="<f4") for _, v in rows], dtype="f4")
+        return self._matrix
+
+    def _embed_anew(self) -> None:
+        mine = self.embedder.embedder_id
+        rows = self._db.execute(
+            "SELECT id, instruction FROM trace WHERE embedder != ?", (mine,)
+        ).fetchall()
+        if not rows:
+            return
+        vectors = self.embedder.embed([instruction for _, instruction in rows])
+        with self._db:
+            self._db.executemany(
+                "UPDATE trace SET embedder = ?, vector = ? WHERE id = ?",
+                [
+                    (mine, vector.astype("<f4").tobytes(), number)
+                    for (number, _), vector in zip(rows, vectors, strict=True)
+                ],
+            )
