@@ -13,7 +13,7 @@ from planner.planning.expert_facts import Aliases, Facts, spots_of
 from planner.planning.expert_jobs import Job, JobMaker, Work
 from planner.planning.expert_notes import MOST_FAILURES, MOST_FAULTS, MOST_ROUNDS, Notes
 from planner.planning.expert_progress import Progress
-from planner.planning.expert_search import Likelihood
+from planner.planning.expert_search import Likelihood, drawers_of
 from planner.planning.expert_team import Distances, Team
 from planner.planning.goal import Wish, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
@@ -88,6 +88,9 @@ class Expert:
         if self._aliases.update(context.belief) and self._goal is not None:
             progress.goal = self._aliases.spoken(self._goal)
         self._notes.agents = context.task.agents
+        if self._likelihood is None:
+            self._likelihood = Likelihood(context.layout)
+            self._notes.drawers = drawers_of(context.layout)
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
         facts = Facts(context.belief, context.layout, self._notes.beside, self._notes.hands)
         self._forgive_what_was_seen_again(facts)
@@ -130,7 +133,7 @@ class Expert:
         distance: Distances,
     ) -> Decision | None:
         """A decision, or None where another try with forgotten failures may find one."""
-        likelihood = self._likelihood = self._likelihood or Likelihood(context.layout)
+        likelihood = self._likelihood or Likelihood(context.layout)
         avoid = {
             (thing, spot)
             for wish in progress.untimely()

@@ -78,6 +78,7 @@ class Notes:
         bad_things: (agent, thing, skill) that did not work.
         agents: those of the task.
         gone: things that were not where they were believed, and when that was found.
+        drawers: furniture in which nothing but drawers opens.
         why: the last failure's text of each thing or furniture.
         inside_of: the furniture that a thing was believed to be inside of.
         doing: the thing that each agent was last given a job with.
@@ -103,6 +104,7 @@ class Notes:
     agents: tuple[str, ...] = ()
     bad_things: set[tuple[str, str, SkillName]] = field(default_factory=set)
     gone: dict[str, float] = field(default_factory=dict)
+    drawers: frozenset[str] = frozenset()
     why: dict[str, str] = field(default_factory=dict)
     inside_of: dict[str, str] = field(default_factory=dict)
     doing: dict[str, str] = field(default_factory=dict)
@@ -142,10 +144,11 @@ class Notes:
             if look == Look(target, inside=True):
                 self.looked_into.add(target)
         elif call.name is SkillName.OPEN:
-            # The skill looks into everything that it opens.
             self.shut.discard(target)
-            self.looked_into.add(target)
-            self.looked_by.add((agent, target))
+            if target in self.drawers:
+                # Each was looked into from above as it opened, and now they hide one another.
+                self.looked_into.add(target)
+                self.looked_by.add((agent, target))
         elif call.name is SkillName.CLOSE:
             self.shut.add(target)
         elif call.name is SkillName.PICK:

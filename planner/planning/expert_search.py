@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
-from planner.planning.expert_facts import Facts
+from planner.planning.expert_facts import Facts, planar_m
 from planner.planning.expert_notes import Look, Notes
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import Furniture, House
@@ -15,14 +16,18 @@ from planner.world.vocabulary import Relation, floor_name
 LOOK_M = 2.5
 AROUND_M = 5.0
 OPEN_M = 7.0
-# How a class's likelihood is shared between the places that the catalogue names, and all others.
-NAMED, INSIDE, OUTSIDE, FLOORS = 0.45, 0.25, 0.25, 0.05
-# How much more than elsewhere a thing may be anywhere in a room of a kind that it belongs to.
-USUAL_ROOM = 3.0
+# How a class's likelihood is shared between the places that the catalogue names, and all others:
+# about as the things of the goals of the training episodes lie.
+NAMED, INSIDE, OUTSIDE, FLOORS = 0.45, 0.10, 0.37, 0.08
+# How much more than elsewhere a thing may be somewhere in a room of a kind that it belongs to.
+USUAL_INSIDE, USUAL_OUTSIDE = 8.0, 2.0
 # Insides wait until the outside of the same furniture was looked at.
 UNSEEN_OUTSIDE = 0.5
-# How much of a room's surfaces one look around shows.
-SHOWN = 0.5
+# How much of what is near enough one look around from the middle of a room shows.
+SHOWN = 0.6
+# From so far a thing of 1 m by 1 m still fills 0.1 % of a camera's picture (spec/epm.md 1.2), seen
+# aslant and not quite filling its box.
+SEEN_FROM_M = 16.0
 # What is asked for together often lies together: how much likelier the rooms are in which other
 # things of the goal were found.
 TOGETHER = 4.0
@@ -62,13 +67,14 @@ def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
             named[look] = named.get(look, 0.0) + place.weight / len(fitting)
     usual = {name for place in (cls.places if cls is not None else ()) for name in place.rooms}
     found = _shared(named, NAMED)
-    for share, part in (
-        (INSIDE, [look for look in looks if look.inside]),
-        (OUTSIDE, [k for k in looks if not k.inside and k.furniture in layout.furniture_by_name]),
-        (FLOORS, [k for k in looks if k.furniture not in layout.furniture_by_name]),
+    pieces = [look for look in looks if look.furniture in layout.furniture_by_name]
+    for share, more, part in (
+        (INSIDE, USUAL_INSIDE, [look for look in pieces if look.inside]),
+        (OUTSIDE, USUAL_OUTSIDE, [look for look in pieces if not look.inside]),
+        (FLOORS, USUAL_OUTSIDE, [look for look in looks if look not in pieces]),
     ):
         rooms = {look: kinds[_room(layout, look)] for look in part}
-        weights = {k: USUAL_ROOM if rooms[k] in usual else 1.0 for k in part}
+        weights = {look: more if rooms[look] in usual else 1.0 for look in part}
         for look, value in _shared(weights, share).items():
             found[look] = found.get(look, 0.0) + value
     return found
@@ -95,6 +101,15 @@ def places(layout: House) -> Iterable[Look]:
         yield Look(floor_name(room.name), inside=False)
 
 
+def drawers_of(layout: House) -> frozenset[str]:
+    """The furniture in which nothing but drawers opens."""
+    return frozenset(
+        piece.name
+        for piece in layout.furniture
+        if _shuts(piece) and all(hollow.moves for hollow in piece.interiors if hollow.joint)
+    )
+
+
 def _shuts(piece: Furniture) -> bool:
     return any(hollow.joint is not None for hollow in piece.interiors)
 
@@ -110,18 +125,22 @@ class Search:
         # What a look around in each room would still show.
         self._around: dict[str, float] = {}
         for name in missing:
+            _, broad, long = sorted(facts.size_m(name))
+            from_m = SEEN_FROM_M * math.sqrt(broad * long)
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
                 if not self._seen(look):
                     together = _room(facts.layout, look) in notes.found_in.values()
-                    self._add(look, weight * (TOGETHER if together else 1.0))
+                    self._add(look, weight * (TOGETHER if together else 1.0), from_m)
 
-    def _add(self, look: Look, weight: float) -> None:
+    def _add(self, look: Look, weight: float, from_m: float) -> None:
         if not look.inside and look.furniture in self._facts.layout.furniture_by_name:
             floor = floor_name(_room(self._facts.layout, look))
+            away_m = planar_m(self._facts.position_m(floor), self._facts.position_m(look.furniture))
+            shown = SHOWN if away_m <= from_m else 0.0
             if floor in self._notes.looked:
-                weight *= 1 - SHOWN
+                weight *= 1 - shown
             else:
-                self._around[floor] = self._around.get(floor, 0.0) + SHOWN * weight
+                self._around[floor] = self._around.get(floor, 0.0) + shown * weight
         self._value[look] = self._value.get(look, 0.0) + weight
 
     def _seen(self, look: Look) -> bool:

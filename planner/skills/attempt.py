@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 
-from planner.skills.ground import Ground, Stand, gap_m
+from planner.skills.ground import CLOSE_M, Ground, Stand, gap_m
 from planner.skills.options import SkillOptions
 from planner.skills.port import PrimitivePort
 from planner.skills.results import RefusalError
@@ -204,11 +204,13 @@ class Attempt:
     def _other_stands(self, point_m: Vec3, piece: Furniture | None) -> list[Stand]:
         """Places from where a point may be in view that is not from nearby."""
         ground, reach = self.scene.ground, self.scene.capabilities.reach_m
-        front = None
+        front = close = None
         if piece is not None:
+            # Into a bin one sees from right before it.
+            close = ground.to_look(piece, self.base, CLOSE_M)
             front = ground.at_furniture(piece, self.base, reach, before_m=point_m)
         back = ground.back_from(point_m, self.base, reach)
-        return [stand for stand in (front, back) if stand is not None]
+        return [stand for stand in (close, front, back) if stand is not None]
 
     def _may_step(self, point_m: Vec3, piece: Furniture | None, code: PrimitiveCode) -> bool:
         """Skills do not walk (spec/partnr.md D-44), but at furniture they shift a little."""

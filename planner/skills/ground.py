@@ -20,10 +20,14 @@ from planner.world.house import Furniture, House
 
 # The gap to furniture that shows most of it to a camera in the hand and leaves it in reach.
 GAP_M = 0.55
+# As near as a body comes: from here it sees into a bin.
+CLOSE_M = 0.3
 # An agent stops on the middle of a cell and not quite on its mark.
 MARGIN_M = 0.15
 # By a thing on the floor: not on it, and well within reach.
 BESIDE_M = (0.45, 0.9)
+# What rises so high above its seat has a back that hides it.
+_BACK_M = 0.15
 _KEPT = 4
 
 _grounds: list[tuple[House, float, Ground]] = []
@@ -59,8 +63,8 @@ class Ground:
     ) -> Stand | None:
         """From where most of what a hand may want of the furniture is in reach.
 
-        What opens or has hollows or boards is approached from its front. Of places
-        that are as good, the one nearest to `base` is taken.
+        What opens or has hollows or boards is approached from its front, what has a back
+        not from behind. Of places that are as good, the one nearest to `base` is taken.
 
         Args:
             piece: the furniture.
@@ -73,13 +77,39 @@ class Ground:
         if not len(cells):
             return None
         points = self._points(cells)
-        local = to_local(piece, points)
-        gap = np.maximum(np.abs(local) - np.array(piece.size_m[:2]) / 2, 0.0)
-        distance = np.hypot(gap[:, 0], gap[:, 1])
         goals = _handling_points(piece)
         to_goals = np.linalg.norm(points[:, None, :] - goals[None, :, :], axis=2)
         out = (to_goals > reach_m - MARGIN_M).sum(axis=1)
-        cost = np.abs(distance - GAP_M) + 4.0 * out / len(goals)
+        cost = 4.0 * out / len(goals)
+        return self._best(piece, points, cost, GAP_M, base, before_m)
+
+    def to_look(self, piece: Furniture, base: Vec3 | None, away_m: float) -> Stand | None:
+        """Before a piece of furniture, this far from its outline, or nearly so.
+
+        Only places that come nearer to it than `at_furniture` does, or stay farther off, count;
+        None where there are none.
+        """
+        half = math.hypot(piece.size_m[0], piece.size_m[1]) / 2
+        cells = self._cells_near(piece.x_m, piece.y_m, half + away_m + 0.3, piece.room, base)
+        points = self._points(cells)
+        gap = _gaps(piece, points)
+        points = points[gap < GAP_M - 0.1 if away_m < GAP_M else gap > GAP_M + 0.1]
+        if not len(points):
+            return None
+        return self._best(piece, points, np.zeros(len(points)), away_m, base, None)
+
+    def _best(
+        self,
+        piece: Furniture,
+        points: FloatArray,
+        cost: FloatArray,
+        away_m: float,
+        base: Vec3 | None,
+        before_m: Vec3 | None,
+    ) -> Stand:
+        """The best of some places: by their own cost, distance, side and the walk there."""
+        local = to_local(piece, points)
+        cost = cost + np.abs(_gaps(piece, points) - away_m)
         if piece.joints or piece.interiors or len(piece.surfaces) > 1:
             middle = 0.0
             if before_m is not None:
@@ -88,6 +118,8 @@ class Ground:
             cost += 0.5 * np.abs(local[:, 1] - middle)
         else:
             cost += 0.3 * np.abs(local).min(axis=1)
+            if _has_back(piece):
+                cost += np.where(local[:, 0] < -piece.size_m[0] / 4, 1.0, 0.0)
         if base is not None:
             cost += 0.05 * np.hypot(points[:, 0] - base[0], points[:, 1] - base[1])
         x, y = points[int(np.argmin(cost))]
@@ -218,9 +250,20 @@ def to_map(piece: Furniture, point: Vec3) -> Vec3:
 
 def gap_m(piece: Furniture, base: Vec3) -> float:
     """Horizontal distance from a body's middle to the furniture's outline."""
-    local = to_local(piece, np.array([[base[0], base[1]]]))[0]
-    gap = np.maximum(np.abs(local) - np.array(piece.size_m[:2]) / 2, 0.0)
-    return float(np.hypot(gap[0], gap[1]))
+    return float(_gaps(piece, np.array([[base[0], base[1]]]))[0])
+
+
+def _gaps(piece: Furniture, points: FloatArray) -> FloatArray:
+    gap = np.maximum(np.abs(to_local(piece, points)) - np.array(piece.size_m[:2]) / 2, 0.0)
+    distance: FloatArray = np.hypot(gap[:, 0], gap[:, 1])
+    return distance
+
+
+def _has_back(piece: Furniture) -> bool:
+    """Whether it rises well above what things can be put on: chairs, couches, beds."""
+    return bool(piece.surfaces) and piece.size_m[2] > _BACK_M + max(
+        surface.center[2] for surface in piece.surfaces
+    )
 
 
 def _handling_points(piece: Furniture) -> FloatArray:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from planner.skills.ground import to_map
+from planner.skills.ground import CLOSE_M, to_map
 from planner.skills.spots import opened_center
 from planner.world.agents import CameraMount
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
-from planner.world.house import Furniture
+from planner.world.house import Furniture, Interior
 
 View = tuple[float, float]
 
@@ -20,23 +22,76 @@ AROUND_RAD: tuple[View, ...] = (
     (-2.5, 0.55),
     (-1.25, 0.55),
 )
+# Under a board and behind a door one sees more from farther away than a hand reaches from.
+BACK_M = 1.2
+_LOW_M = 0.8
+_HIGH_M = 0.9
 # One view shows about this much of a surface from where an agent stands.
 _SPAN_M = 0.9
 _ALIKE_RAD = 0.35
 _MOST_VIEWS = 8
 
 
-def furniture_views(
-    piece: Furniture, base: Pose, camera: CameraMount, openness: float
-) -> tuple[View, ...]:
-    """Pan and tilt (down positive) that show what lies on and, where open, in the furniture."""
-    points = [point for s in piece.surfaces for point in _across(piece, s.center, s.size)]
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """What to look at from one place before furniture.
+
+    Attributes:
+        away_m: how far from the furniture to stand; None for where its things are in reach.
+        points: what to look at, in the map.
+    """
+
+    away_m: float | None
+    points: tuple[Vec3, ...]
+
+
+def stops(piece: Furniture, openness: float) -> tuple[Stop, ...]:
+    """Where to look at a piece of furniture from: as a whole, then at what does not show so."""
+    everything: list[Vec3] = []
+    under: list[Vec3] = []
+    bins: list[Vec3] = []
+    for surface in piece.surfaces:
+        points = _across(piece, surface.center, surface.size)
+        everything += points
+        if surface.clearance < _LOW_M or surface.center[2] > _HIGH_M:
+            under += points
     for hollow in piece.interiors:
-        if hollow.joint is None or openness > 0:
-            center = opened_center(piece, hollow, openness)
-            points += _across(piece, center, (hollow.size[0], hollow.size[1]))
+        if hollow.joint is not None and not openness > 0:
+            continue
+        center = opened_center(piece, hollow, openness)
+        points = _across(piece, center, (hollow.size[0], hollow.size[1]))
+        everything += points
+        if _is_bin(piece, hollow):
+            bins += points
+        elif not hollow.moves:
+            under += points
+    found = [Stop(None, tuple(everything or [piece.box.center_m]))]
+    found += [Stop(CLOSE_M, tuple(bins))] if bins else []
+    found += [Stop(BACK_M, tuple(under))] if under else []
+    return tuple(found)
+
+
+def _is_bin(piece: Furniture, hollow: Interior) -> bool:
+    """Whether a hollow is open at its top, or has a lid there."""
+    x, y, z = hollow.center
+    top = z + hollow.size[2] / 2
+    if any(
+        surface.center[2] >= top - 0.05
+        and abs(surface.center[0] - x) < surface.size[0] / 2
+        and abs(surface.center[1] - y) < surface.size[1] / 2
+        for surface in piece.surfaces
+    ):
+        return False
+    if hollow.joint is None:
+        return top < _HIGH_M
+    joint = piece.joint(hollow.joint)
+    return joint.kind == "hinge" and abs(joint.axis[2]) < 0.5 and joint.origin[2] > z
+
+
+def views_of(points: Iterable[Vec3], base: Pose, camera: CameraMount) -> tuple[View, ...]:
+    """Pan and tilt (down positive) that together show some points of the map."""
     views: list[View] = []
-    for point in points or [piece.box.center_m]:
+    for point in points:
         view = view_of(point, base, camera)
         if all(math.dist(view, other) > _ALIKE_RAD for other in views):
             views.append(view)

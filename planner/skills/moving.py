@@ -8,7 +8,7 @@ from dataclasses import replace
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.ground import Stand
 from planner.skills.grounding import Target
-from planner.skills.looking import AROUND_RAD, View, furniture_views
+from planner.skills.looking import AROUND_RAD, Stop, View, stops, views_of
 from planner.skills.opening import move_joints
 from planner.skills.preconditions import Arguments
 from planner.skills.results import failure
@@ -152,9 +152,24 @@ def _visit(attempt: Attempt, piece: Furniture, *, opens: bool) -> Motion:
         result = yield from move_joints(attempt, piece, PrimitiveName.OPEN)
         if result.code in (PrimitiveCode.STOPPED, PrimitiveCode.NOT_ALLOWED):
             return result
+    first, *more = stops(piece, openness_of(attempt, piece))
+    phase = f"looking at {piece.name}"
+    result = yield from _look_at(attempt, first, stand, phase)
+    for stop in more:
+        # What could be seen from there was; a way that is blocked takes nothing of it away.
+        elsewhere = scene.ground.to_look(piece, attempt.base, stop.away_m or 0.0)
+        if result.succeeded and elsewhere is not None:
+            walked = yield from attempt.walk(elsewhere.point_m, phase, elsewhere.yaw_rad)
+            if walked.succeeded:
+                result = yield from _look_at(attempt, stop, elsewhere, phase)
+            elif walked.code in (PrimitiveCode.STOPPED, PrimitiveCode.NOT_ALLOWED):
+                return walked
+    return result
+
+
+def _look_at(attempt: Attempt, stop: Stop, stand: Stand, phase: str) -> Motion:
     base = attempt.base_pose() or Pose.planar(stand.x_m, stand.y_m, stand.yaw_rad)
-    views = furniture_views(piece, base, attempt.camera, openness_of(attempt, piece))
-    return (yield from look(attempt, views, f"looking at {piece.name}"))
+    return (yield from look(attempt, views_of(stop.points, base, attempt.camera), phase))
 
 
 def openness_of(attempt: Attempt, piece: Furniture) -> float:

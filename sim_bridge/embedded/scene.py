@@ -292,7 +292,7 @@ class Scene:
     def first_hit(self, origin_m: Vec3, towards_m: Vec3) -> tuple[int, float]:
         """The instance that a ray meets first, and how far away; (-1, inf) for none.
 
-        Agents and ceilings are transparent; 0 is structure.
+        Agents, what they hold and ceilings are transparent; 0 is structure.
         """
         self.sync()
         direction = np.subtract(towards_m, origin_m)
@@ -300,6 +300,11 @@ class Scene:
         if length == 0.0:
             return -1, math.inf
         self.model.geom_group[:] = self.groups
+        for agent in self.world.agents.values():
+            if agent.holding is not None:
+                # A hand that would be in the way moves out of it, with all that it holds.
+                held = self.model.geom_bodyid == self._body_of[agent.holding]
+                self.model.geom_group[held] = GROUP_HIDDEN
         hit = np.full(1, -1, np.int32)
         distance = mujoco.mj_ray(
             self.model,

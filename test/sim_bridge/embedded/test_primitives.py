@@ -281,3 +281,13 @@ def test_two_that_meet_in_the_doorway_both_arrive(backend: EmbeddedBackend) -> N
 def test_an_idle_agent_makes_way(backend: EmbeddedBackend, do: Do) -> None:
     assert do("navigate", (4.0, 2.0, 0.0), "agent_1").succeeded
     assert do("navigate", (7.0, 2.2, 0.0)).succeeded
+
+
+def test_what_a_hand_holds_hides_nothing(backend: EmbeddedBackend, do: Do) -> None:
+    fetch(backend, do, "cup_0")
+    world, scene = backend._loaded(), backend._scene_now()
+    x, y, z = world.things["cup_0"].center_m
+    cup = world.things["cup_0"].instance_id
+    instance, distance = scene.first_hit((x, y, z + 0.3), (x, y, 0.0))
+    assert instance != cup
+    assert distance > 0.35
