@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from planner.bench.embedded_run import run_embedded
 from planner.bench.run import Event
+from planner.bench.trace import traced
+from planner.evaluation.trace import write_traces
+from planner.evaluation.trace_builder import TraceBuilder
 from planner.narrator import story
 from planner.planning.expert import Expert
 from planner.world.errors import PlannerError
@@ -24,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-images", action="store_true", help="rays instead of pictures feed the memory"
     )
+    parser.add_argument("--trace", type=Path, help="write what was done to this file, JSON lines")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     episode, house = load_episode(args.episode)
     print(f'task: "{episode.instruction}"')
     backend = EmbeddedBackend()
+    builder = TraceBuilder()
     try:
         result = run_embedded(
             backend,
@@ -46,9 +52,14 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             images=not args.no_images,
             tell=_tell,
+            trace=builder,
         )
+        acting = backend.agents[: args.agents or None]
     finally:
         backend.close()
+    if args.trace:
+        made = traced(builder, episode, result, planner="expert", seed=args.seed, acting=acting)
+        write_traces(args.trace, [made])
     verdict = result.verdict
     if verdict.explanation:
         print(f"why: {verdict.explanation}")

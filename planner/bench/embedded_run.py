@@ -8,6 +8,7 @@ from functools import partial
 from planner.bench.run import EpisodeRun, Event, RunResult, say_nothing
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
+from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY
@@ -29,6 +30,7 @@ def run_embedded(
     images: bool = True,
     tell: Callable[[Event], None] | None = None,
     leaps: bool = True,
+    trace: TraceBuilder | None = None,
 ) -> RunResult:
     """Runs one episode from its start to its verdict.
 
@@ -43,6 +45,7 @@ def run_embedded(
         tell: hears each event as it happens.
         leaps: whether steps in which nothing happens are taken in one go; the events, their
             times and the verdict are the same without, only later.
+        trace: hears each state and how the task stands in it.
 
     Raises:
         PlannerError: where the episode has no evaluation, or does not fit the house.
@@ -71,15 +74,19 @@ def run_embedded(
         goal=episode.evaluation,
         seed=episode.seed,
     )
+    evaluation = read_evaluation(episode.evaluation, episode.episode_id)
+    evaluator = (
+        Evaluator(evaluation, house, initial)
+        if trace is None
+        else TracedEvaluator(evaluation, house, initial, builder=trace)
+    )
     run = EpisodeRun(
         backend=backend,
         house=house,
         task=task,
         planner=make_planner(task),
         memory=memory,
-        evaluator=Evaluator(
-            read_evaluation(episode.evaluation, episode.episode_id), house, initial
-        ),
+        evaluator=evaluator,
         look=look,
         tell=tell or say_nothing,
         leaper=backend if leaps else None,

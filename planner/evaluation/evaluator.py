@@ -20,7 +20,7 @@ from planner.evaluation.progress import Mode, Progress, PropositionProgress, Ver
 from planner.evaluation.propositions import Watch
 from planner.evaluation.published import PublishedJudge
 from planner.evaluation.scene import BrokenStateError, Scene
-from planner.evaluation.task import Evaluation, Predicate
+from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.world.house import House
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
@@ -102,6 +102,11 @@ class Evaluator:
         self._judge.advance(self._step, self._watches)
         self._progress = self._measure()
         self._verdict: Verdict | None = None
+
+    @property
+    def propositions(self) -> tuple[Proposition, ...]:
+        """What is counted; in mode partnr_v0 more than was asked (D2)."""
+        return self._judge.propositions
 
     @property
     def progress(self) -> Progress:

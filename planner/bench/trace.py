@@ -1,0 +1,40 @@
+"""The trace of a run in this process, in the format that all metrics read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.bench.run import Event, RunResult
+from planner.evaluation.trace import EpisodeTrace
+from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.world.episode import Episode
+
+
+def traced(
+    builder: TraceBuilder,
+    episode: Episode,
+    result: RunResult,
+    *,
+    planner: str,
+    seed: int | None = None,
+    acting: Sequence[str] = (),
+) -> EpisodeTrace:
+    """The trace of a run whose judge told the builder (`run_embedded(trace=builder)`).
+
+    A decision is a moment at which calls began: planners that are asked and start nothing leave
+    no event.
+    """
+    began: dict[str, Event] = {}
+    moments: dict[float, list[str]] = {}
+    for event in result.events:
+        if event.result is None:
+            began[event.agent] = event
+            moments.setdefault(event.stamp_s, []).append(event.agent)
+        else:
+            start = began.pop(event.agent)
+            builder.deed(event.agent, event.call, event.result, event.stamp_s, start.stamp_s)
+    for cycle, (stamp_s, _agents) in enumerate(moments.items(), start=1):
+        builder.decided(Decided(stamp_s, planner, tuple(acting), cycle))
+    return builder.finish(
+        episode, result.verdict, planner=planner, seed=seed, reason=result.reason, acting=acting
+    )

@@ -1,0 +1,1 @@
+"""The papers' metrics, each a pure function of traces with its formula and source."""

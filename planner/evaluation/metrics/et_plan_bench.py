@@ -1,0 +1,97 @@
+"""ET-Plan-Bench's metrics of one episode (spec/et_plan_bench.md 5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from planner.evaluation.metrics.measure import NOT_SUCCESSFUL, Measure, attempts
+from planner.evaluation.metrics.partnr import success
+from planner.evaluation.trace import EpisodeTrace
+
+__all__ = ["lcs_length", "lcs_ratio", "lcs_ratio_published", "moving_distance", "success"]
+
+NO_TRUTH = "no ground truth was given"
+
+
+def actions(trace: EpisodeTrace) -> tuple[str, ...]:
+    """What the agents carried out, in words that are equal where verb and entities are."""
+    return tuple(_words(line.call) for line in attempts(trace))
+
+
+def sequence_length(trace: EpisodeTrace) -> Measure:
+    """Sequence length: len(a_e) where the episode succeeded, else M (spec/et_plan_bench.md 5)."""
+    if trace.end.success:
+        return Measure(float(len(actions(trace))))
+    most = trace.episode.reference.most_actions
+    return Measure(None, "no limit M was given") if most is None else Measure(float(most))
+
+
+def lcs_length(trace: EpisodeTrace) -> Measure:
+    """LCS(a_e, g_e): the longest common subsequence with the ground truth's actions.
+
+    spec/et_plan_bench.md 5; failed episodes count as well.
+    """
+    truth = _truth(trace)
+    if not truth:
+        return Measure(None, NO_TRUTH)
+    return Measure(float(longest_common_subsequence(actions(trace), truth)))
+
+
+def lcs_ratio(trace: EpisodeTrace) -> Measure:
+    """LCS(a_e, g_e) / len(g_e) of an episode (spec/et_plan_bench.md 5)."""
+    length = lcs_length(trace)
+    if length.value is None:
+        return length
+    return Measure(length.value / len(_truth(trace)))
+
+
+def lcs_ratio_published(trace: EpisodeTrace) -> Measure:
+    """The LCS ratio as the public code has it: 1 where the plan is shorter than the truth (D6).
+
+    A plan that gives up early scores 1 by it; only for comparison with published numbers
+    (spec/et_plan_bench.md 5).
+    """
+    honest = lcs_ratio(trace)
+    if honest.value is not None and len(actions(trace)) < len(_truth(trace)):
+        return Measure(1.0)
+    return honest
+
+
+def moving_distance(trace: EpisodeTrace) -> Measure:
+    """Moving distance: sum over t of |p_(t+1) - p_t| of all agents, metres.
+
+    spec/et_plan_bench.md 5; of successful episodes only, undefined where there is none.
+    """
+    if not trace.end.success:
+        return Measure(None, NOT_SUCCESSFUL)
+    if not trace.moves:
+        return Measure(None, "no positions were recorded")
+    last: dict[str, tuple[float, float]] = {}
+    total = 0.0
+    for move in trace.moves:
+        at = (move.x_m, move.y_m)
+        total += math.dist(last.get(move.agent, at), at)
+        last[move.agent] = at
+    return Measure(total)
+
+
+def longest_common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many entries both have in the same order, gaps allowed."""
+    row = [0] * (len(b) + 1)
+    for one in a:
+        diagonal = 0
+        for j, other in enumerate(b, start=1):
+            above = row[j]
+            row[j] = diagonal + 1 if one == other else max(above, row[j - 1])
+            diagonal = above
+    return row[-1]
+
+
+def _truth(trace: EpisodeTrace) -> tuple[str, ...]:
+    return tuple(_words(action) for action in trace.episode.reference.actions)
+
+
+def _words(text: str) -> str:
+    """One spelling of `WALK apple` or `Navigate[apple_0]`."""
+    return " ".join(text.replace("[", " ").replace("]", " ").replace(",", " ").split()).casefold()

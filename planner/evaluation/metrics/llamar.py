@@ -1,0 +1,105 @@
+"""LLaMAR's metrics of one episode (spec/llamar.md 5).
+
+The true subtasks G are the checklist that the trace brings along, else the propositions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from planner.evaluation.metrics.measure import (
+    COMPLETE_AT_START,
+    INTERACTIONS,
+    Measure,
+    attempts,
+    done,
+    parsed,
+    targets,
+)
+from planner.evaluation.trace import EpisodeTrace
+from planner.world.skill import SkillCall
+
+EPSILON = 1e-4
+
+
+def success(trace: EpisodeTrace) -> Measure:
+    """1 where C = G, all subtasks are done; its mean is LLaMAR's SR (spec/llamar.md 5)."""
+    rate = transport_rate(trace)
+    return rate if rate.value is None else Measure(float(rate.value == 1.0))
+
+
+def transport_rate(trace: EpisodeTrace) -> Measure:
+    """Transport rate: #C / #G, subtasks done / subtasks (spec/llamar.md 5).
+
+    Vacuous where everything was done in the first state.
+    """
+    if trace.episode.reference.subtasks:
+        indices = {line.index for line in trace.subtasks}
+        return Measure(len(indices) / len(trace.episode.reference.subtasks))
+    if trace.complete_at_start:
+        return Measure(None, COMPLETE_AT_START)
+    return Measure(sum(trace.end.satisfied) / len(trace.end.satisfied))
+
+
+def coverage(trace: EpisodeTrace) -> Measure:
+    """Coverage: #X+ / #X, targets that were successfully interacted with / targets.
+
+    spec/llamar.md 5. Of a list of alternatives as many are targets as the task needs.
+    """
+    return _covered(trace, (call for _, call in done(trace, INTERACTIONS)))
+
+
+def coverage_attempted(trace: EpisodeTrace) -> Measure:
+    """Coverage as the public code counts it: attempts are enough (spec/llamar.md 5.2)."""
+    calls = (parsed(line) for line in attempts(trace))
+    return _covered(trace, (call for call in calls if call and call.name in INTERACTIONS))
+
+
+def _covered(trace: EpisodeTrace, calls: Iterable[SkillCall]) -> Measure:
+    touched = {name for call in calls for name in call.arguments if name}
+    groups = targets(trace)
+    if not groups:
+        return Measure(None, "vacuous: the task is about no entity")
+    hits = sum(min(number, len(group & touched)) for group, number in groups)
+    return Measure(hits / sum(number for _, number in groups))
+
+
+def balance(trace: EpisodeTrace) -> Measure:
+    """Balance: min_i s_i / (max_i s_i + 1e-4) over agents i (spec/llamar.md 5).
+
+    s_i counts the successful actions of agent i that bring the task on: entries of the checklist
+    that it did, or without a checklist interactions with a target. All idle is 0.
+    """
+    wanted = {name for group, _ in targets(trace) for name in group}
+    if trace.episode.reference.subtasks:
+        counts = Counter(line.agent for line in trace.subtasks)
+    else:
+        counts = Counter(
+            line.agent for line, call in done(trace, INTERACTIONS) if call.arguments[0] in wanted
+        )
+    return _balanced(trace, counts)
+
+
+def balance_all(trace: EpisodeTrace) -> Measure:
+    """Balance as the public code counts it: every success, no epsilon (spec/llamar.md 5.2)."""
+    counts = Counter(line.agent for line in attempts(trace) if line.succeeded)
+    return _balanced(trace, counts, epsilon=0.0)
+
+
+def _balanced(trace: EpisodeTrace, counts: Counter[str], epsilon: float = EPSILON) -> Measure:
+    if len(trace.episode.agents) < 2:
+        return Measure(None, "one agent alone")
+    each = [counts[agent.uid] for agent in trace.episode.agents]
+    return Measure(min(each) / (max(each) + epsilon) if max(each) else 0.0)
+
+
+def joint_steps(trace: EpisodeTrace) -> Measure:
+    """Steps: decisions taken until the episode ended, at most T (spec/llamar.md 5).
+
+    A decision is for all agents that were idle; one that took several tries is one.
+    """
+    if not trace.decisions:
+        return Measure(None, "no decision was recorded")
+    cycles = Counter(agents for agents, _ in {(d.agents, d.cycle) for d in trace.decisions})
+    return Measure(float(max(cycles.values())))

@@ -1,0 +1,99 @@
+"""What a metric says of one episode, and what of a trace several metrics look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.evaluation.task import Predicate
+from planner.evaluation.trace import CallLine, EpisodeTrace
+from planner.world.skill import CallError, SkillCall, SkillCode, SkillName, parse_call
+from planner.world.vocabulary import AgentKind, floor_name
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A value, or why there is none: a vacuous case is never scored.
+
+    `left_out` says it in the same words for the same cause, so that causes can be counted.
+    """
+
+    value: float | None
+    left_out: str = ""
+
+
+COMPLETE_AT_START = "vacuous: complete at the start"
+NOT_SUCCESSFUL = "not successful"
+
+# Perception tools, and what ends or passes time: they can neither do anything nor fail.
+_IDLE = frozenset(
+    {
+        SkillName.WAIT,
+        SkillName.DONE,
+        SkillName.FIND_OBJECT,
+        SkillName.FIND_RECEPTACLE,
+        SkillName.FIND_ROOM,
+        SkillName.FIND_AGENT_ACTION,
+    }
+)
+PLACEMENTS = frozenset({SkillName.PLACE, SkillName.REARRANGE})
+STATE_CHANGES = frozenset(
+    {SkillName.CLEAN, SkillName.FILL, SkillName.POUR, SkillName.POWER_ON, SkillName.POWER_OFF}
+)
+# spec/partnr.md D-59: what can raise percent complete.
+EFFECTIVE = PLACEMENTS | STATE_CHANGES
+INTERACTIONS = EFFECTIVE | {SkillName.PICK, SkillName.OPEN, SkillName.CLOSE}
+SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
+
+
+def parsed(call: CallLine) -> SkillCall | None:
+    """The call, or None where its text is none (a planner's slip is a call that failed)."""
+    try:
+        return parse_call(call.call)
+    except CallError:
+        return None
+
+
+def done(trace: EpisodeTrace, names: frozenset[SkillName]) -> list[tuple[CallLine, SkillCall]]:
+    """The calls of some skills that succeeded."""
+    found = ((line, parsed(line)) for line in trace.calls if line.succeeded)
+    return [(line, call) for line, call in found if call is not None and call.name in names]
+
+
+def attempts(trace: EpisodeTrace) -> list[CallLine]:
+    """The calls that tried something and were not given up by whoever made them."""
+    return [
+        line
+        for line in trace.calls
+        if line.code != SkillCode.CANCELED
+        and ((call := parsed(line)) is None or call.name not in _IDLE)
+    ]
+
+
+def targets(trace: EpisodeTrace) -> list[tuple[frozenset[str], int]]:
+    """The entities that the task is about: groups of which one or another does, and how many.
+
+    A group is a list of a proposition without rooms and floors; equal lists are one group.
+    """
+    rooms = {
+        name
+        for asked in trace.episode.propositions
+        if asked.predicate is Predicate.IS_IN_ROOM
+        for name in asked.lists[1]
+    }
+    needed: dict[frozenset[str], int] = {}
+    lists = [
+        (names, asked.number if k == 0 else 1)
+        for asked in trace.episode.propositions
+        for k, names in enumerate(asked.lists)
+    ]
+    lists += [(names, 1) for names in trace.episode.reference.targets]
+    for names, number in lists:
+        group = frozenset(n for n in names if n not in rooms and not n.startswith(floor_name("")))
+        if group:
+            needed[group] = max(needed.get(group, 0), min(number, len(group)))
+    return list(needed.items())
+
+
+def robots(trace: EpisodeTrace) -> frozenset[str]:
+    """The agents that are robots."""
+    return frozenset(a.uid for a in trace.episode.agents if a.kind is AgentKind.ROBOT)

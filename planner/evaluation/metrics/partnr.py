@@ -1,0 +1,157 @@
+"""PARTNR's metrics of one episode (spec/partnr.md 8, D-59 to D-62)."""
+
+from __future__ import annotations
+
+from planner.evaluation.metrics.measure import (
+    COMPLETE_AT_START,
+    EFFECTIVE,
+    NOT_SUCCESSFUL,
+    PLACEMENTS,
+    SPATIAL,
+    STATE_CHANGES,
+    Measure,
+    done,
+    robots,
+)
+from planner.evaluation.task import STATE_PREDICATES
+from planner.evaluation.trace import Asked, CallLine, EpisodeTrace
+from planner.world.skill import SkillCall, SkillName
+
+
+def percent_complete(trace: EpisodeTrace) -> Measure:
+    """Percent complete: propositions that count / all propositions (spec/partnr.md 3.5).
+
+    Vacuous where everything counted in the first state.
+    """
+    if trace.complete_at_start:
+        return Measure(None, COMPLETE_AT_START)
+    return Measure(trace.end.percent_complete)
+
+
+def success(trace: EpisodeTrace) -> Measure:
+    """Success: 1 where percent complete is 1, else 0 (spec/partnr.md 3.5); its mean is SR.
+
+    Vacuous where everything counted in the first state.
+    """
+    if trace.complete_at_start:
+        return Measure(None, COMPLETE_AT_START)
+    return Measure(float(trace.end.success))
+
+
+def sim_steps(trace: EpisodeTrace) -> Measure:
+    """Simulation steps from the start to the end of the episode (spec/partnr.md 8)."""
+    return Measure(float(trace.end.sim_steps))
+
+
+def planning_cycles(trace: EpisodeTrace) -> Measure:
+    """Planning cycles: calls of a model by the planner (spec/partnr.md 8, D-62).
+
+    A decision that took several tries is one cycle. Where every agent has a planner of its own,
+    those of the robot's count. Not applicable to planners without a model.
+    """
+    cycles = {(d.agents, d.cycle) for d in trace.decisions if d.model}
+    if not cycles:
+        return Measure(None, "no model decided")
+    ours = {c for c in cycles if robots(trace) & set(c[0])} or cycles
+    planners = {agents for agents, _ in ours}
+    return Measure(len(ours) / len(planners))
+
+
+def task_offloading(trace: EpisodeTrace) -> Measure:
+    """Task offloading: sub-tasks done by robots / sub-tasks done (spec/partnr.md 8, D-60, D-61).
+
+    A sub-task is a proposition of a successful episode, credited to the agent whose action made
+    it count. Propositions that nobody's action made true are not counted.
+    """
+    if len(trace.episode.agents) < 2 or len(robots(trace)) in (0, len(trace.episode.agents)):
+        return Measure(None, "no person and robot work together")
+    if not_counted := _outside(trace):
+        return Measure(None, not_counted)
+    doers = [who for i in range(len(trace.end.satisfied)) if (who := doer_of(trace, i))]
+    if not doers:
+        return Measure(None, "vacuous: nobody's action made anything true")
+    return Measure(sum(who in robots(trace) for who in doers) / len(doers))
+
+
+def extraneous_effort(trace: EpisodeTrace) -> Measure:
+    """Extraneous effort: successful actions that did not raise percent complete / all successful.
+
+    spec/partnr.md 8, D-59: of Place, Rearrange, Clean, Fill, Pour, PowerOn and PowerOff; useful is
+    an action after which percent complete is higher than before it. Successful episodes only.
+    """
+    if not_counted := _outside(trace):
+        return Measure(None, not_counted)
+    actions = [line for line, _ in done(trace, EFFECTIVE)]
+    if not actions:
+        return Measure(None, "vacuous: no action that could help")
+    return Measure(sum(not is_useful(trace, line) for line in actions) / len(actions))
+
+
+def exploration_efficiency(trace: EpisodeTrace) -> Measure:
+    """Exploration efficiency: simulation steps until the first object is picked.
+
+    spec/partnr.md 8. The step at which the first Pick ends, or at which a Rearrange holds its
+    object. Successful episodes only.
+    """
+    if not_counted := _outside(trace):
+        return Measure(None, not_counted)
+    picked = [line.ended_step for line, _ in done(trace, frozenset({SkillName.PICK}))]
+    for line, _ in done(trace, frozenset({SkillName.REARRANGE})):
+        held = [
+            hold.step
+            for hold in trace.holds
+            if hold.entity
+            and hold.agent == line.agent
+            and line.started_step <= hold.step <= line.ended_step
+        ]
+        picked.append(min(held, default=line.ended_step))
+    if not picked:
+        return Measure(None, "vacuous: nothing was picked")
+    return Measure(float(min(picked)))
+
+
+def _outside(trace: EpisodeTrace) -> str:
+    """Why an episode is not among the successful ones; "" where it is."""
+    if trace.complete_at_start:
+        return COMPLETE_AT_START
+    return "" if trace.end.success else NOT_SUCCESSFUL
+
+
+def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
+    """Whether percent complete is higher after an action than before it."""
+    return trace.percent_at(line.ended_step) > trace.percent_at(line.started_step)
+
+
+def doer_of(trace: EpisodeTrace, index: int) -> str:
+    """The agent whose action made a proposition count first; "" where it was nobody's (D-60).
+
+    Of the actions that can do it to an entity that the proposition names: the one that was going
+    on; else the next one with which the agent put down what it held at that step (a thing that
+    is carried over a table is on top of it already); else the last one before, which is how a
+    relation or a gate comes true by something else. Of a spatial relation the last placement.
+    """
+    step, asked = trace.end.first_steps[index], trace.episode.propositions[index]
+    if step is None:
+        return ""
+    able = [(line, call) for line, call in done(trace, EFFECTIVE) if _can_do(asked, call)]
+    going_on = [line for line, _ in able if line.started_step < step <= line.ended_step]
+    if going_on:
+        return going_on[-1].agent
+    carried = [line for line, call in able if _carries(trace, line, call, step)]
+    if carried:
+        return carried[0].agent
+    before = [line for line, _ in able if line.ended_step <= step]
+    return before[-1].agent if before else ""
+
+
+def _can_do(asked: Asked, call: SkillCall) -> bool:
+    lists = asked.lists if asked.predicate in SPATIAL else asked.lists[:1]
+    able = STATE_CHANGES if asked.predicate in STATE_PREDICATES else PLACEMENTS
+    return call.name in able and any(call.arguments[0] in names for names in lists)
+
+
+def _carries(trace: EpisodeTrace, line: CallLine, call: SkillCall, step: int) -> bool:
+    if line.ended_step < step or call.name is not SkillName.PLACE:
+        return False
+    held = [hold for hold in trace.holds if hold.agent == line.agent and hold.step <= step]
+    return bool(held) and held[-1].entity == call.arguments[0]

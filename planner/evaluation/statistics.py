@@ -1,0 +1,159 @@
+"""Numbers over episodes with their uncertainty: rates, means, ratios, and pairs of runs.
+
+- Rates: Clopper-Pearson, the exact binomial interval, as LLaMAR reports them (spec/llamar.md 5.1).
+- Means: Student's t on the mean.
+- Ratios of sums over episodes, which are no means: bootstrap over episodes.
+- Two runs of the same episodes, success: McNemar's exact test. Only the episodes in which the
+  runs differ tell anything, and how many of them the one won is binomial; no approximation for
+  the few that there are.
+- Two runs, any other value: a sign-flip test of the mean difference. If the runs were alike, the
+  sign of each episode's difference would be a coin's. It tests the very mean that is printed and
+  takes ties as they are; Wilcoxon's ranks drop episodes without a difference, of which percent
+  complete has many, and test something else than the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from scipy import stats
+
+from planner.world.errors import PlannerError
+
+CONFIDENCE = 0.95
+RESAMPLES = 9_999
+# Up to this many episodes that differ every pattern of signs is tried.
+EXACT_SIGNS = 16
+
+
+class Interval(StrEnum):
+    """How an interval was made."""
+
+    CLOPPER_PEARSON = "clopper_pearson"
+    STUDENT_T = "student_t"
+    BOOTSTRAP = "bootstrap"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number over n episodes with its interval of 95 %; all None where there is no episode.
+
+    `low` and `high` are None where n is too small to say anything.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs of the same n episodes.
+
+    Attributes:
+        difference: mean of second minus first, with its interval of Student's t.
+        better, worse: episodes in which the second's value is larger, or smaller.
+        p: probability of at least such a difference if the runs were alike, two-sided.
+        test: mcnemar_exact or sign_flip.
+    """
+
+    difference: Estimate
+    better: int
+    worse: int
+    p: float
+    test: str
+
+
+def rate(successes: int, n: int) -> Estimate:
+    """A rate with the exact binomial interval.
+
+    Raises:
+        PlannerError: where there are more successes than episodes.
+    """
+    if not 0 <= successes <= n:
+        raise PlannerError(f"{successes} successes of {n} episodes")
+    if n == 0:
+        return Estimate(None, None, None, 0, Interval.NONE)
+    found = stats.binomtest(successes, n).proportion_ci(CONFIDENCE, method="exact")
+    return Estimate(successes / n, float(found.low), float(found.high), n, Interval.CLOPPER_PEARSON)
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """A mean with the interval of Student's t; none for a single value."""
+    n = len(values)
+    if n == 0:
+        return Estimate(None, None, None, 0, Interval.NONE)
+    value = math.fsum(values) / n
+    if n == 1:
+        return Estimate(value, None, None, 1, Interval.NONE)
+    error = float(np.std(values, ddof=1)) / math.sqrt(n)
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
+    return Estimate(value, value - reach, value + reach, n, Interval.STUDENT_T)
+
+
+def bootstrap(
+    n: int, statistic: Callable[[Sequence[int]], float | None], seed: int = 0
+) -> Estimate:
+    """A statistic of n episodes, with the percentile interval over resampled episodes.
+
+    Args:
+        n: how many episodes there are.
+        statistic: its value for episodes by number, which may repeat; None where undefined.
+        seed: of the resampling; the same one gives the same interval.
+    """
+    value = statistic(range(n)) if n else None
+    if value is None or n == 1:
+        return Estimate(value, None, None, n, Interval.NONE)
+    rng = np.random.default_rng(seed)
+    found = [statistic(rng.integers(0, n, n).tolist()) for _ in range(999)]
+    defined = [v for v in found if v is not None]
+    low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(value, float(low), float(high), n, Interval.BOOTSTRAP)
+
+
+def compare(first: Sequence[float], second: Sequence[float], *, binary: bool) -> Comparison:
+    """Whether the second of two runs over the same episodes did better.
+
+    Args:
+        first: values of the first run.
+        second: of the second run, episode by episode.
+        binary: whether all values are 0 or 1, such as success.
+
+    Raises:
+        PlannerError: where the runs are not of the same, or of no episodes.
+    """
+    if len(first) != len(second) or not first:
+        raise PlannerError(f"runs of {len(first)} and {len(second)} episodes cannot be compared")
+    differences = [b - a for a, b in zip(first, second, strict=True)]
+    better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    if binary:
+        p = 1.0 if better + worse == 0 else float(stats.binomtest(better, better + worse).pvalue)
+    else:
+        p = _sign_flip(np.array([d for d in differences if d]))
+    test = "mcnemar_exact" if binary else "sign_flip"
+    return Comparison(mean(differences), better, worse, p, test)
+
+
+def _sign_flip(differences: np.typing.NDArray[np.float64]) -> float:
+    """How often random signs give a sum as far from zero; exactly for few differences."""
+    count = len(differences)
+    if count == 0:
+        return 1.0
+    # Sums that differ by rounding only are the same.
+    observed = abs(differences.sum()) * (1 - 1e-12) - 1e-12
+    if count <= EXACT_SIGNS:
+        patterns = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+        sums = np.abs((1 - 2 * patterns) @ differences)
+        return float(np.mean(sums >= observed))
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(RESAMPLES):
+        hits += bool(abs(rng.choice((-1.0, 1.0), count) @ differences) >= observed)
+    return (hits + 1) / (RESAMPLES + 1)

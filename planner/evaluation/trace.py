@@ -1,0 +1,365 @@
+"""What was done in an episode and what came of it: the one format that all metrics read.
+
+A trace file is JSON lines, version 1: for each episode a line `episode`, then in any order lines
+`call`, `decision`, `progress`, `move`, `hold` and `subtask`, and last a line `end`. It can be
+written by a run in this process and from a bag (`planner.evaluation.trace_builder`); its schema
+is docs/schema/trace.schema.json.
+
+Times are simulation steps since the start of the episode, positions metres in `map`.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode
+from planner.evaluation.task import Predicate
+from planner.world.errors import FileError, from_validation
+from planner.world.vocabulary import AgentKind
+
+TRACE_VERSION = 1
+# No episode comes near this; a larger number is a broken file.
+MOST_STEPS = 10**9
+_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+Step: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MOST_STEPS)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One proposition: its words, predicate and lists, and how many of the first are needed."""
+
+    __pydantic_config__ = _STRICT
+
+    text: str
+    predicate: Predicate
+    lists: tuple[tuple[str, ...], ...]
+    number: Annotated[int, Field(ge=1)] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TraceAgent:
+    """An agent of the episode."""
+
+    __pydantic_config__ = _STRICT
+
+    uid: str
+    kind: AgentKind
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a benchmark knows about the best way to do its task; all may be missing.
+
+    Attributes:
+        actions: the ground truth's actions, in words (ET-Plan-Bench).
+        most_actions: limit that a failed episode is charged with (ET-Plan-Bench's M).
+        length: number of actions that a person needed (TEACh's L*).
+        subtasks: a checklist that replaces the propositions (LLaMAR's G).
+        targets: entities of which one or another has to be handled, beside the propositions'.
+    """
+
+    __pydantic_config__ = _STRICT
+
+    actions: tuple[str, ...] = ()
+    most_actions: Annotated[int, Field(ge=1)] | None = None
+    length: Annotated[int, Field(ge=1)] | None = None
+    subtasks: tuple[str, ...] = ()
+    targets: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeLine:
+    """What was asked, of whom, and by whose rules it was judged; `planner` "" = unknown."""
+
+    __pydantic_config__ = _STRICT
+
+    episode_id: str
+    house: str
+    agents: tuple[TraceAgent, ...]
+    propositions: Annotated[tuple[Asked, ...], Field(min_length=1)]
+    mode: Mode
+    variant: Variant
+    instruction: str = ""
+    task_types: tuple[str, ...] = ()
+    planner: str = ""
+    seed: int = 0
+    reference: Reference = field(default_factory=Reference)
+    version: Literal[1] = 1
+    record: Literal["episode"] = "episode"
+
+
+@dataclass(frozen=True, slots=True)
+class CallLine:
+    """A skill call that ended; `code` 0 is success, else a `SkillCode`."""
+
+    __pydantic_config__ = _STRICT
+
+    agent: str
+    call: str
+    started_step: Step
+    ended_step: Step
+    code: Annotated[int, Field(ge=0)]
+    text: str = ""
+    record: Literal["call"] = "call"
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the skill did what was asked."""
+        return self.code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLine:
+    """One call of a model by a planner; `model` "" = a planner without one decided."""
+
+    __pydantic_config__ = _STRICT
+
+    step: Step
+    planner: str
+    agents: tuple[str, ...]
+    cycle: Annotated[int, Field(ge=0)]
+    model: str = ""
+    prompt_tokens: Annotated[int, Field(ge=0)] = 0
+    reply_tokens: Annotated[int, Field(ge=0)] = 0
+    error: str = ""
+    record: Literal["decision"] = "decision"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressLine:
+    """How the task stands from a step on, if it ended there (spec/partnr.md D-28)."""
+
+    __pydantic_config__ = _STRICT
+
+    step: Step
+    percent_complete: Share
+    satisfied: tuple[bool, ...]
+    record: Literal["progress"] = "progress"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLine:
+    """Where an agent is from a step on."""
+
+    __pydantic_config__ = _STRICT
+
+    step: Step
+    agent: str
+    x_m: float
+    y_m: float
+    record: Literal["move"] = "move"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLine:
+    """What an agent holds from a step on; "" = nothing."""
+
+    __pydantic_config__ = _STRICT
+
+    step: Step
+    agent: str
+    entity: str
+    record: Literal["hold"] = "hold"
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskLine:
+    """An entry of `Reference.subtasks` that an agent has done."""
+
+    __pydantic_config__ = _STRICT
+
+    step: Step
+    agent: str
+    index: Annotated[int, Field(ge=0)]
+    record: Literal["subtask"] = "subtask"
+
+
+@dataclass(frozen=True, slots=True)
+class EndLine:
+    """The verdict; `reason`: why the run stopped, such as done or sim_step_limit; "" = unknown."""
+
+    __pydantic_config__ = _STRICT
+
+    sim_steps: Step
+    percent_complete: Share
+    success: bool
+    satisfied: tuple[bool, ...]
+    first_steps: tuple[Step | None, ...]
+    explanation: str = ""
+    reason: str = ""
+    record: Literal["end"] = "end"
+
+
+Line: TypeAlias = (
+    EpisodeLine
+    | CallLine
+    | DecisionLine
+    | ProgressLine
+    | MoveLine
+    | HoldLine
+    | SubtaskLine
+    | EndLine
+)
+LINES: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="record")])
+
+
+@dataclass(frozen=True)
+class EpisodeTrace:
+    """One episode. The tuples are in order of time."""
+
+    episode: EpisodeLine
+    end: EndLine
+    calls: tuple[CallLine, ...] = ()
+    decisions: tuple[DecisionLine, ...] = ()
+    progress: tuple[ProgressLine, ...] = ()
+    moves: tuple[MoveLine, ...] = ()
+    holds: tuple[HoldLine, ...] = ()
+    subtasks: tuple[SubtaskLine, ...] = ()
+
+    @cached_property
+    def _progress_steps(self) -> list[int]:
+        return [line.step for line in self.progress]
+
+    def percent_at(self, step: int) -> float:
+        """Percent complete in the state of a step; 0 before the first that was judged."""
+        at = bisect.bisect_right(self._progress_steps, step)
+        return self.progress[at - 1].percent_complete if at else 0.0
+
+    @property
+    def complete_at_start(self) -> bool:
+        """Whether there was nothing to do."""
+        return bool(self.progress) and self.progress[0].percent_complete == 1.0
+
+    def lines(self) -> Iterator[Line]:
+        """As in a file."""
+        yield self.episode
+        yield from self.calls
+        yield from self.decisions
+        yield from self.progress
+        yield from self.moves
+        yield from self.holds
+        yield from self.subtasks
+        yield self.end
+
+
+def write_traces(path: Path, traces: Iterable[EpisodeTrace]) -> None:
+    """Writes a trace file as a whole or not at all.
+
+    Raises:
+        FileError: where the folder or the disk does not allow it.
+    """
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        with temporary.open("wb") as stream:
+            for trace in traces:
+                for line in trace.lines():
+                    stream.write(LINES.dump_json(line) + b"\n")
+        temporary.replace(path)
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error}") from None
+
+
+def read_traces(path: Path) -> Iterator[EpisodeTrace]:
+    """The episodes of a trace file.
+
+    Raises:
+        FileError: naming the file, the line and its field, and the reason.
+    """
+    started: list[Line] = []
+    number = 0
+    for number, line in _lines_of(path):
+        if isinstance(line, EpisodeLine) != (not started):
+            what = "an episode begins before the last one ended" if started else "no episode yet"
+            raise FileError(path, f"line {number}", what)
+        started.append(line)
+        if isinstance(line, EndLine):
+            yield _assembled(path, started, number)
+            started = []
+    if started:
+        raise FileError(path, f"line {number}", "ends in the middle of an episode")
+
+
+def _lines_of(path: Path) -> Iterator[tuple[int, Line]]:
+    try:
+        with path.open(encoding="utf-8") as stream:
+            for number, text in enumerate(stream, start=1):
+                if text.strip():
+                    yield number, _read_line(path, number, text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+
+
+def _read_line(path: Path, number: int, text: str) -> Line:
+    try:
+        return LINES.validate_python(json.loads(text))
+    except ValidationError as error:
+        plain = from_validation(path, error)
+        where = plain.field.partition(".")[2]
+        raise FileError(path, f"line {number}{'.' if where else ''}{where}", plain.reason) from None
+    except RecursionError:
+        raise FileError(path, f"line {number}", "is nested too deeply") from None
+    except ValueError as error:
+        raise FileError(path, f"line {number}", f"is not well formed: {error}") from None
+
+
+def _assembled(path: Path, lines: list[Line], number: int) -> EpisodeTrace:
+    (episode,) = (line for line in lines if isinstance(line, EpisodeLine))
+    (end,) = (line for line in lines if isinstance(line, EndLine))
+    trace = EpisodeTrace(
+        episode,
+        end,
+        calls=_sorted([line for line in lines if isinstance(line, CallLine)]),
+        decisions=tuple(line for line in lines if isinstance(line, DecisionLine)),
+        progress=tuple(line for line in lines if isinstance(line, ProgressLine)),
+        moves=tuple(line for line in lines if isinstance(line, MoveLine)),
+        holds=tuple(line for line in lines if isinstance(line, HoldLine)),
+        subtasks=tuple(line for line in lines if isinstance(line, SubtaskLine)),
+    )
+    reason = _contradiction(trace)
+    if reason:
+        raise FileError(path, f"episode {episode.episode_id} up to line {number}", reason)
+    return trace
+
+
+def _sorted(calls: list[CallLine]) -> tuple[CallLine, ...]:
+    return tuple(sorted(calls, key=lambda call: call.ended_step))
+
+
+def _contradiction(trace: EpisodeTrace) -> str:
+    """What no run can have done; "" where there is nothing."""
+    count, end = len(trace.episode.propositions), trace.end
+    lengths = {
+        len(end.satisfied),
+        len(end.first_steps),
+        *(len(p.satisfied) for p in trace.progress),
+    }
+    if lengths != {count}:
+        return f"{count} propositions were asked, and others are judged"
+    if end.success is not all(end.satisfied):
+        return "success is not that all propositions count"
+    uids = {agent.uid for agent in trace.episode.agents}
+    doers = {call.agent for call in trace.calls} | {move.agent for move in trace.moves}
+    doers |= {hold.agent for hold in trace.holds} | {line.agent for line in trace.subtasks}
+    if not doers <= uids:
+        return f"there is no agent {min(doers - uids)!r}"
+    for name, lines in (("progress", trace.progress), ("move", trace.moves)):
+        steps = [line.step for line in lines]
+        if steps != sorted(steps):
+            return f"the lines {name} are not in the order of their steps"
+    for call in trace.calls:
+        if call.started_step > call.ended_step:
+            return f"the call {call.call} ends before it starts"
+    if any(line.index >= len(trace.episode.reference.subtasks) for line in trace.subtasks):
+        return "a subtask was done that is not on the list"
+    return ""

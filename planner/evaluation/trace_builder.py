@@ -1,0 +1,244 @@
+"""Making a trace of what a run tells as it goes on, or of what a bag kept of it.
+
+Whoever makes one tells the states with the judge's progress, the calls and the decisions, in any
+order and with the stamps of the world's clock; steps are worked out at the end.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.explanation import phrase
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode, Progress, Verdict
+from planner.evaluation.task import Evaluation, Proposition
+from planner.evaluation.trace import (
+    Asked,
+    CallLine,
+    DecisionLine,
+    EndLine,
+    EpisodeLine,
+    EpisodeTrace,
+    HoldLine,
+    MoveLine,
+    ProgressLine,
+    Reference,
+    TraceAgent,
+)
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.skill import SkillCall, SkillResult
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A skill call that ended, with stamps; `started_s` None = nobody noted when it began."""
+
+    agent: str
+    call: str
+    started_s: float | None
+    ended_s: float
+    code: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A call of a model by a planner, or a decision of one without, at `stamp_s`."""
+
+    stamp_s: float
+    planner: str
+    agents: tuple[str, ...]
+    cycle: int
+    model: str = ""
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    error: str = ""
+
+
+@dataclass(slots=True)
+class TraceBuilder:
+    """The trace of one episode in the making.
+
+    Attributes:
+        propositions: what is counted; a `TracedEvaluator` sets it.
+    """
+
+    propositions: tuple[Proposition, ...] = ()
+    _progress: list[ProgressLine] = field(default_factory=list)
+    _moves: list[MoveLine] = field(default_factory=list)
+    _holds: list[HoldLine] = field(default_factory=list)
+    _stamps: list[float] = field(default_factory=list)
+    _steps: list[int] = field(default_factory=list)
+    _deeds: list[Deed] = field(default_factory=list)
+    _decisions: list[Decided] = field(default_factory=list)
+    _bodies: dict[str, EntityState] = field(default_factory=dict)
+    _last: Progress | None = None
+
+    def state(self, state: WorldState, progress: Progress) -> None:
+        """Takes up a state and how the task stands in it; the first one is the start."""
+        if self._steps and state.step < self._steps[-1]:
+            return
+        self._stamps.append(state.stamp_s)
+        self._steps.append(state.step)
+        for entity in state.entities.values():
+            if entity.kind is EntityKind.AGENT:
+                self._body(state.step, entity)
+        # The judge's list is the same object until something about it is different.
+        if self._last is None or progress.propositions is not self._last.propositions:
+            counted = tuple(p.satisfied for p in progress.propositions)
+            last = self._progress[-1] if self._progress else None
+            if last is None or last.satisfied != counted:
+                self._progress.append(ProgressLine(state.step, progress.percent_complete, counted))
+        self._last = progress
+
+    def deed(
+        self,
+        agent: str,
+        call: SkillCall | str,
+        result: SkillResult,
+        ended_s: float,
+        started_s: float | None = None,
+    ) -> None:
+        """Takes up a call that ended."""
+        code = int(result.code)
+        self._deeds.append(Deed(agent, str(call), started_s, ended_s, code, result.text))
+
+    def decided(self, decision: Decided) -> None:
+        """Takes up what a planner said."""
+        self._decisions.append(decision)
+
+    def finish(
+        self,
+        episode: Episode,
+        verdict: Verdict,
+        *,
+        planner: str = "",
+        seed: int | None = None,
+        reason: str = "",
+        acting: Sequence[str] = (),
+        reference: Reference | None = None,
+    ) -> EpisodeTrace:
+        """The trace.
+
+        Args:
+            episode: what was asked.
+            verdict: of the `TracedEvaluator` that was given this builder.
+            planner: its name.
+            seed: of the run; None = the episode's.
+            reason: why the run ended.
+            acting: the agents that took part; none named = all of the episode.
+            reference: what is known about the best way to do it.
+        """
+        uids = set(acting) or {agent.uid for agent in episode.agents}
+        counted = tuple(p.satisfied for p in verdict.propositions)
+        return EpisodeTrace(
+            EpisodeLine(
+                episode_id=episode.episode_id,
+                house=episode.house,
+                agents=tuple(TraceAgent(a.uid, a.kind) for a in episode.agents if a.uid in uids),
+                propositions=tuple(
+                    Asked(phrase(p), p.predicate, p.lists, p.number) for p in self.propositions
+                ),
+                mode=verdict.mode,
+                variant=verdict.variant,
+                instruction=episode.instruction,
+                task_types=episode.task_types,
+                planner=planner or next((d.planner for d in self._decisions), ""),
+                seed=episode.seed if seed is None else seed,
+                reference=reference or Reference(),
+            ),
+            EndLine(
+                sim_steps=verdict.sim_steps,
+                percent_complete=verdict.percent_complete,
+                success=verdict.success,
+                satisfied=counted,
+                first_steps=tuple(p.first_step for p in verdict.propositions),
+                explanation=verdict.explanation,
+                reason=reason,
+            ),
+            calls=self._calls(uids),
+            decisions=tuple(
+                DecisionLine(
+                    self._step_at(d.stamp_s),
+                    d.planner,
+                    d.agents,
+                    d.cycle,
+                    d.model,
+                    d.prompt_tokens,
+                    d.reply_tokens,
+                    d.error,
+                )
+                for d in self._decisions
+            ),
+            progress=tuple(self._progress),
+            moves=tuple(move for move in self._moves if move.agent in uids),
+            holds=tuple(hold for hold in self._holds if hold.agent in uids),
+        )
+
+    def _body(self, step: int, body: EntityState) -> None:
+        before = self._bodies.get(body.name)
+        if before is body:
+            return
+        x, y, _ = body.pose.position_m
+        if before is None or before.pose.position_m[:2] != (x, y):
+            self._moves.append(MoveLine(step, body.name, x, y))
+        if (before.holding if before else None) != body.holding:
+            self._holds.append(HoldLine(step, body.name, body.holding or ""))
+        self._bodies[body.name] = body
+
+    def _calls(self, uids: set[str]) -> tuple[CallLine, ...]:
+        lines, free_s = [], dict.fromkeys(uids, self._stamps[0] if self._stamps else 0.0)
+        for deed in sorted(self._deeds, key=lambda d: d.ended_s):
+            if deed.agent not in uids:
+                continue
+            # An agent does one thing after another: it cannot have begun before it was free.
+            started_s = free_s[deed.agent] if deed.started_s is None else deed.started_s
+            started = self._step_at(min(started_s, deed.ended_s))
+            ended = self._step_at(deed.ended_s)
+            lines.append(CallLine(deed.agent, deed.call, started, ended, deed.code, deed.text))
+            free_s[deed.agent] = deed.ended_s
+        return tuple(lines)
+
+    def _step_at(self, stamp_s: float) -> int:
+        """The step of a stamp; between two states in proportion, after the last as its step."""
+        if not self._stamps:
+            return 0
+        at = bisect.bisect_right(self._stamps, stamp_s + 1e-6)
+        if at == 0:
+            return self._steps[0]
+        if at == len(self._stamps):
+            return self._steps[-1]
+        (t0, t1), (s0, s1) = self._stamps[at - 1 : at + 1], self._steps[at - 1 : at + 1]
+        share = max(0.0, (stamp_s - t0) / (t1 - t0)) if t1 > t0 else 0.0
+        return s0 + int(share * (s1 - s0) + 1e-6)
+
+
+class TracedEvaluator(Evaluator):
+    """An evaluator that tells a trace what it judges."""
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        house: House,
+        initial: WorldState,
+        mode: Mode = Mode.STRICT,
+        *,
+        builder: TraceBuilder,
+        variant: Variant = Variant.BOXES,
+    ) -> None:
+        super().__init__(evaluation, house, initial, mode, variant=variant)
+        self._builder = builder
+        builder.propositions = self.propositions
+        builder.state(initial, self.progress)
+
+    def update(self, state: WorldState) -> Progress:
+        """As `Evaluator`."""
+        progress = super().update(state)
+        self._builder.state(state, progress)
+        return progress

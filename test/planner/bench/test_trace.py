@@ -1,0 +1,31 @@
+"""The trace of a run in process: one format, from which the metrics come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.cli import main
+from planner.evaluation.metrics import llamar, partnr
+from planner.evaluation.metrics.table import summarise
+from planner.evaluation.trace import read_traces
+
+
+def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    assert main(["run", "fruit_0", "--no-ros", "--no-images", "--trace", str(path)]) == 0
+    (trace,) = read_traces(path)
+    assert (trace.episode.episode_id, trace.end.reason) == ("fruit_0", "done")
+    assert partnr.success(trace).value == 1.0
+    placed = [c for c in trace.calls if c.call.startswith("Place")]
+    assert placed
+    for call in placed:
+        assert 0 < call.started_step < call.ended_step <= trace.end.sim_steps
+        assert partnr.is_useful(trace, call)
+    doers = {partnr.doer_of(trace, i) for i in range(len(trace.episode.propositions))}
+    assert doers <= {call.agent for call in placed}
+    assert partnr.exploration_efficiency(trace).value < placed[0].ended_step
+    assert llamar.coverage(trace).value == 1.0
+    rows = {row.metric.name: row.estimate.value for row in summarise([trace])}
+    assert rows["moving_distance"] > 1.0
+    assert rows["extraneous_effort"] == 0.0
+    assert rows["planning_cycles"] is None

@@ -1,0 +1,319 @@
+"""The metrics of EPM, LLaMAR, ET-Plan-Bench and TEACh: the specs' checks, by their numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.evaluation.metrics import epm, et_plan_bench, llamar, teach
+from planner.evaluation.metrics.table import METRICS, compare, summarise
+from planner.evaluation.statistics import rate
+from planner.evaluation.task import Predicate
+from planner.evaluation.trace import (
+    Asked,
+    DecisionLine,
+    MoveLine,
+    ProgressLine,
+    Reference,
+    SubtaskLine,
+)
+from planner.world.errors import PlannerError
+from planner.world.skill import SkillCode
+from planner.world.vocabulary import AgentKind
+
+
+def place(name: str, on: str = "table_0") -> str:
+    return f"Place[{name}, on, {on}, None, None]"
+
+
+# spec/epm.md 8, check 41
+
+
+def test_epm_check_41_success_after_failure(make_trace, make_call) -> None:
+    failed = make_call("Pick[cup_0]", code=SkillCode.GRASP_FAILED)
+    rows = {
+        row.metric.name: row
+        for row in summarise(
+            [
+                make_trace((True, True), calls=[failed, make_call("Pick[cup_0]")]),
+                make_trace((True, True, True, False), calls=[failed]),
+                make_trace((True,), calls=[make_call("Pick[cup_0]")]),
+            ]
+        )
+    }
+    assert rows["success_after_failure"].estimate.value == 0.5
+    assert rows["success_after_failure"].estimate.n == 2
+    assert rows["success_after_failure"].left_out == {"no skill call failed": 1}
+    assert rows["no_skill_failure"].estimate.value == pytest.approx(1 / 3)
+    assert rows["skill_success"].estimate.value == pytest.approx((0.5 + 0 + 1) / 3)
+    assert rows["percent_complete"].estimate.value == pytest.approx((1 + 0.75 + 1) / 3)
+    assert rows["success"].estimate.value == pytest.approx(2 / 3)
+
+
+def test_epm_check_41_rates_of_the_real_robot() -> None:
+    assert rate(14, 20).value == 0.7
+    assert rate(11, 20).value == 0.55
+
+
+def test_epm_what_cannot_fail_and_what_was_given_up_does_not_count(make_trace, make_call) -> None:
+    calls = [
+        make_call("Wait[]"),
+        make_call("Done[]"),
+        make_call("FindObjectTool[toys]"),
+        make_call("Navigate[table_0]", code=SkillCode.CANCELED),
+    ]
+    assert epm.skill_success(make_trace(calls=calls)).value is None
+    assert epm.no_skill_failure(make_trace(calls=calls)).left_out.startswith("vacuous")
+    calls.append(make_call("rubbish", code=SkillCode.UNPARSABLE))
+    assert epm.skill_success(make_trace(calls=calls)).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("count", "name"), [(12, "short"), (13, "medium"), (26, "medium"), (27, "long")]
+)
+def test_epm_lengths(make_trace, make_call, count, name) -> None:
+    assert epm.length_class(make_trace(calls=[make_call("Pick[cup_0]")] * count)) == name
+
+
+# spec/llamar.md 8
+
+
+def ticks(*counts: int) -> tuple[Reference, tuple[SubtaskLine, ...]]:
+    lines = [
+        SubtaskLine(n, f"agent_{i}", sum(counts[:i]) + n)
+        for i, count in enumerate(counts)
+        for n in range(count)
+    ]
+    return Reference(subtasks=tuple(map(str, range(max(sum(counts), 14))))), tuple(lines)
+
+
+@pytest.mark.parametrize(
+    ("counts", "value"), [((3, 4), 0.74998), ((0, 5), 0), ((0, 0), 0), ((4, 4), 0.99998)]
+)
+def test_llamar_check_33_balance(make_trace, counts, value) -> None:
+    reference, lines = ticks(*counts)
+    found = make_trace(reference=reference, subtasks=lines)
+    assert llamar.balance(found).value == pytest.approx(value, abs=5e-6)
+
+
+def test_llamar_check_34_balance_ignores_what_brings_nothing_on(make_trace, make_call) -> None:
+    calls = [
+        make_call("Pick[cup_0]"),
+        make_call(place("cup_0")),
+        make_call("Open[cabinet_9]", agent="agent_1"),
+    ]
+    found = make_trace(calls=calls)
+    assert llamar.balance(found).value == 0.0
+    assert llamar.balance_all(found).value == 0.5
+    alone = make_trace(agents=(("agent_0", AgentKind.ROBOT),), calls=calls[:2])
+    assert llamar.balance(alone).left_out == "one agent alone"
+
+
+def test_llamar_check_35_coverage(make_trace, make_call) -> None:
+    asked = tuple(
+        Asked(name, Predicate.IS_INSIDE, ((name,), ("fridge_0",)))
+        for name in ("bread_0", "tomato_0", "lettuce_0")
+    )
+    calls = [
+        make_call("Pick[bread_0]"),
+        make_call("Open[fridge_0]"),
+        make_call("Pick[tomato_0]", code=SkillCode.TOO_FAR),
+    ]
+    found = make_trace((False,) * 3, propositions=asked, calls=calls)
+    assert llamar.coverage(found).value == 0.5
+    assert llamar.coverage_attempted(found).value == 0.75
+
+
+def test_llamar_of_alternatives_as_many_are_targets_as_are_needed(make_trace, make_call) -> None:
+    cups = ("cup_0", "cup_1", "cup_2")
+    two = Asked("two cups", Predicate.IS_IN_ROOM, (cups, ("kitchen_0",)), 2)
+    calls = [make_call("Pick[cup_1]")]
+    found = make_trace(propositions=(two,), calls=calls)
+    assert llamar.coverage(found).value == 0.5
+    floor = Asked("on the floor", Predicate.IS_ON_TOP, (("cup_0",), ("floor_kitchen_0",)))
+    assert llamar.coverage(make_trace(propositions=(floor,), calls=calls)).value == 0.0
+
+
+def test_llamar_check_36_interval_of_a_rate() -> None:
+    found = rate(23, 45)
+    assert (round(found.low, 3), round(found.high, 3)) == (0.358, 0.663)
+    none = rate(0, 45)
+    assert (none.low, round(none.high, 3)) == (0, 0.079)
+    # spec/llamar.md 5.3
+    assert [round(x, 3) for x in (rate(15, 45).low, rate(15, 45).high)] == [0.2, 0.49]
+
+
+def test_llamar_checks_15_and_37_transport_rate(make_trace) -> None:
+    reference, lines = ticks(7)
+    half = make_trace(reference=reference, subtasks=lines)
+    assert llamar.transport_rate(half).value == 0.5
+    assert llamar.success(half).value == 0.0
+    three_of_four = make_trace((True, True, True, False))
+    assert llamar.transport_rate(three_of_four).value == 0.75
+    assert llamar.success(three_of_four).value == 0.0
+
+
+def test_llamar_check_38_two_of_three_apples(make_trace) -> None:
+    found = make_trace((True, True, False))
+    assert llamar.success(found).value == 0.0
+    assert llamar.transport_rate(found).value < 1
+
+
+def test_llamar_steps_are_joint_decisions(make_trace) -> None:
+    both = ("agent_0", "agent_1")
+    decisions = tuple(DecisionLine(n, "llamar", both, n // 2, "m") for n in range(2, 62))
+    assert llamar.joint_steps(make_trace(decisions=decisions)).value == 30
+    assert llamar.joint_steps(make_trace()).left_out == "no decision was recorded"
+
+
+# spec/et_plan_bench.md 8
+
+
+def et(make_trace, make_call, did, truth, *, success=True, most=20, moves=()):
+    return make_trace(
+        (success,),
+        calls=[make_call(text, i) for i, text in enumerate(did)],
+        reference=Reference(actions=tuple(truth), most_actions=most),
+        moves=tuple(moves),
+    )
+
+
+@pytest.mark.parametrize(
+    ("did", "truth", "lcs", "ratio"),
+    [
+        (["WALK kitchen", "WALK apple"], ["WALK kitchen", "WALK apple"], 2, 1.0),
+        (
+            ["walk bathroom", "walk stall", "walk toilet"],
+            ["walk bathroom", "walk toilet"],
+            2,
+            1.0,
+        ),
+        (list("axbyc"), list("abc"), 3, 1.0),
+        (list("cba"), list("abc"), 1, 1 / 3),
+        (["Navigate[table_0]"], ["navigate table_0", "pick cup_0"], 1, 0.5),
+    ],
+)
+def test_et_checks_17_to_19_lcs(make_trace, make_call, did, truth, lcs, ratio) -> None:
+    found = et(make_trace, make_call, did, truth)
+    assert et_plan_bench.sequence_length(found).value == len(did)
+    assert et_plan_bench.lcs_length(found).value == lcs
+    assert et_plan_bench.lcs_ratio(found).value == pytest.approx(ratio)
+
+
+def test_et_check_20_a_failed_episode(make_trace, make_call) -> None:
+    truth = ["Navigate[room_0]", "Navigate[cup_0]"]
+    did = ["Navigate[room_0]", *["Navigate[room_1]"] * 6]
+    moves = [MoveLine(0, "agent_0", 0, 0), MoveLine(1, "agent_0", 3, 4)]
+    found = et(make_trace, make_call, did, truth, success=False, moves=moves)
+    assert len(did) == 7
+    assert et_plan_bench.sequence_length(found).value == 20
+    assert et_plan_bench.moving_distance(found).value is None
+    assert et_plan_bench.lcs_length(found).value == 1
+    unlimited = et(make_trace, make_call, did, truth, success=False, most=None)
+    assert et_plan_bench.sequence_length(unlimited).left_out == "no limit M was given"
+
+
+def test_et_check_21_moving_distance(make_trace, make_call) -> None:
+    places = [(0, 0), (3, 4), (3, 4), (3, 8)]
+    moves = [MoveLine(i, "agent_0", x, y) for i, (x, y) in enumerate(places)]
+    moves.append(MoveLine(5, "agent_1", 9, 9))
+    found = et(make_trace, make_call, [], ["a"], moves=moves)
+    assert et_plan_bench.moving_distance(found).value == 9.0
+
+
+def test_et_check_22_without_a_success_no_distance(make_trace) -> None:
+    (row,) = summarise([make_trace((False,))], [METRICS["moving_distance"]])
+    assert (row.estimate.value, row.estimate.n) == (None, 0)
+
+
+def test_et_check_42_a_rate_in_percent() -> None:
+    assert f"{100 * rate(661, 834).value:.2f}" == "79.26"
+
+
+def test_d6_giving_up_early_scores_only_by_the_published_code(make_trace, make_call) -> None:
+    found = et(make_trace, make_call, [], ["a", "b"], success=False)
+    assert et_plan_bench.lcs_ratio(found).value == 0.0
+    assert et_plan_bench.lcs_ratio_published(found).value == 1.0
+    assert et_plan_bench.lcs_ratio(make_trace()).left_out == "no ground truth was given"
+
+
+# spec/helper.md 8
+
+
+def teach_trace(make_trace, make_call, achieved, required, person, actions):
+    return make_trace(
+        (True,) * achieved + (False,) * (required - achieved),
+        calls=[make_call("Pick[cup_0]")] * actions,
+        reference=Reference(length=person),
+    )
+
+
+def test_helper_check_40(make_trace, make_call) -> None:
+    runs = [
+        teach_trace(make_trace, make_call, 2, 2, 10, 20),
+        teach_trace(make_trace, make_call, 1, 4, 30, 30),
+    ]
+    assert teach.goal_condition_success(runs).value == 0.5
+    assert teach.weighted_success(runs).value == 0.125
+    assert teach.weighted_goal_conditions(runs).value == 0.3125
+    (row,) = summarise(runs, [METRICS["success"]])
+    assert row.estimate.value == 0.5
+
+
+def test_helper_check_41_weighted_may_exceed_plain(make_trace, make_call) -> None:
+    runs = [
+        teach_trace(make_trace, make_call, 1, 1, 90, 90),
+        teach_trace(make_trace, make_call, 0, 3, 10, 10),
+    ]
+    assert teach.goal_condition_success(runs).value == 0.25
+    assert teach.weighted_goal_conditions(runs).value == 0.9
+
+
+def test_helper_check_42_percent_and_relative_drop() -> None:
+    full, ablated = rate(84, 612).value, rate(69, 612).value
+    assert f"{100 * full:.2f}" == "13.73"
+    assert round(100 * (1 - ablated / full)) == 18
+
+
+def test_d9_where_nothing_was_to_do_nothing_is_scored(make_trace, make_call) -> None:
+    done = (ProgressLine(0, 1.0, (True, True)),)
+    idle = make_trace((True, True), progress=done, reference=Reference(length=5))
+    half = make_trace(
+        (True, False),
+        progress=(ProgressLine(0, 0.5, (True, False)),),
+        reference=Reference(length=5),
+    )
+    assert teach.goal_conditions(half) == (0, 1)
+    rows = {row.metric.name: row for row in summarise([idle, half])}
+    gc = rows["goal_condition_success"]
+    assert (gc.estimate.value, gc.estimate.n) == (0.0, 1)
+    assert gc.left_out == {"vacuous: nothing was to do": 1}
+    assert rows["weighted_success"].left_out == {"vacuous: nothing was to do": 1}
+    assert summarise([idle], [METRICS["goal_condition_success"]])[0].estimate.value is None
+
+
+# The table
+
+
+def test_every_metric_has_a_formula_and_a_source() -> None:
+    for metric in METRICS.values():
+        function = metric.of_episode if hasattr(metric, "of_episode") else metric.of_all
+        assert "spec/" in function.__doc__, metric.name
+
+
+def test_two_runs_are_compared_episode_by_episode(make_trace) -> None:
+    first = [make_trace((False, i % 2 == 0), episode_id=f"e{i}") for i in range(8)]
+    second = [make_trace((True, True), episode_id=f"e{i}") for i in reversed(range(8))]
+    better = compare(first, second, "success")
+    assert (better.better, better.worse, better.test) == (8, 0, "mcnemar_exact")
+    assert better.p == pytest.approx(2 / 2**8)
+    assert better.difference.value == 1.0
+    share = compare(first, second, "percent_complete")
+    assert share.test == "sign_flip"
+    assert share.difference.value == pytest.approx(0.75)
+    assert share.p == pytest.approx(2 / 2**8)
+    with pytest.raises(PlannerError, match="episode e0 with seed 0 is in one of the runs only"):
+        compare(first[1:], second, "success")
+    with pytest.raises(PlannerError, match="no metric of single episodes"):
+        compare(first, second, "weighted_success")
+    with pytest.raises(PlannerError, match="twice"):
+        compare([*first, first[0]], second, "success")

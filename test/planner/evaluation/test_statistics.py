@@ -1,0 +1,86 @@
+"""Intervals and paired tests against values worked out by hand or by other means."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta, ttest_1samp
+
+from planner.evaluation.statistics import Interval, bootstrap, compare, mean, rate
+from planner.world.errors import PlannerError
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_rates_have_the_exact_interval(case) -> None:
+    k, n = case
+    found = rate(k, n)
+    low = beta.ppf(0.025, k, n - k + 1) if k else 0.0
+    high = beta.ppf(0.975, k + 1, n - k) if k < n else 1.0
+    assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+    assert found.low <= found.value <= found.high
+
+
+def test_no_episode_is_no_rate_and_no_mean() -> None:
+    for found in (rate(0, 0), mean([]), bootstrap(0, lambda _: 1.0)):
+        assert (found.value, found.n, found.interval) == (None, 0, Interval.NONE)
+    assert (mean([3.0]).value, mean([3.0]).low) == (3.0, None)
+    with pytest.raises(PlannerError, match="3 successes of 2 episodes"):
+        rate(3, 2)
+
+
+def test_means_have_students_interval() -> None:
+    values = [1.0, 2.0, 4.0, 4.0, 9.0]
+    found = mean(values)
+    expected = ttest_1samp(values, 0).confidence_interval(0.95)
+    assert found.value == 4.0
+    assert (found.low, found.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+
+
+def test_ratios_of_sums_are_resampled_by_episode() -> None:
+    tops, bottoms = [1, 2, 3, 4, 5, 6], [10, 10, 10, 10, 10, 10]
+
+    def ratio(chosen):
+        return sum(tops[i] for i in chosen) / sum(bottoms[i] for i in chosen)
+
+    found = bootstrap(6, ratio)
+    assert found.value == pytest.approx(0.35)
+    assert 0.15 < found.low < 0.35 < found.high < 0.55
+    assert found == bootstrap(6, ratio)
+    assert found.interval is Interval.BOOTSTRAP
+
+
+def test_mcnemar_looks_at_the_episodes_that_differ() -> None:
+    first = [1, 1, 1, 0, 0, 0, 0, 0, 0, 1]
+    second = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0]
+    found = compare(first, second, binary=True)
+    assert (found.better, found.worse, found.difference.n) == (5, 1, 10)
+    assert found.p == pytest.approx(2 * (6 + 1) / 2**6)
+    assert compare(first, first, binary=True).p == 1.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=8))
+def test_signs_are_flipped_in_every_way(differences) -> None:
+    found = compare([0.0] * len(differences), [float(d) for d in differences], binary=False)
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in itertools.product((-1, 1), repeat=len(differences))
+    ]
+    assert found.p == pytest.approx(sum(x >= abs(sum(differences)) for x in sums) / len(sums))
+
+
+def test_many_differences_are_sampled() -> None:
+    flat = [math.sin(7 * i) for i in range(60)]
+    assert compare([0.0] * 60, flat, binary=False).p > 0.5
+    assert compare([0.0] * 60, [x + 1 for x in flat], binary=False).p == pytest.approx(1e-4)
+
+
+def test_runs_of_different_lengths_are_refused() -> None:
+    with pytest.raises(PlannerError, match="runs of 1 and 2 episodes"):
+        compare([1.0], [1.0, 2.0], binary=False)
+    with pytest.raises(PlannerError, match="cannot be compared"):
+        compare([], [], binary=True)
