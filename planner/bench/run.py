@@ -64,6 +64,10 @@ class Leaper(Protocol):
     def carries(self) -> bool:
         """Whether a thing is on its way in somebody's hand."""
 
+    @property
+    def revision(self) -> int:
+        """Grows with every change of anything but time."""
+
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes so many steps in one go."""
 
@@ -147,6 +151,7 @@ class EpisodeRun:
                 if worker.call is not None:
                     worker.executor.step()
             self._look_around()
+        self._judge()
         return RunResult(self.evaluator.finish(), reason, steps, decisions, tuple(self.events))
 
     def _pass(self, working: Collection[str], most: int) -> int:
@@ -158,13 +163,16 @@ class EpisodeRun:
             return 1
         to_look = math.ceil(self.memory.next_look_s(self.backend.now_s()) / STEP_S - 1e-6)
         count = max(1, min(leaper.steady_steps(STEP_S, working), to_look, most))
-        if leaper.carries():
-            for _ in range(count):
-                self.backend.step(STEP_S)
-                self._judge()
+        if not leaper.carries():
+            leaper.leap(STEP_S, count)
+            self._judge()
             return count
-        leaper.leap(STEP_S, count)
-        self._judge()
+        revision = -1
+        for _ in range(count):
+            self.backend.step(STEP_S)
+            if leaper.revision != revision:
+                revision = leaper.revision
+                self._judge()
         return count
 
     def _remember(self, agent: str, call: SkillCall, result: SkillResult) -> None:

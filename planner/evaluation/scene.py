@@ -66,6 +66,10 @@ class _Piece:
             sorted((_slab(record, i) for i in range(len(record.parts))), key=lambda s: -s.top)
         )
         self.reach_m = self._bounds()
+        # What is outside misses every slab, however far rounding makes each reach.
+        x0, y0, x1, y1 = self.reach_m
+        grown = 2 * EPSILON_M
+        self._within_m = (x0 - grown, y0 - grown, x1 + grown, y1 + grown)
 
     def local(self, x_m: float, y_m: float) -> tuple[float, float]:
         """A point of the map in the piece's frame."""
@@ -74,6 +78,9 @@ class _Piece:
 
     def top_below(self, x_m: float, y_m: float, z_m: float, openness: float) -> float | None:
         """The height of the first surface under a point; None where the ray passes."""
+        x0, y0, x1, y1 = self._within_m
+        if not (x0 <= x_m <= x1 and y0 <= y_m <= y1):
+            return None
         x, y = self.local(x_m, y_m)
         for slab in self._slabs:
             if slab.top <= z_m and slab.covers(x, y, openness):

@@ -222,6 +222,10 @@ class EntityList:
         return Edit(OperationKind.REMOVE, entity)
 
     def _update(self, old: Entity, operation: Operation, occasion: Occasion) -> tuple[Edit, bool]:
+        if _confirms(old, operation):
+            new = _confirmed(old, operation, occasion)
+            self._put(new)
+            return Edit(OperationKind.UPDATE, new), False
         text, flag, both = take_flag_words(_checked_text(operation.description), self._match)
         if both:
             _log.warning(
@@ -332,6 +336,50 @@ def _place(operation: Operation, occasion: Occasion) -> tuple[Vec3, float | None
     if isinstance(found, str):
         raise _RefusedError(found)
     return found
+
+
+def _confirms(old: Entity, operation: Operation) -> bool:
+    """Whether an Update says to the letter what is remembered; most of a robot's looks do."""
+    facts, text = operation.facts, operation.description
+    return (
+        facts is not None
+        and operation.position_m is not None
+        and text == old.description
+        and facts.parent == old.parent
+        and facts.relation == old.relation
+        and facts.room == old.room
+        and facts.states == old.states
+        and facts.class_name == old.class_name
+        and facts.size_m == old.size_m
+        and facts.openness == old.openness
+        and PICKED not in text
+        and PLACED not in text
+        and (old.picked or math.dist(old.position_m, operation.position_m) <= STILL_M)
+    )
+
+
+def _confirmed(old: Entity, operation: Operation, occasion: Occasion) -> Entity:
+    """The entity as it was, seen again. A constructor is several times as fast as `replace`."""
+    distance_m = operation.distance_m
+    return Entity(
+        old.entity_id,
+        old.name,
+        old.class_name,
+        old.is_furniture,
+        old.description,
+        old.position_m,
+        old.seen_distance_m if distance_m is None else distance_m,
+        old.picked,
+        old.size_m,
+        old.parent,
+        old.relation,
+        old.room,
+        old.states,
+        old.openness,
+        occasion.source,
+        occasion.stamp_s,
+        occasion.stamp_s if occasion.source is Source.SEEN else old.seen_s,
+    )
 
 
 def _same(old: Entity, new: Entity) -> bool:

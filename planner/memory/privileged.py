@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -33,6 +34,7 @@ HIDING_M = 0.02
 FRAMES_TO_MISS = 2
 # Truth this near the stored place: it is there, and something else hides it.
 STILL_THERE_M = 0.3
+_KINDS: Final = frozenset(kind.value for kind in AgentKind)
 
 Truth = Callable[[], WorldState | None]
 SightingProvider = Callable[[str], Sequence[Sighting]]
@@ -226,13 +228,14 @@ def _thing(
         named = f"with the Object.{support.entity_id}" in entity.description
         number = support.entity_id if named else number
     text = describe(truth.class_name, states, "", number)
+    x, y, z = truth.pose.position_m
     if entity is not None and entity.picked != held:
         text = f"{text} {PICKED if held else PLACED}"
     return Operation(
         OperationKind.ADD if entity is None else OperationKind.UPDATE,
         entity_id=None if entity is None else entity.entity_id,
         description=text,
-        position_m=truth.box.center_m,
+        position_m=(x, y, z + truth.size_m[2] / 2),
         name=truth.name,
         distance_m=sighting.distance_m,
         facts=facts,
@@ -263,11 +266,16 @@ def _view(
     if frame is not None:
         return frame.intrinsics, frame.pose
     agent, on_base = state.entities.get(observation.agent), observation.optical.get(CAMERA)
-    if agent is None or on_base is None or agent.class_name not in set(AgentKind):
+    if agent is None or on_base is None or agent.class_name not in _KINDS:
         return None
-    mount = default_bodies()[AgentKind(agent.class_name)].cameras[CAMERA]
+    return _lens(AgentKind(agent.class_name)), observation.base.compose(on_base)
+
+
+@lru_cache
+def _lens(kind: AgentKind) -> Intrinsics:
+    mount = default_bodies()[kind].cameras[CAMERA]
     focal_px = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
-    lens = Intrinsics(
+    return Intrinsics(
         mount.width_px,
         mount.height_px,
         focal_px,
@@ -275,4 +283,3 @@ def _view(
         mount.width_px / 2,
         mount.height_px / 2,
     )
-    return lens, observation.base.compose(on_base)

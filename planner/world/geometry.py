@@ -46,6 +46,18 @@ def quaternion_from_matrix(matrix: FloatArray) -> Quaternion:
     return (sign * float(q[0]), sign * float(q[1]), sign * float(q[2]), sign * float(q[3]))
 
 
+def _product(a: Quaternion, b: Quaternion) -> Quaternion:
+    """The rotation `b` and then `a`, as the unit quaternion with w >= 0."""
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    x = aw * bx + ax * bw + ay * bz - az * by
+    y = aw * by + ay * bw + az * bx - ax * bz
+    z = aw * bz + az * bw + ax * by - ay * bx
+    w = aw * bw - ax * bx - ay * by - az * bz
+    scale = math.copysign(1 / math.sqrt(x * x + y * y + z * z + w * w), w)
+    return (x * scale, y * scale, z * scale, w * scale)
+
+
 def matrix_from_quaternion(q: Quaternion) -> FloatArray:
     """The 3x3 rotation matrix of a unit quaternion (x, y, z, w)."""
     x, y, z, w = q
@@ -88,13 +100,20 @@ class Pose:
 
     def apply(self, point_m: Vec3) -> Vec3:
         """A point of this frame, expressed in the parent frame."""
-        moved = self.rotation() @ np.asarray(point_m) + np.asarray(self.position_m)
-        return (float(moved[0]), float(moved[1]), float(moved[2]))
+        # Plain numbers: several times as fast as arrays of three.
+        (px, py, pz), (x, y, z, w) = self.position_m, self.orientation
+        vx, vy, vz = point_m
+        tx, ty, tz = 2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)
+        return (
+            float(px + vx + w * tx + y * tz - z * ty),
+            float(py + vy + w * ty + z * tx - x * tz),
+            float(pz + vz + w * tz + x * ty - y * tx),
+        )
 
     def compose(self, child: Pose) -> Pose:
         """The pose of `child` (given in this frame) in the parent frame."""
-        rotation = self.rotation() @ child.rotation()
-        return Pose(self.apply(child.position_m), quaternion_from_matrix(rotation))
+        turned = _product(self.orientation, child.orientation)
+        return Pose(self.apply(child.position_m), turned)
 
     def inverse(self) -> Pose:
         """The parent frame's pose in this frame."""

@@ -283,6 +283,11 @@ class EmbeddedBackend:
         """Whether a thing is on its way in somebody's hand."""
         return any(agent.holding is not None for agent in self._loaded().agents.values())
 
+    @property
+    def revision(self) -> int:
+        """Grows with every change of anything but time."""
+        return self._loaded().revision
+
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes as many steps as `steady_steps` allows, or fewer, in one go."""
         world = self._loaded()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from planner.world.agents import CameraMount
 from planner.world.errors import PlannerError
-from planner.world.geometry import FloatArray, Pose
+from planner.world.geometry import FloatArray, Pose, Vec3
 from planner.world.observation import CameraFrame, Observation
 from sim_bridge.embedded.entities import Agent
 from sim_bridge.embedded.options import Noise
@@ -71,13 +72,14 @@ def observation(
             pose=base.compose(on_base),
         )
     dx, dy, dyaw = agent.odometry_drift
+    odometry = Pose.planar(agent.x_m + dx, agent.y_m + dy, agent.yaw_rad + dyaw)
     x, y, z = agent.hand_in_base()
     holding = agent.holding is not None
     return Observation(
         stamp_s=world.time_s,
         agent=agent.name,
         base=base,
-        odometry=Pose.planar(agent.x_m + dx, agent.y_m + dy, agent.yaw_rad + dyaw),
+        odometry=odometry,
         linear_m_s=agent.linear_m_s,
         angular_rad_s=agent.angular_rad_s,
         hand=Pose.planar(x, y, agent.pan_rad, z),
@@ -101,11 +103,15 @@ def _localised(world: KinematicWorld, agent: Agent, rng: np.random.Generator) ->
 def camera_on_base(agent: Agent, name: str, mount: CameraMount) -> Pose:
     """A camera's optical frame in `base_link`; the hand's follows pan and tilt."""
     if name == "hand":
-        pan, tilt = agent.pan_rad, agent.tilt_rad
-    else:
-        pan, tilt = 0.0, mount.tilt_rad
+        return _swung(mount.position_m, agent.pan_rad, agent.tilt_rad)
+    return _swung(mount.position_m, 0.0, mount.tilt_rad)
+
+
+@lru_cache(maxsize=256)
+def _swung(position_m: Vec3, pan: float, tilt: float) -> Pose:
+    """A camera's frame in `base_link`; robots keep theirs still for most of the time."""
     c, s = math.cos(pan), math.sin(pan)
-    x, y, z = mount.position_m
+    x, y, z = position_m
     position = np.array([x * c - y * s, x * s + y * c, z])
     return Pose.from_matrix(position, optical_rotation(pan, tilt))
 

@@ -96,6 +96,7 @@ class KinematicWorld:
         self._entities: dict[str, EntityState] = dict(ground.rooms)
         for name in (*self.pieces, *self.things, *self.agents):
             self._entities[name] = self.entity(name).state()
+        self._published = dict(self._entities)
 
     def _check_names(self, episode: Episode) -> None:
         floors = {floor_name(room.name) for room in self.house.rooms}
@@ -207,13 +208,14 @@ class KinematicWorld:
             for name in self._dirty:
                 self._entities[name] = self.entity(name).state()
             self._dirty.clear()
+            self._published = dict(self._entities)
         return WorldState(
             stamp_s=self.time_s,
             step=self.steps,
             revision=self.revision,
             house=self.house.name,
             episode_id=self.episode.episode_id,
-            entities=dict(self._entities),
+            entities=self._published,
         )
 
     def entity(self, name: str) -> Agent | Piece | Thing:
