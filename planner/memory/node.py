@@ -19,6 +19,7 @@ from planner.memory.sightings import VISIBILITIES, Visibility
 from planner.memory.store import Store, StoreError
 from planner.memory.updater import MemoryUpdater
 from planner.ros import images, parameters, qos
+from planner.ros.belief_pictures import BeliefPictures
 from planner.ros.camera_input import DEPTH, INSTANCES, CameraInput, Exposure
 from planner.ros.conversions import time_message
 from planner.ros.frame_tree import FrameTree
@@ -133,6 +134,7 @@ class MemoryNode(Node):
         self._list = Outlet(self, EntityList, "/memory/entities", qos.LATCHED, self._losses)
         self._graph = Outlet(self, WorldGraph, "/world_graph", qos.LATCHED, self._losses)
         self._status = Outlet(self, DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS, self._losses)
+        self._pictures = BeliefPictures(self, self._losses)
 
     def destroy_node(self) -> None:
         """Stores what is left."""
@@ -181,6 +183,7 @@ class MemoryNode(Node):
         elif self._episode is not None:
             episode = self._episode.episode_id
         self._memory = self._open(layout, episode, clock_s)
+        self._pictures.begin(layout, clock_s)
         self.get_logger().info(
             f"{layout.name}, {episode}: {len(self._memory.snapshot().entities)} entities, "
             f"update {self._memory.sequence}"
@@ -349,6 +352,8 @@ class MemoryNode(Node):
     def _retell(self) -> None:
         if self._dirty:
             self._tell_graph()
+        if self._memory is not None:
+            self._pictures.show(self._memory.belief(self._memory.stamp_s))
 
     def _tell_once(self, problem: str) -> None:
         if problem != self._told_problem:

@@ -1,0 +1,42 @@
+"""The topics that viewers draw the robots' belief from; drawn only while somebody looks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from nav_msgs.msg import OccupancyGrid
+from rclpy.node import Node
+from visualization_msgs.msg import MarkerArray
+
+from planner.ros import qos
+from planner.ros.markers import BeliefMarkers, floor_map, house_markers
+from planner.ros.outlet import Outlet
+from planner.world.belief import Belief
+from planner.world.house import House
+
+
+class BeliefPictures:
+    """`/map`, `/house/markers` and `/memory/markers`, latched for viewers that come late."""
+
+    def __init__(self, node: Node, losses: Counter[str]) -> None:
+        """Advertises them."""
+        self._map = Outlet(node, OccupancyGrid, "/map", qos.LATCHED, losses)
+        self._house = Outlet(node, MarkerArray, "/house/markers", qos.LATCHED, losses)
+        self._belief = Outlet(node, MarkerArray, "/memory/markers", qos.LATCHED, losses)
+        self._markers = BeliefMarkers()
+        self._shown: tuple[float, int] | None = None
+
+    def begin(self, layout: House, stamp_s: float) -> None:
+        """Draws a house."""
+        self._markers.forget()
+        self._shown = None
+        self._map.publish(floor_map(stamp_s, layout))
+        self._house.publish(house_markers(stamp_s, layout))
+
+    def show(self, belief: Belief) -> None:
+        """Draws a belief that differs from the last one drawn."""
+        state = (belief.stamp_s, belief.sequence)
+        if state == self._shown or not self._belief.wanted:
+            return
+        self._shown = state
+        self._belief.publish(self._markers.message(belief))
