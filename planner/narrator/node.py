@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,16 @@ from nav_msgs.msg import Odometry
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, MemoryUpdate, Operation, SkillReport
 from rclpy.action.client import ActionClient
+from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import Image
+from std_srvs.srv import Trigger
 
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, Point, draw_run
 from planner.ros import parameters, qos
-from planner.ros.action_ends import ActionEnds
+from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.conversions import seconds
 from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
@@ -30,8 +33,11 @@ from planner.world.skill import CallError, SkillCode, SkillName, parse_call
 
 MOVED_M = 0.1
 MOST_MOMENTS = 10
-VERDICT_WAIT_S = 15.0
+# Wall seconds.
+VERDICT_WAIT_S, ASK_JUDGE_EVERY_S = 30.0, 4.0
 MOST_ASKINGS = 4
+# `planner.planning.session.InstructionCode`.
+WORLD_LOST = 11
 
 
 class NarratorNode(Node):
@@ -70,6 +76,7 @@ class NarratorNode(Node):
             self, FollowInstruction, "/instruct"
         )
         self._ends = ActionEnds(self, "/instruct")
+        self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
         self._timer = self.create_timer(0.2, self._begin)
 
     def _listen(self) -> None:
@@ -164,33 +171,50 @@ class NarratorNode(Node):
         self._say(f'task: "{self._episode.instruction}"')
         self._say(f"in {self._house.name}, by {', '.join(self._agents)}")
         goal = FollowInstruction.Goal(instruction=self._episode.instruction, agents=self._agents)
+        self._heard_s = time.monotonic()
         for _ in range(MOST_ASKINGS):
             result = await self._ask(goal)
-            if result is not None:
+            while result is None and not self._accepted:
+                # The middleware lists a killed server for a while and gives it goals.
+                if time.monotonic() - self._heard_s > self._wait_s:
+                    raise PlannerError(f"no task planner answered within {self._wait_s:.0f} s")
+                result = await self._ask(goal)
+            self._heard_s = time.monotonic()
+            if result is None:
+                lost = "the task planner died"
+            elif result.code == WORLD_LOST:
+                lost = result.text
+                self._forget()
+            else:
                 break
-            self._say("the task planner died; the instruction is given again")
+            self._say(f"{lost}; the instruction is given again")
         else:
-            raise PlannerError(f"the task planner died {MOST_ASKINGS} times")
+            raise PlannerError(f"the instruction was lost {MOST_ASKINGS} times: {lost}")
         self._say(f"planner: {result.text}")
-        self._deadline = self.get_clock().now().nanoseconds * 1e-9 + VERDICT_WAIT_S
+        self._ended_s = self._judged_s = time.monotonic()
         self._timer = self.create_timer(0.1, self._conclude)
 
     async def _ask(self, goal: FollowInstruction.Goal) -> Any:
         """The result of the instruction, or None where the server died before it had one."""
         while not self._client.server_is_ready():
             await self._pause(0.2)
-        servers = self._ends.servers()
+        self._servers, sent_s = self._ends.servers(), time.monotonic()
+        self._accepted = False
         answer: Future[Any] = Future()
         sent = self._client.send_goal_async(goal, self._on_feedback)
         sent.add_done_callback(partial(self._on_accepted, answer))
         while not answer.done():
-            if self._ends.lost_server(servers):
+            if self._ends.lost_server(self._servers):
+                return None
+            patience_s = accept_patience_s(self._servers)
+            if not self._accepted and time.monotonic() - sent_s > patience_s:
                 return None
             await self._pause(0.2)
         return answer.result()
 
     def _on_accepted(self, answer: Future[Any], sent: Any) -> None:
         handle = sent.result()
+        self._accepted, self._servers = True, self._ends.takers()
         if not handle.accepted:
             answer.set_exception(PlannerError("the task planner refused the instruction"))
             return
@@ -209,11 +233,25 @@ class NarratorNode(Node):
         await over
         self.destroy_timer(timer)
 
+    def _forget(self) -> None:
+        """The world began anew: what was done before is no part of the run."""
+        for way in self._ways.values():
+            way.clear()
+        self._picked_at.clear()
+        self._moves.clear()
+        self._moments.clear()
+        self._progress = (-1.0, -1)
+
     def _conclude(self) -> None:
         verdict = self._result
         if verdict is None:
-            if self.get_clock().now().nanoseconds * 1e-9 > self._deadline:
+            wall_s = time.monotonic()
+            if wall_s - self._ended_s > VERDICT_WAIT_S:
                 raise PlannerError("no verdict came from the evaluator")
+            if wall_s - self._judged_s > ASK_JUDGE_EVERY_S and self._judge.service_is_ready():
+                # The task planner asked already, but the judge may have died since.
+                self._judged_s = wall_s
+                self._judge.call_async(Trigger.Request())
             return
         self._timer.cancel()
         self.succeeded = verdict.status == Evaluation.SUCCEEDED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -31,14 +32,12 @@ from planner.planning.surroundings import Surroundings
 from planner.planning.trace import ModelCall
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
-from planner.ros.action_ends import ActionEnds
 from planner.ros.conversions import header, seconds
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lifecycle import run_node
 from planner.ros.loop_thread import Desk, LoopThread
 from planner.ros.memory_messages import change_record, entity_record
 from planner.ros.outlet import Outlet
-from planner.ros.presence import Peers
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -52,6 +51,8 @@ SAY_EVERY_S = 5.0
 # For the judge's answer.
 FINISH_PATIENCE_S = 5.0
 BRIDGE_STATUS = "bridge: world"
+# The world's clock this far behind what it was: it was started anew, or loaded.
+BACKWARDS_S = 0.5
 
 
 # A memory that has just started tells of the agents one after another.
@@ -80,7 +81,8 @@ class TaskPlannerNode(Node):
         self._hands: dict[str, SkillClient] = {}
         self._losses: Counter[str] = Counter()
         self._goal: Goal | None = None
-        self._asking: Peers | None = None
+        self._lost: Outcome | None = None
+        self._world_s = 0.0
         self._work: asyncio.Task[Outcome] | None = None
         self._desk = Desk(self)
         self._loop = LoopThread("task_planner")
@@ -94,7 +96,6 @@ class TaskPlannerNode(Node):
         self.create_subscription(
             DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
         )
-        self._ends = ActionEnds(self, "/instruct")
         self._server = GoalServer(
             self, FollowInstruction, "/instruct", on_goal=self._on_goal, on_cancel=self._on_cancel
         )
@@ -172,6 +173,24 @@ class TaskPlannerNode(Node):
             if status.name == BRIDGE_STATUS:
                 told = {item.key: item.value for item in status.values}
                 self._follow(told.get("house", ""), told.get("episode", ""))
+                with suppress(ValueError):
+                    self._note_time(float(told.get("now_s", "")))
+
+    def _note_time(self, world_s: float) -> None:
+        """Ends the instruction where the world began anew: what was done for it is undone."""
+        before_s, self._world_s = self._world_s, world_s
+        if world_s < before_s - BACKWARDS_S and self._goal is not None and self._lost is None:
+            text = (
+                f"the world began anew: its time went from {before_s:.1f} s back to "
+                f"{world_s:.1f} s; give the instruction again"
+            )
+            self._break_off(Outcome(InstructionCode.WORLD_LOST, text))
+
+    def _break_off(self, outcome: Outcome) -> None:
+        """Stops all agents and ends the instruction for a reason that is not its client's."""
+        self._lost = outcome
+        self._say(f"{outcome.text}; all agents stop")
+        self._loop.call(self._stop)
 
     def _follow(self, house: str, episode: str) -> None:
         known = self._episode.episode_id if self._episode is not None else ""
@@ -203,7 +222,7 @@ class TaskPlannerNode(Node):
             )
             self._conclude(goal, Outcome(InstructionCode.BUSY, busy))
             return
-        self._goal, self._asking = goal, self._ends.clients()
+        self._goal, self._lost = goal, None
         self._loop.call(partial(self._start, goal, self._episode))
 
     def _on_cancel(self, goal: Goal) -> None:
@@ -214,15 +233,16 @@ class TaskPlannerNode(Node):
     def _watch(self) -> None:
         for client in self._hands.values():
             client.watch()
-        if self._asking is not None:
-            reason = self._ends.lost_client(self._asking)
+        if self._goal is not None and self._lost is None:
+            reason = self._server.lost_client(self._goal)
             if reason:
-                self._asking = None
-                self._say(f"nobody waits for the instruction any more: {reason}; all agents stop")
-                self._loop.call(self._stop)
+                text = f"nobody waits for the instruction any more: {reason}"
+                self._break_off(Outcome(InstructionCode.CANCELED, text))
 
     def _over(self, goal: Goal, outcome: Outcome) -> None:
-        self._goal = self._asking = None
+        if self._lost is not None and outcome.code is InstructionCode.CANCELED:
+            outcome = self._lost
+        self._goal = self._lost = None
         self._say(f"{outcome.code.name}: {outcome.text}")
         self._conclude(goal, outcome)
 

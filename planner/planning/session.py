@@ -44,6 +44,7 @@ class InstructionCode(IntEnum):
     NOT_READY = 8
     QUESTION = 9
     PLANNER_FAULT = 10
+    WORLD_LOST = 11
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,17 @@ from rclpy.node import Node
 
 from planner.ros.presence import Peers, is_of_process
 
+# Wall seconds until a goal that no server took counts as lost. The middleware lists a killed
+# server for a while and gives it goals; its successor gets those only that come later.
+ACCEPT_PATIENCE_S = 15.0
+ACCEPT_PATIENCE_IN_DOUBT_S = 2.0
+
+
+def accept_patience_s(servers: Peers | None) -> float:
+    """How long these servers may take to accept a goal, wall seconds."""
+    doubtful = servers is not None and servers.doubtful
+    return ACCEPT_PATIENCE_IN_DOUBT_S if doubtful else ACCEPT_PATIENCE_S
+
 
 class ActionEnds:
     """The clients and servers of one action; for the end that is in this process."""
@@ -36,7 +47,13 @@ class ActionEnds:
 
     def servers(self) -> Peers:
         """The servers there are now."""
-        return Peers(self._repliers(), self._own_gid(), what="server")
+        return Peers(self._repliers(), self._own_gid(), what="server", endpoints=True)
+
+    def takers(self) -> Peers:
+        """The servers of which one has just accepted a goal."""
+        servers = self.servers()
+        servers.settle()
+        return servers
 
     def lost_server(self, peers: Peers) -> str:
         """Why one of these servers counts as lost; "" when none is."""

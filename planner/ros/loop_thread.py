@@ -13,6 +13,9 @@ from rclpy.node import Node
 
 T = TypeVar("T")
 STOP_PATIENCE_S = 5.0
+# For each of the times that what runs is asked to end: the first one may be spent on waiting
+# for what ends no more.
+_CANCELS, _CANCEL_S = 3, 0.2
 
 
 class LoopThread:
@@ -32,11 +35,21 @@ class LoopThread:
         self._loop.call_soon_threadsafe(function)
 
     def stop(self) -> None:
-        """Ends the loop and its thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """Ends all that runs in the loop, the loop and its thread."""
+        self.submit(self._wind_up())
         self._thread.join(STOP_PATIENCE_S)
         if not self._thread.is_alive():
             self._loop.close()
+
+    async def _wind_up(self) -> None:
+        for _ in range(_CANCELS):
+            running = asyncio.all_tasks() - {asyncio.current_task()}
+            if not running:
+                break
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running, timeout=_CANCEL_S)
+        self._loop.call_soon(self._loop.stop)
 
 
 class Desk:

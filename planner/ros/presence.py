@@ -69,6 +69,8 @@ class Peers:
         own_gid: bytes | None,
         processes: Processes = running_processes,
         what: str = "client",
+        *,
+        endpoints: bool = False,
     ) -> None:
         """Remembers them.
 
@@ -77,18 +79,35 @@ class Peers:
             own_gid: None where GUIDs carry no process ids.
             processes: as `running_processes`.
             what: they are, for people.
+            endpoints: whether another endpoint of the same process is another peer, as is a
+                server that was taken down and made anew.
         """
         self._what = what
-        self._gids = frozenset(gid[_PARTICIPANT] for gid in gids)
+        self._mark = slice(None) if endpoints else _PARTICIPANT
+        self._gids = frozenset(gid[self._mark] for gid in gids)
+        self._unseen: set[bytes] = set()
         self._processes = processes
         self._running: dict[int, frozenset[tuple[int, str]]] = {}
         for gid in self._gids:
             if own_gid is not None and same_host(gid, own_gid):
                 low_bits = int.from_bytes(gid[_PROCESS], "little")
                 running = processes(low_bits)
-                # None: it lives in a process namespace that cannot be seen from here.
+                # None: it lives in a process namespace that cannot be seen from here, or it was
+                # killed and the middleware still lists it.
                 if running:
                     self._running[low_bits] = running
+                else:
+                    self._unseen.add(gid)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether one of them was not seen to run: what is sent may reach nobody."""
+        return bool(self._unseen)
+
+    def settle(self) -> None:
+        """One of them has answered: where some are seen to run, it was one of these."""
+        if self._running:
+            self._gids -= self._unseen
 
     def lost(self, gids: Collection[bytes], count: int) -> str:
         """Why one counts as lost; "" when none is.
@@ -99,7 +118,7 @@ class Peers:
         """
         if not self._gids and count == 0:
             return f"no {self._what} of this action is left"
-        if not self._gids <= {gid[_PARTICIPANT] for gid in gids}:
+        if not self._gids <= {gid[self._mark] for gid in gids}:
             return f"a {self._what} of this action has left"
         for low_bits, before in self._running.items():
             if not before & self._processes(low_bits):

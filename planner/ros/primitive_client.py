@@ -11,7 +11,7 @@ from planner_msgs.action import ExecutePrimitive
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
-from planner.ros.action_ends import ActionEnds
+from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.conversions import pose_record, seconds
 from planner.ros.presence import Peers
 from planner.ros.primitive_messages import goal_message, result_record
@@ -39,6 +39,7 @@ class _Task:
     primitive: Primitive
     began_s: float
     sent: bool = False
+    sent_s: float = 0.0
     servers: Peers | None = None
     handle: Any = None
     cancel_s: float | None = None
@@ -143,7 +144,7 @@ class PrimitiveClient:
     def _send(self, task: _Task) -> None:
         if not self._client.server_is_ready():
             return
-        task.sent = True
+        task.sent, task.sent_s = True, time.monotonic()
         task.servers = self._ends.servers()
 
         def feedback(message: Any) -> None:
@@ -158,8 +159,8 @@ class PrimitiveClient:
         if handle is None or not handle.accepted:
             self._finish(task, _fault("the bridge refused the goal"))
             return
-        task.handle = handle
-        if task.cancel_s is not None:
+        task.handle, task.servers = handle, self._ends.takers()
+        if task.cancel_s is not None or task.result is not None:
             handle.cancel_goal_async()
         answer = handle.get_result_async()
         answer.add_done_callback(lambda done: self._ended(task, done.result()))
@@ -194,6 +195,12 @@ class PrimitiveClient:
         if wall_s - self._looked_s >= _LOOK_EVERY_S and task.servers is not None:
             self._looked_s = wall_s
             reason = self._ends.lost_server(task.servers)
+            if task.handle is None:
+                late = wall_s - task.sent_s > accept_patience_s(task.servers)
+                reason = reason or ("no bridge took the goal" if late else "")
+            elif reason:
+                # Should it have been another that left: nothing moves that nobody follows.
+                task.handle.cancel_goal_async()
             if reason:
                 task.result = _fault(reason)
 

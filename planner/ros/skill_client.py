@@ -11,7 +11,7 @@ from planner_msgs.action import ExecuteSkill
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
-from planner.ros.action_ends import ActionEnds
+from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.presence import Peers
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 
@@ -33,6 +33,7 @@ class _Errand:
     on_end: OnEnd
     began_s: float
     sent: bool = False
+    sent_s: float = 0.0
     servers: Peers | None = None
     handle: Any = None
     cancel_s: float | None = None
@@ -85,8 +86,15 @@ class SkillClient:
         elif errand.servers is not None and wall_s - self._looked_s >= _LOOK_EVERY_S:
             self._looked_s = wall_s
             reason = self._ends.lost_server(errand.servers)
-            if reason:
+            if errand.handle is None and (reason or self._unheard(errand, wall_s)):
+                # No agent moves for a goal that nobody took: it is sent again.
+                errand.sent = False
+            elif reason:
+                errand.handle.cancel_goal_async()
                 self._end(errand, _failure(SkillCode.BACKEND_FAULT, f"The skills: {reason}."))
+
+    def _unheard(self, errand: _Errand, wall_s: float) -> bool:
+        return wall_s - errand.sent_s > accept_patience_s(errand.servers)
 
     def destroy(self) -> None:
         """Takes the client away."""
@@ -106,7 +114,7 @@ class SkillClient:
     def _send(self, errand: _Errand) -> None:
         if not self._client.server_is_ready():
             return
-        errand.sent = True
+        errand.sent, errand.sent_s = True, time.monotonic()
         errand.servers = self._ends.servers()
         future = self._client.send_goal_async(ExecuteSkill.Goal(call=str(errand.call)))
         future.add_done_callback(lambda done: self._accepted(errand, done.result()))
@@ -115,7 +123,14 @@ class SkillClient:
         if handle is None or not handle.accepted:
             self._end(errand, _failure(SkillCode.BACKEND_FAULT, "The skills refused the goal."))
             return
-        errand.handle = handle
+        if errand.over:
+            # Taken after it was given up: nobody waits for it.
+            handle.cancel_goal_async()
+            return
+        if errand.handle is not None:
+            # Sent twice and taken twice: it is one call there (spec/partnr.md D-55).
+            return
+        errand.handle, errand.servers = handle, self._ends.takers()
         if errand.cancel_s is not None:
             handle.cancel_goal_async()
         answer = handle.get_result_async()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,6 +32,8 @@ from planner.world.vocabulary import AgentKind
 
 # While a call is under way; ends of primitives are acted on at once.
 BEAT_S = 0.05
+# An agent that the world graph lacks for so long, wall seconds, is served no more.
+GONE_AFTER_S = 5.0
 BRIDGE_STATUS, HOUSE_KEY = "bridge: world", "house"
 
 
@@ -41,6 +44,20 @@ class _Agent:
     kind: str
     port: PrimitiveClient
     server: SkillServer
+    missing_s: float | None = None
+
+    def is_gone(self, kind: str | None) -> bool:
+        """Whether it became another, or was missing for long; None = missing.
+
+        A memory that begins anew tells of the agents a little after the house.
+        """
+        if kind is not None:
+            self.missing_s = None
+            return kind != self.kind
+        wall_s = time.monotonic()
+        if self.missing_s is None:
+            self.missing_s = wall_s
+        return wall_s - self.missing_s > GONE_AFTER_S
 
 
 class SkillExecutorNode(Node):
@@ -150,8 +167,9 @@ class SkillExecutorNode(Node):
             for node in self._graph.nodes
             if node.kind == WorldGraphNode.KIND_AGENT
         }
-        for name in [n for n, agent in self._agents.items() if kinds.get(n) != agent.kind]:
-            self._drop(name)
+        for name, agent in list(self._agents.items()):
+            if agent.is_gone(kinds.get(name)):
+                self._drop(name)
         for name, kind in kinds.items():
             if name not in self._agents:
                 self._take_on(name, kind, self._layout)

@@ -57,6 +57,25 @@ def test_processes_that_cannot_be_seen_are_left_to_the_graph() -> None:
         assert clients.lost([elsewhere, gid(300)], 2) == ""
 
 
+def test_a_server_made_anew_in_the_same_process_is_another() -> None:
+    first, second = gid(300), gid(300)[:-1] + b"\x09"
+    alive = frozenset({(300, "11")})
+    for endpoints in (True, False):
+        servers = Peers([first], gid(4), lambda _bits: alive, "server", endpoints=endpoints)
+        assert bool(servers.lost([second], 1)) == endpoints
+
+
+def test_a_killed_server_that_is_still_listed_is_doubted_and_not_missed_later() -> None:
+    alive = {300: frozenset({(300, "11")})}
+    listed = [gid(300), gid(301)]
+    servers = Peers(listed, gid(4), lambda bits: alive.get(bits, frozenset()), "server")
+    assert servers.doubtful
+    assert servers.lost([gid(300)], 1) != ""
+    servers.settle()
+    assert servers.lost([gid(300)], 1) == ""
+    assert servers.lost([], 0) != ""
+
+
 def test_without_ids_only_the_last_client_can_be_missed() -> None:
     clients = Peers([], None)
     assert clients.lost([], 1) == ""
