@@ -1,0 +1,30 @@
+"""docs/planning.md against the code: no planner, code or parameter is left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from planner.planning.instruction import MOST_CHARACTERS
+from planner.planning.making import PLANNERS
+from planner.planning.session import InstructionCode
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+
+
+def test_every_planner_is_documented() -> None:
+    assert [name for name in PLANNERS if f"`{name}`" not in PAGE] == []
+
+
+def test_every_code_is_documented_with_its_number() -> None:
+    told = dict(re.findall(r"^\| (\d+) \| ([A-Z_]+) \|", PAGE, re.MULTILINE))
+    assert told == {str(int(code)): code.name for code in InstructionCode}
+    assert f"{MOST_CHARACTERS:,} characters" in PAGE
+
+
+def test_every_parameter_of_the_node_is_documented() -> None:
+    source = (ROOT / "planner" / "planning" / "node.py").read_text(encoding="utf-8")
+    names = re.findall(r'parameters\.\w+\(\s*self,\s*"(\w+)"', source)
+    assert "planner" in names
+    assert [name for name in names if f"| `{name}` |" not in PAGE] == []
