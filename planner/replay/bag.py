@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from rosbags.highlevel import AnyReader, AnyReaderError
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.reader import make_reader
+from mcap.records import Chunk
+from mcap.stream_reader import get_chunk_data_stream
+from rosbags.serde import SerdeError
+from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
 
-from planner.replay.recovery import is_complete, recover
+from planner.replay.recovery import is_complete, mcap_file, recover
 from planner.world.errors import FileError
-from planner.world.state import WorldState
-from planner.world.wire import world_record
+
+_RECORD = struct.Struct("<BQ").unpack_from
+_MESSAGE = struct.Struct("<HIQ").unpack_from
+_UNREADABLE = (McapError, EOFError, OSError, RuntimeError, ValueError, KeyError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +35,37 @@ class BagMessage:
     content: Any
 
 
-def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """One message in CDR, with what it takes to read it."""
+
+    topic: str
+    received_ns: int
+    data: bytes
+    type_name: str
+    definition: str
+
+    def content(self) -> Any:
+        """The message by its fields.
+
+        Raises:
+            ValueError: where the data are no such message.
+        """
+        try:
+            return _reader_of(self.type_name, self.definition)(self.data)
+        except (SerdeError, TypesysError, AssertionError, IndexError) as error:
+            raise ValueError(f"{self.topic}: no {self.type_name}: {error}") from None
+
+
+@cache
+def _reader_of(type_name: str, definition: str) -> Callable[[bytes], Any]:
+    # Parsing definitions takes longer than reading a short bag: once for all bags of a kind.
+    store = get_typestore(Stores.EMPTY)
+    store.register(get_types_from_msg(definition, type_name))
+    return lambda data: store.deserialize_cdr(data, type_name)
+
+
+def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
     """The messages of some topics (none named: all) in the order of their receipt.
 
     A bag whose recorder was killed is completed first.
@@ -32,19 +73,67 @@ def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
     Raises:
         FileError: where the folder is no readable bag.
     """
+    path = mcap_file(bag)
     if not is_complete(bag):
         recover(bag)
     try:
-        with AnyReader([bag]) as reader:
-            wanted = [c for c in reader.connections if not topics or c.topic in topics]
-            for connection, stamp, raw in reader.messages(wanted):
-                content = reader.deserialize(raw, connection.msgtype)
-                yield BagMessage(connection.topic, stamp, content)
-    except AnyReaderError as error:
-        raise FileError(bag, "", f"cannot be read: {error}") from None
+        with path.open("rb") as stream:
+            yield from _messages(stream, set(topics))
+    except (
+        McapError,
+        EOFError,
+        OSError,
+        RuntimeError,
+        ValueError,
+        KeyError,
+        struct.error,
+    ) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
 
 
-def world_states(bag: Path) -> Iterator[WorldState]:
-    """The true world over time, as the evaluator takes it."""
-    for message in read_bag(bag, ("/world/state",)):
-        yield world_record(message.content)
+def _messages(stream: BinaryIO, topics: set[str]) -> Iterator[RawMessage]:
+    """By chunk and only what is wanted: most of a bag is pictures."""
+    summary = make_reader(stream).get_summary()
+    if summary is None:
+        raise ValueError("it has no summary")
+    wanted: dict[int, tuple[str, str, str]] = {}
+    for channel in summary.channels.values():
+        schema = summary.schemas.get(channel.schema_id)
+        if schema is not None and (not topics or channel.topic in topics):
+            wanted[channel.id] = (channel.topic, schema.name, schema.data.decode())
+    for index in sorted(summary.chunk_indexes, key=lambda i: i.chunk_start_offset):
+        if wanted.keys().isdisjoint(index.message_index_offsets):
+            continue
+        # After the record's operation code and length.
+        stream.seek(index.chunk_start_offset + 9)
+        data, length = get_chunk_data_stream(Chunk.read(ReadDataStream(stream)))
+        for channel_id, log_time, content in _in_chunk(data.read(length), wanted.keys()):
+            topic, type_name, definition = wanted[channel_id]
+            yield RawMessage(topic, log_time, content, type_name, definition)
+
+
+def _in_chunk(data: bytes, channels: Set[int]) -> Iterator[tuple[int, int, bytes]]:
+    at = 0
+    while at < len(data):
+        operation, size = _RECORD(data, at)
+        at += 9
+        if operation == Opcode.MESSAGE:
+            channel_id, _, log_time = _MESSAGE(data, at)
+            if channel_id in channels:
+                # After a channel, a sequence number and two stamps.
+                yield channel_id, log_time, data[at + 22 : at + size]
+        at += size
+
+
+def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
+    """As `read_raw`, with the messages by their fields.
+
+    Raises:
+        FileError: where the folder is no readable bag, or a message none of its type.
+    """
+    for raw in read_raw(bag, topics):
+        try:
+            content = raw.content()
+        except ValueError as error:
+            raise FileError(bag, raw.topic, str(error)) from None
+        yield BagMessage(raw.topic, raw.received_ns, content)

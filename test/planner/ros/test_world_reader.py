@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import pytest
 from planner_msgs.msg import WorldState as WorldMessage
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 
 from planner.ros.serialized import stamp_of
 from planner.ros.world_messages import WorldMessages
 from planner.ros.world_reader import WorldReader
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.state import WorldState
+from planner.world.vocabulary import State
 from planner.world.wire import world_record
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
@@ -62,6 +67,42 @@ def test_what_fills_the_space_between_fields_changes_no_record(backend: Embedded
     second = reader.read(bytes(data))
     assert bytes(data) != serialize_message(message)
     assert all(second.entities[name] is first.entities[name] for name in first.entities)
+
+
+def test_whatever_changes_it_reads_what_rclpy_reads(backend: EmbeddedBackend) -> None:
+    rng = random.Random(3)
+    start = state = state_of(backend)
+    reader = WorldReader()
+    for step in range(300):
+        entities = dict((start if rng.random() < 0.05 else state).entities)
+        for name in rng.sample(sorted(entities), rng.randint(0, 3)):
+            old = entities[name]
+            x, y, z = old.pose.position_m
+            pose = Pose.planar(x + rng.random(), y, rng.random(), z)
+            texts = rng.choice(["table_0", "table_1", "sink_0", "hamper_00", None])
+            change = rng.choice(
+                [
+                    {"pose": pose},
+                    {"parent": texts},
+                    {"pose": pose, "room": texts},
+                    {"parent": texts, "room": rng.choice(["table_0", "x" * 14, None])},
+                    {"states": {State.CLEAN: rng.random() < 0.5}},
+                    {"size_m": (rng.random(), 1.0, 1.0)},
+                    {"holding": texts},
+                ]
+            )
+            entities[name] = replace(old, **change)
+        if rng.random() < 0.03:
+            entities.pop(rng.choice(sorted(entities)))
+        if rng.random() < 0.1:
+            items = list(entities.items())
+            rng.shuffle(items)
+            entities = dict(items)
+        state = replace(state, step=step, revision=step, entities=entities)
+        data = serialize_message(WorldMessages().message(state))
+        found = reader.read(data)
+        assert found == world_record(deserialize_message(data, WorldMessage))
+        assert list(found.entities) == list(entities)
 
 
 def test_every_shortened_message_is_an_error(backend: EmbeddedBackend) -> None:
