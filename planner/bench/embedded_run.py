@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from planner.bench.run import EpisodeRun, Event, RunResult, say_nothing
@@ -60,7 +60,16 @@ def run_embedded(
     glance = partial(
         backend.sightings, farthest_m=limits.farthest_m, least_fraction=limits.least_fraction
     )
-    updater = PrivilegedUpdater(backend.world_state, limits, None if images else glance)
+
+    def shows_any(agent: str, names: Sequence[str]) -> bool:
+        return backend.shows_any(agent, names, limits.farthest_m, limits.least_fraction)
+
+    updater = PrivilegedUpdater(
+        backend.world_state,
+        limits,
+        sightings=None if images else glance,
+        in_view=None if images else shows_any,
+    )
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
     cameras = ("hand",) if images else ()

@@ -66,7 +66,7 @@ class Leaper(Protocol):
 
     @property
     def revision(self) -> int:
-        """Grows with every change of anything but time."""
+        """Grows with every change of things and furniture, which is all that is judged."""
 
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes so many steps in one go."""
@@ -108,6 +108,7 @@ class EpisodeRun:
     look: Callable[[str], None]
     tell: Callable[[Event], None] = say_nothing
     leaper: Leaper | None = None
+    _judged: int = -1
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -165,15 +166,17 @@ class EpisodeRun:
         count = max(1, min(leaper.steady_steps(STEP_S, working), to_look, most))
         if not leaper.carries():
             leaper.leap(STEP_S, count)
-            self._judge()
+            self._judge_changes(leaper)
             return count
-        revision = -1
         for _ in range(count):
             self.backend.step(STEP_S)
-            if leaper.revision != revision:
-                revision = leaper.revision
-                self._judge()
+            self._judge_changes(leaper)
         return count
+
+    def _judge_changes(self, leaper: Leaper) -> None:
+        if leaper.revision != self._judged:
+            self._judged = leaper.revision
+            self._judge()
 
     def _remember(self, agent: str, call: SkillCall, result: SkillResult) -> None:
         self.memory.note_result(agent, call, result, self.backend.now_s())

@@ -76,10 +76,14 @@ class _Piece:
         dx, dy = x_m - self.record.x_m, y_m - self.record.y_m
         return (dx * self._cos + dy * self._sin, dy * self._cos - dx * self._sin)
 
+    def may_be_at(self, x_m: float, y_m: float) -> bool:
+        """Whether a point of the map is within reach of what can be hit."""
+        x0, y0, x1, y1 = self._within_m
+        return x0 <= x_m <= x1 and y0 <= y_m <= y1
+
     def top_below(self, x_m: float, y_m: float, z_m: float, openness: float) -> float | None:
         """The height of the first surface under a point; None where the ray passes."""
-        x0, y0, x1, y1 = self._within_m
-        if not (x0 <= x_m <= x1 and y0 <= y_m <= y1):
+        if not self.may_be_at(x_m, y_m):
             return None
         x, y = self.local(x_m, y_m)
         for slab in self._slabs:
@@ -201,13 +205,24 @@ class Scene:
         if box is None:
             return frozenset()
         (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
-        found = (
-            self._hit(name, x, y, z + RAISED_M)
-            for x in (x0, x1)
-            for y in (y0, y1)
-            for z in (z0, z1)
+        found: set[str] = set()
+        for x in (x0, x1):
+            for y in (y0, y1):
+                # Mostly a thing is carried over nothing at all.
+                if self._is_anything_at(name, x, y):
+                    hits = (self._hit(name, x, y, z + RAISED_M) for z in (z0, z1))
+                    found.update(hit for hit in hits if hit is not None)
+        return frozenset(found)
+
+    def _is_anything_at(self, name: str, x_m: float, y_m: float) -> bool:
+        """Whether a ray down through a point may hit anything but `name`."""
+        cell = _cell(x_m, y_m)
+        if any(piece.may_be_at(x_m, y_m) for piece in self._furniture_cells.get(cell, ())):
+            return True
+        return any(
+            other != name and self._is_over(other, x_m, y_m)
+            for other in self._bare_cells.get(cell, ())
         )
-        return frozenset(hit for hit in found if hit is not None)
 
     def stands_on_furniture(self, name: str) -> bool:
         """Whether a piece of furniture is under the middle of an entity's box."""

@@ -19,6 +19,7 @@ from planner.memory.sightings import GT_VISIBILITY, Visibility, sightings_of_ima
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.world.agents import default_bodies
+from planner.world.belief import Source
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
@@ -32,12 +33,15 @@ OPEN_FROM = 0.5
 MARGIN_PX = 24
 HIDING_M = 0.02
 FRAMES_TO_MISS = 2
+# Without images, what is seen to be as it was is confirmed no more often than this.
+CONFIRM_S = 2.0
 # Truth this near the stored place: it is there, and something else hides it.
 STILL_THERE_M = 0.3
 _KINDS: Final = frozenset(kind.value for kind in AgentKind)
 
 Truth = Callable[[], WorldState | None]
 SightingProvider = Callable[[str], Sequence[Sighting]]
+InView = Callable[[str, Sequence[str]], bool]
 
 
 class PrivilegedUpdater:
@@ -50,6 +54,7 @@ class PrivilegedUpdater:
         truth: Truth,
         visibility: Visibility = GT_VISIBILITY,
         sightings: SightingProvider | None = None,
+        in_view: InView | None = None,
     ) -> None:
         """Takes the ground truth's source.
 
@@ -58,10 +63,16 @@ class PrivilegedUpdater:
             visibility: when a thing in view counts as seen.
             sightings: what an agent's hand camera shows, where no images are made; without it
                 the observation's images are read.
+            in_view: whether an agent's hand camera shows any of some entities, where no images
+                are made. With it a look at nothing new is only taken each `CONFIRM_S`: what
+                changes is learned at once, and when the rest was last seen is that coarse.
         """
         self._truth = truth
         self._visibility = visibility
         self._provider = sightings
+        self._in_view = in_view
+        self._confirmed_s: dict[str, float] = {}
+        self._as_told: dict[str, EntityState] = {}
         self._missed: dict[str, dict[int, int]] = {}
         self._looks: dict[str, tuple[WorldState, Pose, Sequence[Sighting]]] = {}
         self._instances: tuple[tuple[str, str, int], dict[int, str]] = (("", "", 0), {})
@@ -79,9 +90,14 @@ class PrivilegedUpdater:
         frame = observation.cameras.get(CAMERA)
         if self._provider is None and frame is None:
             return []
+        known = {entity.name: entity for entity in entities}
+        if self._in_view is not None and not self._is_worth_it(observation, state, known):
+            return []
         shown = [s for s in self._look(observation, frame, state) if self._visibility.shows(s)]
         seen = {s.name: s for s in shown if s.name in state.entities}
-        known = {entity.name: entity for entity in entities}
+        if self._in_view is not None:
+            self._confirmed_s[observation.agent] = observation.stamp_s
+            self._as_told.update((name, state.entities[name]) for name in seen)
         operations = [
             operation
             for sighting in seen.values()
@@ -89,6 +105,31 @@ class PrivilegedUpdater:
         ]
         gone = self._gone(observation, frame, state, seen, entities)
         return operations + [Operation(OperationKind.REMOVE, entity_id=e.entity_id) for e in gone]
+
+    def _is_worth_it(
+        self, observation: Observation, state: WorldState, known: Mapping[str, Entity]
+    ) -> bool:
+        """Whether a look may tell anything that the memory has not from an earlier look."""
+        agent, now_s = observation.agent, observation.stamp_s
+        if not 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S:
+            return True
+        news = []
+        for name, truth in state.entities.items():
+            entity = known.get(name)
+            if entity is None:
+                if truth.kind is EntityKind.OBJECT:
+                    news.append(name)
+            elif entity.source is Source.SEEN and self._as_told.get(name) is truth:
+                continue
+            elif entity.picked:
+                if truth.relation is not Relation.HELD or truth.parent != entity.parent:
+                    news.append(name)
+            elif not entity.is_furniture and _is_elsewhere(entity, truth):
+                # Its stored place may be seen to be empty.
+                return True
+            else:
+                news.append(name)
+        return bool(news) and self._in_view is not None and self._in_view(agent, news)
 
     def _look(
         self, observation: Observation, frame: CameraFrame | None, state: WorldState

@@ -80,6 +80,7 @@ class EmbeddedBackend:
         self._primitives: list[_Running] = []
         self._current: dict[str, Handle] = {}
         self._courtesies: dict[str, Courtesy] = {}
+        self._in_vain: dict[str, list[tuple[object, ...]]] = {}
         self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
 
     # Episodes
@@ -99,6 +100,7 @@ class EmbeddedBackend:
         self._primitives.clear()
         self._current.clear()
         self._courtesies.clear()
+        self._in_vain.clear()
         self._sightings.clear()
 
     def _know(self, house: House) -> _Known:
@@ -153,12 +155,20 @@ class EmbeddedBackend:
         key = (*pose, world.scenery_revision, farthest_m, least_fraction)
         known = self._sightings.get(agent)
         if known is None or known[0] != key:
-            scene = self._scene_now()
-            if self._sight is None:
-                self._sight = Sight(world, scene)
-            known = (key, self._sight.sightings(body, farthest_m, least_fraction))
+            known = (key, self._sight_now().sightings(body, farthest_m, least_fraction))
             self._sightings[agent] = known
         return known[1]
+
+    def shows_any(
+        self, agent: str, names: Sequence[str], farthest_m: float, least_fraction: float
+    ) -> bool:
+        """Whether `sightings` would show any of some entities, filling so much of the view."""
+        return self._sight_now().shows_any(self._agent(agent), names, farthest_m, least_fraction)
+
+    def _sight_now(self) -> Sight:
+        if self._sight is None:
+            self._sight = Sight(self._loaded(), self._scene_now())
+        return self._sight
 
     def world_state(self) -> WorldState | None:
         """Ground truth, or None before the first episode."""
@@ -285,8 +295,8 @@ class EmbeddedBackend:
 
     @property
     def revision(self) -> int:
-        """Grows with every change of anything but time."""
-        return self._loaded().revision
+        """Grows with every change of things and furniture."""
+        return self._loaded().moved_revision
 
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes as many steps as `steady_steps` allows, or fewer, in one go."""
@@ -333,10 +343,17 @@ class EmbeddedBackend:
         courtesy = self._courtesies.get(agent.name)
         try:
             if courtesy is None:
-                if not any(o.remaining_path for o in self._loaded().agents.values()):
+                world = self._loaded()
+                if not any(o.remaining_path for o in world.agents.values()):
                     return
-                courtesy = make_way(self._loaded(), agent)
+                stands = [(o.x_m, o.y_m, *o.remaining_path) for o in world.agents.values()]
+                if self._in_vain.get(agent.name) == stands:
+                    # Nobody moved since there was no need, or no room, to step aside.
+                    return
+                courtesy = make_way(world, agent)
+                self._in_vain[agent.name] = stands
                 next(courtesy)
+                del self._in_vain[agent.name]
                 self._courtesies[agent.name] = courtesy
             courtesy.send(dt_s)
         except StopIteration:

@@ -7,18 +7,22 @@ and the share of the image is estimated from the projected box.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.geometry import FloatArray, Pose
-from planner.world.observation import Sighting
+from planner.world.geometry import FloatArray
+from planner.world.observation import Intrinsics, Sighting
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Thing
-from sim_bridge.embedded.renderer import View, intrinsics_of
+from sim_bridge.embedded.renderer import intrinsics_of
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
-from sim_bridge.embedded.sensing import camera_on_base
+from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.embedded.world import KinematicWorld
+
+Rows = NDArray[np.intp]
 
 # Where a box is looked at, as shares of its half extents: the middle and near each face.
 _PROBES = np.array(
@@ -28,7 +32,19 @@ _CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1
 _POINTS = np.concatenate([_PROBES, _CORNERS])
 # Of a projected box, what shapes like cups and lamps cover.
 _FILL = 0.7
+_NONE = np.empty(0)
 _GROUPS = np.array([1, 1, 1, 1, 0, 0], np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Eye:
+    """A camera: where its lens is in the map, its optical frame's (3, 3) rotation, its lens."""
+
+    position_m: FloatArray
+    rotation: FloatArray
+    lens: Intrinsics
+    near_m: float
+    far_m: float
 
 
 class Sight:
@@ -42,9 +58,11 @@ class Sight:
         """Takes up every box of the world of a scene."""
         self._world, self._scene = world, scene
         pieces, agents = list(world.pieces.values()), list(world.agents.values())
+        self._lenses = {a.name: intrinsics_of(a.body.cameras["hand"]) for a in agents}
         self._names = [*world.things, *world.pieces, *world.agents]
         self._rows = {name: row for row, name in enumerate(self._names)}
         count = len(self._names)
+        self._others = {a.name: np.delete(np.arange(count), self._rows[a.name]) for a in agents}
         self._instances = np.array([world.entity(n).instance_id for n in self._names], np.int32)
         sizes = [thing.size_m for thing in world.things.values()]
         sizes += [piece.record.size_m for piece in pieces]
@@ -75,29 +93,28 @@ class Sight:
             least_fraction: of the view; what certainly fills less is left out.
         """
         self._follow()
-        view = _view(agent)
-        eye, rotation = np.asarray(view.pose.position_m), view.pose.rotation()
-        optical = (self._centers - eye) @ rotation
-        kept = np.flatnonzero(self._in_frustum(view, eye, optical, farthest_m))
-        kept = kept[kept != self._rows[agent.name]]
-        points = self._points[kept] - eye
-        fractions = _FILL * _image_share(view, points[:, len(_PROBES) :] @ rotation)
-        large = fractions >= least_fraction
-        kept, fractions = kept[large], fractions[large]
-        if not len(kept):
-            return []
-        rays = points[large, : len(_PROBES)].reshape(-1, 3)
-        hits = self._first_hits(agent, view, eye, rays).reshape(len(kept), -1)
-        shares = (hits == self._instances[kept, None]).mean(axis=1)
-        lens, found = view.intrinsics, []
-        for i in np.flatnonzero(shares > 0).tolist():
-            row = int(kept[i])
-            x, y, z = optical[row].tolist()
-            cx, cy, cz = self._centers[row].tolist()
+        eye = self._eye(agent)
+        rows, fractions = self._shown(
+            agent, eye, self._others[agent.name], farthest_m, least_fraction
+        )
+        lens, found = eye.lens, []
+        centers = self._centers[rows]
+        optical = (centers - eye.position_m) @ eye.rotation
+        for row, fraction, (x, y, z), (cx, cy, cz) in zip(
+            rows.tolist(), fractions.tolist(), optical.tolist(), centers.tolist(), strict=True
+        ):
             pixel = (x / z * lens.fx_px + lens.cx_px, y / z * lens.fy_px + lens.cy_px)
-            fraction = float(fractions[i] * shares[i])
             found.append(Sighting(self._names[row], fraction, z, pixel, (cx, cy, cz)))
         return sorted(found, key=lambda s: (s.distance_m, s.name))
+
+    def shows_any(
+        self, agent: Agent, names: Sequence[str], farthest_m: float, least_fraction: float
+    ) -> bool:
+        """Whether `sightings` would have any of these with at least that fraction."""
+        self._follow()
+        rows = np.array([self._rows[name] for name in names if name != agent.name], np.intp)
+        fractions = self._shown(agent, self._eye(agent), rows, farthest_m, least_fraction)[1]
+        return bool((fractions >= least_fraction).any())
 
     # Keeping up
 
@@ -131,58 +148,80 @@ class Sight:
 
     # Looking
 
+    def _eye(self, agent: Agent) -> _Eye:
+        mount = agent.body.cameras["hand"]
+        # The hand swings around the body's upright axis, as the body itself turns.
+        heading = agent.yaw_rad + agent.pan_rad
+        c, s = math.cos(heading), math.sin(heading)
+        x, y, z = mount.position_m
+        return _Eye(
+            np.array((agent.x_m + x * c - y * s, agent.y_m + x * s + y * c, z)),
+            optical_rotation(heading, agent.tilt_rad),
+            self._lenses[agent.name],
+            mount.near_m,
+            mount.far_m,
+        )
+
+    def _shown(
+        self, agent: Agent, eye: _Eye, rows: Rows, farthest_m: float, least_fraction: float
+    ) -> tuple[Rows, FloatArray]:
+        """Those of some rows that rays meet, and the share of the image that each fills."""
+        relative = self._centers[rows] - eye.position_m
+        kept = self._in_frustum(eye, rows, relative, farthest_m)
+        rows = rows[kept]
+        if not len(rows):
+            return rows, _NONE
+        points = self._points[rows] - eye.position_m
+        fractions = _FILL * _image_share(eye, points[:, len(_PROBES) :] @ eye.rotation)
+        large = fractions >= least_fraction
+        rows = rows[large]
+        if not len(rows):
+            return rows, _NONE
+        rays = points[large, : len(_PROBES)].reshape(-1, 3)
+        hits = self._first_hits(agent, eye, rays).reshape(len(rows), -1)
+        shares = (hits == self._instances[rows, None]).mean(axis=1)
+        seen = shares > 0
+        return rows[seen], (fractions[large] * shares)[seen]
+
     def _in_frustum(
-        self, view: View, eye: FloatArray, optical: FloatArray, farthest_m: float
+        self, eye: _Eye, rows: Rows, relative: FloatArray, farthest_m: float
     ) -> NDArray[np.bool_]:
         """Whether a row's centre is in the picture, give or take half of its box's radius."""
-        lens = view.intrinsics
-        x, y, z = optical.T
-        away = self._centers[:, :2] - eye[:2]
-        inside: NDArray[np.bool_] = (away * away).sum(axis=1) <= farthest_m**2
-        inside |= self._always
-        inside &= self._may_show
-        inside &= (z > view.near_m) & (z < view.far_m)
-        inside &= np.abs(x) < z * (lens.width_px / 2 / lens.fx_px) + self._slacks
-        inside &= np.abs(y) < z * (lens.height_px / 2 / lens.fy_px) + self._slacks
+        lens, slacks = eye.lens, self._slacks[rows]
+        x, y, z = eye.rotation.T @ relative.T
+        inside: NDArray[np.bool_] = (z > eye.near_m) & (z < eye.far_m)
+        inside &= np.abs(x) < z * (lens.width_px / 2 / lens.fx_px) + slacks
+        inside &= np.abs(y) < z * (lens.height_px / 2 / lens.fy_px) + slacks
+        inside &= self._may_show[rows]
+        away = relative[:, :2]
+        inside &= ((away * away).sum(axis=1) <= farthest_m**2) | self._always[rows]
         return inside
 
-    def _first_hits(
-        self, agent: Agent, view: View, eye: FloatArray, rays: FloatArray
-    ) -> NDArray[np.int32]:
+    def _first_hits(self, agent: Agent, eye: _Eye, rays: FloatArray) -> NDArray[np.int32]:
         """The instance that is met first along each of (n, 3) rays; -1 for none."""
         scene = self._scene
         scene.sync()
         rays = rays / np.sqrt((rays * rays).sum(axis=1, keepdims=True))
         hits = np.empty(len(rays), np.int32)
         # Rays go to points in the picture only, so geoms outside of it cannot be in the way.
-        scene.model.geom_group[:] = np.where(_near_view(scene, view), scene.groups, GROUP_HIDDEN)
-        scene.cast(eye, rays, _GROUPS, hits, np.empty(len(rays)), view.far_m, agent.name)
+        scene.model.geom_group[:] = np.where(_near_view(scene, eye), scene.groups, GROUP_HIDDEN)
+        ranges_m = np.empty(len(rays))
+        scene.cast(eye.position_m, rays, _GROUPS, hits, ranges_m, eye.far_m, agent.name)
         met: NDArray[np.int32] = np.where(hits >= 0, scene.instance_of_geom[hits], -1)
         return met
-
-
-def _view(agent: Agent) -> View:
-    mount = agent.body.cameras["hand"]
-    base = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
-    return View(
-        pose=base.compose(camera_on_base(agent, "hand", mount)),
-        intrinsics=intrinsics_of(mount),
-        near_m=mount.near_m,
-        far_m=mount.far_m,
-    )
 
 
 def _may_show(world: KinematicWorld, thing: Thing) -> bool:
     return thing.relation is not Relation.WITHIN or not world.is_enclosed(thing)
 
 
-def _near_view(scene: Scene, view: View) -> NDArray[np.bool_]:
+def _near_view(scene: Scene, eye: _Eye) -> NDArray[np.bool_]:
     """Which geoms' bounding spheres meet the frustum; `renderer.visible_geoms`, but for rays."""
-    lens = view.intrinsics
+    lens = eye.lens
     radius = scene.model.geom_rbound
-    relative = scene.data.geom_xpos - np.asarray(view.pose.position_m)
-    x, y, z = view.pose.rotation().T @ relative.T
-    near: NDArray[np.bool_] = z > view.near_m - radius
+    relative = scene.data.geom_xpos - eye.position_m
+    x, y, z = eye.rotation.T @ relative.T
+    near: NDArray[np.bool_] = z > eye.near_m - radius
     for across, slope in (
         (x, lens.width_px / 2 / lens.fx_px),
         (y, lens.height_px / 2 / lens.fy_px),
@@ -191,13 +230,13 @@ def _near_view(scene: Scene, view: View) -> NDArray[np.bool_]:
     return near
 
 
-def _image_share(view: View, optical: FloatArray) -> FloatArray:
+def _image_share(eye: _Eye, optical: FloatArray) -> FloatArray:
     """The share of the image that boxes' outlines cover, cut at its edges.
 
     `optical` are (n, 8, 3) corners in the camera's optical frame.
     """
-    lens = view.intrinsics
-    z = np.maximum(optical[..., 2], view.near_m)
+    lens = eye.lens
+    z = np.maximum(optical[..., 2], eye.near_m)
     u = np.clip(optical[..., 0] / z * lens.fx_px + lens.cx_px, 0, lens.width_px - 1)
     v = np.clip(optical[..., 1] / z * lens.fy_px + lens.cy_px, 0, lens.height_px - 1)
     area: FloatArray = (u.max(axis=1) - u.min(axis=1)) * (v.max(axis=1) - v.min(axis=1))

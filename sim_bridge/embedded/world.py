@@ -68,6 +68,8 @@ class KinematicWorld:
         self.revision = 1
         # Counts the changes of what stands and lies about: neither agents nor what they carry.
         self.scenery_revision = 1
+        # Counts those of anything but agents.
+        self.moved_revision = 1
         self._dirty: set[str] = set()
         ids = iter(range(1, 1 << 24))
         self.pieces = {
@@ -235,6 +237,8 @@ class KinematicWorld:
         """Notes that an entity changed."""
         self._dirty.add(name)
         self.revision += 1
+        if name not in self.agents:
+            self.moved_revision += 1
         thing = self.things.get(name)
         if name in self.pieces or (thing is not None and thing.relation is not Relation.HELD):
             self.scenery_revision += 1

@@ -18,7 +18,7 @@ from memory_samples import (
 )
 
 from planner.memory.memory import Memory
-from planner.memory.privileged import PrivilegedUpdater
+from planner.memory.privileged import CONFIRM_S, PrivilegedUpdater
 from planner.memory.sightings import (
     GT_VISIBILITY,
     PARTNR_VISIBILITY,
@@ -63,6 +63,11 @@ class Stage:
 
     def sightings(self, agent: str) -> Sequence[Sighting]:
         return self.shown or []
+
+    def look_again(self, after_s: float) -> None:
+        """Looks at the same world later."""
+        self.stamp_s += after_s
+        self.memory.observe(observation_of(None, self.stamp_s))
 
     def look(self, *entities: EntityState, frame: CameraFrame | None = None) -> list[str]:
         """The lines that a look at a world of these entities yields."""
@@ -211,3 +216,45 @@ def test_without_truth_or_picture_nothing_is_learned() -> None:
     stage.memory.observe(observation_of(picture({CUP: (9, 9)})))
     assert stage.look(cup_at(0, 0), frame=None) == []
     assert stage.memory.sequence == 0
+
+
+def test_a_look_at_nothing_new_is_left_out_for_a_while() -> None:
+    stage = Stage(shown=[Sighting(n, 0.01, 2.0, (9, 9), (0, 0, 0)) for n in ("table_0", "cup_0")])
+    asked: list[list[str]] = []
+    in_view = True
+
+    def shows_any(agent: str, names: Sequence[str]) -> bool:
+        asked.append(sorted(names))
+        return in_view
+
+    updater = PrivilegedUpdater(lambda: stage.state, sightings=stage.sightings, in_view=shows_any)
+    stage.memory = Memory(stage.layout, updater)
+    cup = cup_at(1.0, 0.0)
+    assert len(stage.look(cup)) == 1
+    cup_id = next(e.entity_id for e in stage.memory.snapshot().entities if e.name == "cup_0")
+    first_s = stage.stamp_s
+    in_view = False
+    # Only what was never seen may be news, and it does not show.
+    stage.look_again(0.4)
+    assert asked == [["table_1"]]
+    assert seen_s(stage, cup_id) == first_s
+    # In time, what is in view is confirmed.
+    stage.look_again(CONFIRM_S)
+    assert seen_s(stage, cup_id) == stage.stamp_s
+    # What changed is news at once.
+    in_view = True
+    stage.state = replace_entity(stage.state, replace(cup, states={State.CLEAN: False}))
+    stage.look_again(0.4)
+    assert asked[-1] == ["cup_0", "table_1"]
+    assert seen_s(stage, cup_id) == stage.stamp_s
+
+
+def seen_s(stage: Stage, entity_id: int) -> float | None:
+    entity = stage.memory.entity(entity_id)
+    assert entity is not None
+    return entity.seen_s
+
+
+def replace_entity(state: WorldState | None, entity: EntityState) -> WorldState:
+    assert state is not None
+    return replace(state, entities={**state.entities, entity.name: entity})

@@ -47,4 +47,8 @@ def test_sightings_are_what_the_picture_shows(
     u, v = told[target].pixel
     assert columns.min() - 1 <= u <= columns.max() + 1
     assert rows.min() - 1 <= v <= rows.max() + 1
+    for name in (e.name for e in state.entities.values() if e.instance_id > 0):
+        shown = name in told and told[name].fraction >= 0.001
+        assert name == "agent_0" or backend.shows_any("agent_0", [name], 6.0, 0.001) == shown
+    assert not backend.shows_any("agent_0", [], 6.0, 0.001)
     backend.close()
