@@ -137,6 +137,8 @@ class Asker:
             **self.axes.as_parameters(),
             **(notes or {}),
         }
+        if answer.cost:
+            more["cost"] = f"{answer.cost:.6f}"
         if turn is not None and turn.question:
             more["question"] = turn.question
         self.tell(

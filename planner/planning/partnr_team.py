@@ -62,6 +62,7 @@ class PartnrTeam:
         self._results: dict[str, str] = {}
         self._repeats = {agent: Repeats() for agent in task.agents}
         self._cycles = self._dropped = 0
+        self._over = False
 
     @property
     def name(self) -> str:
@@ -81,6 +82,8 @@ class PartnrTeam:
         Raises:
             ModelError: where the model gives no usable answer in time.
         """
+        if self._over:
+            return Decision(dict.fromkeys(context.idle, DONE), "done", evidence=self._evidence())
         abilities = self._abilities(context)
         if not self._messages:
             self._messages = self._opening(context, abilities)
@@ -101,10 +104,12 @@ class PartnrTeam:
         return Decision(failure=words_of_limit, evidence=self._evidence())
 
     def _decision(self, calls: Mapping[str, SkillCall], context: Context) -> Decision:
-        # `Done[]` for all while somebody still acts: those that act end first.
         given = {agent: calls[agent] for agent in context.idle}
-        if DONE in given.values() and context.running:
-            given = dict.fromkeys(given, SkillCall(SkillName.WAIT))
+        if DONE in given.values():
+            # While somebody still acts the end is not verified; who only waits is as good as done.
+            self._over = all(c.name is SkillName.WAIT for c in context.running.values())
+            if not self._over:
+                given = dict.fromkeys(given, SkillCall(SkillName.WAIT))
         for agent, call in calls.items():
             if agent in context.running and call not in (context.running[agent], DONE):
                 self._results[agent] = f"still in progress: {context.running[agent]}"

@@ -36,7 +36,8 @@ from planner.world.vocabulary import EntityKind, Relation
 # Longer answers are not searched: no call stands behind so much text.
 MOST_CHARACTERS = 20_000
 DONE = SkillCall(SkillName.DONE)
-_CALL_LINE = re.compile(r"[A-Za-z]+\s*\[[^\[\]\n]*\]")
+# Bounded, and begun only where a word begins: a page of letters is read in one go.
+_CALL_LINE = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,40}[ \t]{0,8}\[[^\[\]\n]*\]")
 _QUESTION = re.compile(rf"{ASK}\[([^\[\]\n]*)\]")
 _KINDS = {
     Role.OBJECT: {EntityKind.OBJECT},

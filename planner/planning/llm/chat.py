@@ -63,6 +63,7 @@ class Completion:
     Attributes:
         finish: `stop` (ended by itself or at a stop string) or `length`.
         logprobs: natural logarithm of each token's probability, where the model was to tell.
+        cost: money, where prices are known.
     """
 
     text: str
@@ -70,6 +71,7 @@ class Completion:
     timings: Timings = field(default_factory=Timings)
     finish: str = "stop"
     logprobs: tuple[float, ...] = ()
+    cost: float = 0.0
 
 
 class ChatModel(Protocol):

@@ -19,7 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.planning.llm.chat import (
     Completion,
+    ContextFullError,
     Message,
+    ModelAwayError,
     ModelError,
     Speaker,
     Timings,
@@ -33,6 +35,17 @@ if TYPE_CHECKING:
 MOST_BYTES = 1_000_000
 KEY_VARIABLE = "OPENAI_API_KEY"
 _PROBE_WORD = "a7"
+# What servers say of a prompt that is too long; there is no common code for it.
+_CONTEXT_WORDS = (
+    "context length",
+    "context_length",
+    "context size",
+    "exceed_context",
+    "max_model_len",
+)
+# A proxy, or a server that is starting or stopping, says these.
+_AWAY = (502, 503, 504)
+_MOST_REASON = 300
 
 
 class Dialect(StrEnum):
@@ -63,10 +76,19 @@ class _Text(_Record):
     content: str | None = None
 
 
+class _Token(_Record):
+    logprob: float
+
+
+class _Logprobs(_Record):
+    content: tuple[_Token, ...] | None = None
+
+
 class _Choice(_Record):
     delta: _Text | None = None
     message: _Text | None = None
     finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
 
 
 class _Details(_Record):
@@ -85,10 +107,15 @@ class _Chunk(_Record):
 
 
 class _RetryError(Exception):
-    """A failure that another try may not have; `wait_s` is what the server asks for."""
+    """A failure that another try may not have.
 
-    def __init__(self, reason: str, wait_s: float = 0.0) -> None:
-        self.wait_s = wait_s
+    Attributes:
+        wait_s: what the server asks for.
+        away: whether nobody is there at all.
+    """
+
+    def __init__(self, reason: str, wait_s: float = 0.0, *, away: bool = False) -> None:
+        self.wait_s, self.away = wait_s, away
         super().__init__(reason)
 
 
@@ -102,9 +129,12 @@ class OpenAiCompatible:
         *,
         dialect: Dialect = Dialect.AUTO,
         temperature: float = 0.0,
+        logprobs: bool = False,
         retries: Retries | None = None,
     ) -> None:
         """Takes the server's base address, such as http://127.0.0.1:8000/v1; connects later.
+
+        A LoRA adapter is served under its own name: it is the `model`.
 
         Raises:
             ModelError: for an address that is none.
@@ -113,6 +143,7 @@ class OpenAiCompatible:
             raise ModelError(f"the model's address {url!r} does not begin with http:// or https://")
         self._url, self._model = url, model
         self._dialect, self._temperature = dialect, temperature
+        self._logprobs = logprobs
         self._retries = retries or Retries()
         self._client: AsyncOpenAI | None = None
 
@@ -163,6 +194,8 @@ class OpenAiCompatible:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
+        if self._logprobs:
+            body["logprobs"] = True
         if stop:
             body["stop"] = list(stop)
         if seed is not None:
@@ -202,7 +235,8 @@ class OpenAiCompatible:
             except _RetryError as error:
                 if attempt == self._retries.most:
                     tries = f"after {attempt + 1} tries" if attempt else "at the first try"
-                    raise ModelError(f"{self._url}: {tries}: {error}") from None
+                    kind = ModelAwayError if error.away else ModelError
+                    raise kind(f"{self._url}: {tries}: {error}") from None
                 await asyncio.sleep(min(max(wait_s, error.wait_s), self._retries.longest_wait_s))
                 wait_s *= 2
         raise AssertionError("the last try returns or raises")
@@ -228,13 +262,17 @@ class OpenAiCompatible:
                         break
                 return reading.completion()
         except openai.APIStatusError as error:
-            raise _status_error(self._url, error.status_code, error.response.headers) from None
+            raise _status_error(self._url, error) from None
+        except openai.APITimeoutError as error:
+            raise _RetryError(f"{type(error).__name__}: {error}") from None
+        except openai.APIConnectionError as error:
+            raise _RetryError(f"{type(error).__name__}: {error}", away=True) from None
         except openai.OpenAIError as error:
             raise _RetryError(f"{type(error).__name__}: {error}") from None
         except OSError as error:
-            raise _RetryError(f"the connection broke: {error}") from None
+            raise _RetryError(f"the connection broke: {error}", away=True) from None
         except _transport_errors() as error:
-            raise _RetryError(f"the connection broke: {type(error).__name__}") from None
+            raise _RetryError(f"the connection broke: {type(error).__name__}", away=True) from None
 
     def _connection(self, openai: Any) -> AsyncOpenAI:
         if self._client is None:
@@ -254,14 +292,18 @@ class _RefusedError(ModelError):
     """A request that the server will never take."""
 
 
-def _status_error(url: str, status: int, headers: Any) -> Exception:
+def _status_error(url: str, error: Any) -> Exception:
+    status, said = int(error.status_code), " ".join(str(error.message).split())[:_MOST_REASON]
     if status == 429 or status >= 500 or status in (408, 409):
         try:
-            wait_s = float(headers.get("retry-after", "0"))
+            wait_s = float(error.response.headers.get("retry-after", "0"))
         except ValueError:
             wait_s = 0.0
-        return _RetryError(f"status {status}", wait_s if math.isfinite(wait_s) else 0.0)
-    return _RefusedError(f"{url}: refused the request with status {status}")
+        wait_s = wait_s if math.isfinite(wait_s) else 0.0
+        return _RetryError(f"status {status}", wait_s, away=status in _AWAY)
+    if status in (400, 413, 422) and any(word in said.lower() for word in _CONTEXT_WORDS):
+        return ContextFullError(f"{url}: the model's context is full: {said}")
+    return _RefusedError(f"{url}: refused the request with status {status}: {said}")
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
@@ -283,6 +325,7 @@ class _Reading:
         self._finish = ""
         self._usage = _Usage()
         self._events = False
+        self._logprobs: list[float] = []
         self.over = False
 
     def take(self, part: bytes) -> None:
@@ -325,6 +368,8 @@ class _Reading:
                     self._first_s = time.monotonic() - self._started_s
                 self._text.append(said.content)
             self._finish = choice.finish_reason or self._finish
+            if choice.logprobs is not None:
+                self._logprobs += [token.logprob for token in choice.logprobs.content or ()]
 
     def completion(self) -> Completion:
         """The answer.
@@ -341,4 +386,5 @@ class _Reading:
         cached = details.cached_tokens if details is not None else None
         usage = Usage(self._usage.prompt_tokens, cached or 0, self._usage.completion_tokens)
         timings = Timings(self._first_s, time.monotonic() - self._started_s)
-        return Completion("".join(self._text), usage, timings, self._finish)
+        text = "".join(self._text)
+        return Completion(text, usage, timings, self._finish, tuple(self._logprobs))

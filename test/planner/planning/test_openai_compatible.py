@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import socket
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,8 +14,16 @@ from typing import Any
 
 import pytest
 
-from planner.planning.llm.chat import Completion, Message, ModelError, Speaker
+from planner.planning.llm.chat import (
+    Completion,
+    ContextFullError,
+    Message,
+    ModelAwayError,
+    ModelError,
+    Speaker,
+)
 from planner.planning.llm.openai_compatible import Dialect, OpenAiCompatible, Retries
+from planner.planning.llm.patient import PatientModel
 
 HELLO = (Message(Speaker.USER, "hello"),)
 FAST = Retries(most=2, first_wait_s=0.01, longest_wait_s=0.05)
@@ -59,8 +68,8 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.answers: list[Answer] = []
         self.bodies: list[dict[str, Any]] = []
         self.hung_up = 0
@@ -333,3 +342,95 @@ def test_a_model_that_says_nothing_has_no_first_token(server: Server) -> None:
     answer = complete(server, says())
     assert answer.text == ""
     assert math.isnan(answer.timings.first_token_s)
+
+
+def says_no(code: int, message: str) -> Answer:
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin(code, "application/json")
+        handler.wfile.write(json.dumps({"error": {"message": message}}).encode())
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 1024 tokens. However, you requested 1100.",
+        "the request exceeds the available context size (exceed_context_size_error)",
+    ],
+)
+def test_a_full_context_is_its_own_error(server: Server, message: str) -> None:
+    with pytest.raises(ContextFullError, match="the model's context is full"):
+        complete(server, says_no(400, message))
+    assert len(server.bodies) == 1
+
+
+def test_a_wrong_model_name_is_told_in_the_servers_words(server: Server) -> None:
+    with pytest.raises(ModelError, match=r"status 404: .*`tiny` does not exist"):
+        complete(server, says_no(404, "The model `tiny` does not exist."))
+
+
+@pytest.mark.parametrize("code", [502, 503, 504])
+def test_a_server_that_is_starting_is_away(server: Server, code: int) -> None:
+    with pytest.raises(ModelAwayError):
+        complete(server, status(code))
+
+
+@pytest.mark.parametrize("code", [500, 429])
+def test_a_server_that_is_broken_or_overloaded_is_not_away(server: Server, code: int) -> None:
+    with pytest.raises(ModelError) as caught:
+        complete(server, status(code))
+    assert not isinstance(caught.value, ModelAwayError)
+
+
+def test_a_server_that_is_stopped_and_started_again_loses_nothing() -> None:
+    """The planner's wait: the same port answers nobody, then half an answer, then a whole one."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    said: list[str] = []
+
+    async def ask() -> Completion:
+        plain = OpenAiCompatible(
+            f"http://127.0.0.1:{port}/v1", "tiny", retries=Retries(most=0), dialect=Dialect.VLLM
+        )
+        patient = PatientModel(plain, 60.0, said.append, first_wait_s=0.05)
+        task = asyncio.ensure_future(patient.complete(HELLO, grammar='root ::= "a"'))
+        while len(said) < 2:
+            await asyncio.sleep(0.01)
+        made = Server(port)
+        made.answers = [status(503), says("Done[]")]
+        thread = Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        try:
+            return await task
+        finally:
+            await patient.close()
+            made.stopped = True
+            made.shutdown()
+            made.server_close()
+
+    assert asyncio.run(ask()).text == "Done[]"
+    assert said[0].startswith("waiting for model: ")
+    assert said[-1] == ""
+
+
+def test_logprobs_are_kept(server: Server) -> None:
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        tokens = [{"token": "a", "logprob": -0.25}, {"token": "b", "logprob": -1.5}]
+        handler.event(choices=[{"delta": {"content": "ab"}, "logprobs": {"content": tokens}}])
+        handler.event(choices=[{"delta": {}, "finish_reason": "stop"}])
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+    server.answers = [answer]
+
+    async def ask() -> Completion:
+        model = OpenAiCompatible(server.url, "tiny", logprobs=True)
+        try:
+            return await model.complete(HELLO)
+        finally:
+            await model.close()
+
+    assert asyncio.run(ask()).logprobs == (-0.25, -1.5)
+    assert server.bodies[0]["logprobs"] is True

@@ -12,14 +12,21 @@ from planner.planning.effects_shown import is_shown
 from planner.planning.expert import Expert
 from planner.planning.llm.chat import ModelError
 from planner.planning.llm.scripted import ScriptedModel
-from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.planner import (
+    AgentResult,
+    Context,
+    Decision,
+    Exchange,
+    Planner,
+    Task,
+)
 from planner.planning.react import make_react
 from planner.planning.session import Doing, InstructionCode, Outcome, Session
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.primitive import Capabilities
-from planner.world.skill import SkillCall, SkillResult, parse_call
+from planner.world.skill import SkillCall, SkillName, SkillResult, parse_call
 
 Make = Callable[..., ToyWorld]
 CUP_TO_COUCH = {"propositions": [prop("is_on_top", ["cup_0"], ["couch_0"])]}
@@ -265,3 +272,44 @@ def test_what_a_belief_shows(toy_world: Make, call: str, before: bool, after: bo
         toy.near["agent_1"] = "couch_0"
     toy.carry_out("agent_1", parsed)
     assert is_shown(toy.belief(), "agent_1", parsed) is after
+
+
+class Asks:
+    """Asks once, then is done; keeps what it was answered."""
+
+    name = "asks"
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[Exchange, ...]] = []
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Hears nothing."""
+
+    async def decide(self, context: Context) -> Decision:
+        self.heard.append(context.answers)
+        if not context.answers:
+            return Decision(question="which cup?", evidence={"asked": "1"})
+        return Decision(dict.fromkeys(context.idle, SkillCall(SkillName.DONE)), "done")
+
+
+@pytest.mark.parametrize("answer", ["the blue one", None])
+def test_a_question_is_asked_and_the_session_goes_on(toy_world: Make, answer: str | None) -> None:
+    around, planner = Around(toy_world()), Asks()
+    questions: list[str] = []
+
+    async def ask(question: str) -> str | None:
+        questions.append(question)
+        return answer
+
+    session = Session(Task("Bring the cup.", ("agent_0",)), planner, around, ask=ask)
+    outcome = asyncio.run(session.run())
+    assert outcome.code is InstructionCode.DONE
+    assert questions == ["which cup?"]
+    assert planner.heard == [(), (Exchange("which cup?", answer),)]
+    assert outcome.evidence["asked"] == "1"
+
+
+def test_a_question_that_nobody_can_hear_ends_the_session(toy_world: Make) -> None:
+    outcome = run(Asks(), Around(toy_world()), Task("Bring the cup.", ("agent_0",)))
+    assert outcome.code is InstructionCode.QUESTION
+    assert outcome.question == "which cup?"

@@ -1,0 +1,72 @@
+"""From traces to what PARTNR's fine-tuned planner learns from (spec/partnr.md 7.7).
+
+Episodes that were solved, cut after the step that solved them, split into one sample for each
+action of the trained agent that succeeded; thoughts are gone. What is learned is only the text
+after the special token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.planning.prompts.partnr_state import PastAction, prompt
+from planner.world.skill import SkillCall, SkillName
+
+DONE = SkillCall(SkillName.DONE)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """An action that ended.
+
+    Attributes:
+        result: its literal text.
+        complete: whether the whole task was solved after it, by the evaluator.
+    """
+
+    agent: str
+    call: SkillCall
+    succeeded: bool
+    result: str
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A prompt, which is not learned, and the target, which is."""
+
+    prompt: str
+    target: str
+
+
+def samples_of(
+    instruction: str, world: str, steps: Sequence[TraceStep], agent: str
+) -> list[Sample]:
+    """The samples of one episode; none where it was never solved.
+
+    Args:
+        instruction: the task's words.
+        world: description of the house and what was known at the start.
+        steps: of all agents, in the order in which they ended.
+        agent: whose actions are learned.
+    """
+    solved = [number for number, step in enumerate(steps) if step.complete]
+    if not solved:
+        return []
+    if steps[-1].complete:
+        kept = [step for step in steps if step.call.name is not SkillName.DONE]
+    else:
+        # Solved once and lost by the end: what came after is not worth learning.
+        kept = list(steps[: solved[0] + 1])
+    samples: list[Sample] = []
+    past: list[PastAction] = []
+    for step in kept:
+        if not step.succeeded:
+            continue
+        own = step.agent == agent
+        if own:
+            samples.append(Sample(prompt(instruction, world, past), str(step.call)))
+        past.append(PastAction(str(step.call), step.result, own))
+    samples.append(Sample(prompt(instruction, world, past), str(DONE)))
+    return samples

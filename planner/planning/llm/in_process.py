@@ -1,0 +1,296 @@
+"""A language model inside this process: transformers, held to the grammar by llguidance.
+
+Requests that come together are answered as one batch, such as those of several episodes or of the
+agents of a team. One thread does all the work; a request that is cancelled or late leaves its
+batch at the next token. Needs the extra `local`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from planner.planning.llm.chat import (
+    Completion,
+    ContextFullError,
+    Message,
+    ModelError,
+    Timings,
+    Usage,
+)
+
+NEEDS_EXTRA = "a model in this process needs the extra `local`: pip install planner[local]"
+MOST_ROWS = 16
+# How long the first request of a batch waits for others.
+GATHER_S = 0.003
+# Tokens of the end of an answer in which stop strings are looked for.
+_TAIL = 24
+
+
+@dataclass
+class _Row:
+    """One request on its way."""
+
+    prompt: list[int]
+    grammar: str
+    stop: tuple[str, ...]
+    max_tokens: int
+    seed: int
+    deadline_s: float
+    began_s: float
+    future: Future[Completion] = field(default_factory=Future)
+    matcher: Any = None
+    noise: Any = None
+    said: list[int] = field(default_factory=list)
+    first_s: float = math.nan
+    finish: str = ""
+    error: str = ""
+
+
+class InProcessModel:
+    """One model of a folder, as `save_pretrained` wrote it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        adapter: Path | None = None,
+        temperature: float = 0.0,
+        most_rows: int = MOST_ROWS,
+    ) -> None:
+        """Loads the model and starts its thread.
+
+        Args:
+            folder: with config.json, model.safetensors, tokenizer.json and a chat template.
+            device: `cpu`, `cuda`, ...
+            adapter: folder of a LoRA adapter (peft), merged into the weights.
+            temperature: 0 = always the likeliest token.
+            most_rows: greatest batch.
+
+        Raises:
+            ModelError: without the extra, for a folder that holds no model, or a tokenizer
+                without a chat template.
+        """
+        try:
+            import llguidance.hf
+            import llguidance.torch
+            import torch
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError as error:
+            raise ModelError(f"{NEEDS_EXTRA} ({error})") from None
+        if not (folder / "config.json").is_file():
+            raise ModelError(f"{folder}: holds no model: there is no config.json")
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+            if adapter is not None:
+                from peft import PeftModel
+
+                model = PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
+        except (OSError, ValueError, ImportError) as error:
+            raise ModelError(f"{folder}: cannot be loaded: {error}") from None
+        if not self._tokenizer.chat_template:
+            raise ModelError(f"{folder}: its tokenizer has no chat template")
+        if self._tokenizer.pad_token_id is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
+        self._torch, self._model = torch, model.to(device).eval()
+        self._device, self._temperature = device, temperature
+        self._name, self._most_rows = folder.name, most_rows
+        self._context = int(getattr(model.config, "max_position_embeddings", 0) or 1 << 30)
+        self._vocabulary = int(model.get_output_embeddings().weight.shape[0])
+        self._words = llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
+        self._grammars: dict[str, Any] = {}
+        self._rows: queue.SimpleQueue[_Row | None] = queue.SimpleQueue()
+        self.batches: list[int] = []
+        self._thread = threading.Thread(target=self._serve, name="model", daemon=True)
+        self._thread.start()
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._name
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        grammar: str = "",
+        stop: Sequence[str] = (),
+        max_tokens: int = 256,
+        seed: int | None = None,
+        deadline_s: float = 60.0,
+    ) -> Completion:
+        """The model's answer, one row of a batch.
+
+        Raises:
+            ContextFullError: where the prompt and the longest answer do not fit.
+            ModelError: for a bad grammar, or where there is no answer in time.
+        """
+        prompt = self._prompt(messages)
+        if len(prompt) + max_tokens > self._context:
+            raise ContextFullError(
+                f"{self._name}: the model's context is full: {len(prompt)} tokens of the prompt "
+                f"and {max_tokens} of the answer do not fit into {self._context}"
+            )
+        row = _Row(
+            prompt, grammar, tuple(stop), max_tokens, seed or 0, deadline_s, time.monotonic()
+        )
+        row.matcher = self._matcher(grammar) if grammar else None
+        self._rows.put(row)
+        try:
+            return await asyncio.wrap_future(row.future)
+        finally:
+            row.error = row.error or "cancelled"
+
+    def _prompt(self, messages: Sequence[Message]) -> list[int]:
+        turns = [{"role": m.speaker.value, "content": m.text} for m in messages]
+        try:
+            text = self._tokenizer.apply_chat_template(
+                turns, tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:
+            raise ModelError(f"{self._name}: its chat template refuses: {error}") from None
+        return [int(t) for t in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
+
+    def _matcher(self, grammar: str) -> Any:
+        from llguidance import LLMatcher
+        from llguidance.gbnf_to_lark import any_to_lark
+
+        if grammar not in self._grammars:
+            if len(self._grammars) >= 256:
+                self._grammars.clear()
+            try:
+                compiled = LLMatcher.grammar_from_lark(any_to_lark(grammar))
+            except Exception as error:
+                raise ModelError(f"{self._name}: bad grammar: {error}") from None
+            self._grammars[grammar] = LLMatcher(self._words, compiled)
+        matcher = self._grammars[grammar].deep_copy()
+        if matcher.is_error():
+            raise ModelError(f"{self._name}: bad grammar: {matcher.get_error()}")
+        return matcher
+
+    # In the model's thread
+
+    def _serve(self) -> None:
+        while (first := self._rows.get()) is not None:
+            rows = [first]
+            until_s = time.monotonic() + GATHER_S
+            while len(rows) < self._most_rows:
+                try:
+                    more = self._rows.get(timeout=max(until_s - time.monotonic(), 0.0))
+                except queue.Empty:
+                    break
+                if more is None:
+                    self._rows.put(None)
+                    break
+                rows.append(more)
+            self.batches.append(len(rows))
+            del self.batches[:-1000]
+            self._answer(rows)
+
+    def _answer(self, rows: list[_Row]) -> None:
+        try:
+            with self._torch.inference_mode():
+                self._generate(rows)
+        except Exception as error:
+            for row in rows:
+                row.error = row.error or f"the model broke: {error}"
+        for row in rows:
+            self._conclude(row)
+
+    def _conclude(self, row: _Row) -> None:
+        if row.future.cancelled() or not row.future.set_running_or_notify_cancel():
+            return
+        if row.error or not row.finish:
+            reason = row.error or "no answer"
+            row.future.set_exception(ModelError(f"{self._name}: {reason}"))
+            return
+        text = self._tokenizer.decode(row.said, skip_special_tokens=True)
+        for word in row.stop:
+            text = text.partition(word)[0]
+        usage = Usage(len(row.prompt), 0, len(row.said))
+        timings = Timings(row.first_s, time.monotonic() - row.began_s)
+        row.future.set_result(Completion(text, usage, timings, row.finish))
+
+    def _generate(self, rows: list[_Row]) -> None:
+        """All rows token by token, those with shorter prompts padded on the left."""
+        torch, width = self._torch, max(len(row.prompt) for row in rows)
+        pad = self._tokenizer.pad_token_id
+        ids = torch.tensor([[pad] * (width - len(r.prompt)) + r.prompt for r in rows])
+        mask = torch.tensor([[0] * (width - len(r.prompt)) + [1] * len(r.prompt) for r in rows])
+        ids, mask = ids.to(self._device), mask.to(self._device)
+        for row in rows:
+            row.noise = torch.Generator().manual_seed(row.seed)
+        cache = None
+        while any(not row.finish and not row.error for row in rows):
+            places = (mask.cumsum(-1) - 1).clamp(min=0)
+            answer = self._model(
+                input_ids=ids,
+                attention_mask=mask,
+                position_ids=places[:, -ids.shape[1] :],
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+            cache = answer.past_key_values
+            logits = answer.logits[:, -1, :].float().cpu()
+            chosen = [
+                pad if row.finish or row.error else self._next(row, logits[number])
+                for number, row in enumerate(rows)
+            ]
+            ids = torch.tensor(chosen, device=self._device)[:, None]
+            mask = torch.cat([mask, torch.ones_like(ids)], dim=1)
+
+    def _next(self, row: _Row, logits: Any) -> int:
+        """The next token of a row, which may be its last."""
+        from llguidance.torch import (
+            allocate_token_bitmask,
+            apply_token_bitmask_inplace,
+            fill_next_token_bitmask,
+        )
+
+        torch = self._torch
+        if row.matcher is not None:
+            allowed = allocate_token_bitmask(1, self._vocabulary)
+            fill_next_token_bitmask(row.matcher, allowed, 0)
+            apply_token_bitmask_inplace(logits[None, :], allowed)
+        if self._temperature > 0:
+            # Gumbel noise from the row's own seed: a row's answer does not hang on its batch.
+            uniform = torch.rand(logits.shape, generator=row.noise).clamp(1e-12, 1 - 1e-7)
+            logits = logits / self._temperature - torch.log(-torch.log(uniform))
+        token = int(logits.argmax())
+        if math.isnan(row.first_s):
+            row.first_s = time.monotonic() - row.began_s
+        self._take(row, token)
+        return token
+
+    def _take(self, row: _Row, token: int) -> None:
+        if token == self._tokenizer.eos_token_id:
+            row.finish = "stop"
+            return
+        row.said.append(token)
+        if row.matcher is not None:
+            row.matcher.consume_token(token)
+            if row.matcher.is_stopped():
+                row.finish = "stop"
+        tail = self._tokenizer.decode(row.said[-_TAIL:], skip_special_tokens=True)
+        if any(word in tail for word in row.stop):
+            row.finish = "stop"
+        elif not row.finish and len(row.said) >= row.max_tokens:
+            row.finish = "length"
+        elif not row.finish and time.monotonic() - row.began_s > row.deadline_s:
+            row.error = f"no complete answer within {row.deadline_s:.1f} s"
+
+    async def close(self) -> None:
+        """Ends the thread when it has answered what it was asked."""
+        self._rows.put(None)
+        await asyncio.to_thread(self._thread.join, 10.0)

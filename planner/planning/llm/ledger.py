@@ -1,0 +1,114 @@
+"""What calls of a model cost: tokens, cached tokens, time and money, per call, episode and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from planner.planning.llm.chat import ChatModel, Completion, Message, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Money for a million tokens; what is in a server's cache may be cheaper. Zeros: not known."""
+
+    prompt: float = 0.0
+    cached: float = 0.0
+    reply: float = 0.0
+
+    def of(self, usage: Usage) -> float:
+        """What a call cost."""
+        fresh = max(usage.prompt_tokens - usage.cached_tokens, 0)
+        cost = fresh * self.prompt + usage.cached_tokens * self.cached
+        return (cost + usage.reply_tokens * self.reply) / 1e6
+
+
+@dataclass(slots=True)
+class Account:
+    """Sums over the calls of an episode or a run."""
+
+    calls: int = 0
+    failed_calls: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    reply_tokens: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+    @property
+    def cached_share(self) -> float:
+        """Part of all prompt tokens that came from the server's prefix cache, 0 to 1."""
+        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+
+    def book(self, answer: Completion) -> None:
+        """Adds a call that was answered."""
+        self.calls += 1
+        self.prompt_tokens += answer.usage.prompt_tokens
+        self.cached_tokens += answer.usage.cached_tokens
+        self.reply_tokens += answer.usage.reply_tokens
+        self.cost += answer.cost
+        if isfinite(answer.timings.total_s):
+            self.seconds += answer.timings.total_s
+
+    def as_evidence(self) -> Mapping[str, str]:
+        """The sums as a result keeps them."""
+        return {
+            "model_calls": str(self.calls),
+            "model_failures": str(self.failed_calls),
+            "prompt_tokens": str(self.prompt_tokens),
+            "cached_tokens": str(self.cached_tokens),
+            "cached_share": f"{self.cached_share:.3f}",
+            "reply_tokens": str(self.reply_tokens),
+            "model_seconds": f"{self.seconds:.3f}",
+            "model_cost": f"{self.cost:.6f}",
+        }
+
+
+class LedgerModel:
+    """A model whose calls are booked; several episodes share one model and one run's account."""
+
+    def __init__(
+        self, model: ChatModel, accounts: Sequence[Account], prices: Prices | None = None
+    ) -> None:
+        """Books every call to all `accounts`, such as the episode's and the run's."""
+        self._model, self._accounts = model, tuple(accounts)
+        self._prices = prices or Prices()
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind it."""
+        return self._model.name
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        grammar: str = "",
+        stop: Sequence[str] = (),
+        max_tokens: int = 256,
+        seed: int | None = None,
+        deadline_s: float = 60.0,
+    ) -> Completion:
+        """The other model's answer with what it cost."""
+        try:
+            answer = await self._model.complete(
+                messages,
+                grammar=grammar,
+                stop=stop,
+                max_tokens=max_tokens,
+                seed=seed,
+                deadline_s=deadline_s,
+            )
+        except BaseException:
+            for account in self._accounts:
+                account.failed_calls += 1
+            raise
+        answer = replace(answer, cost=self._prices.of(answer.usage))
+        for account in self._accounts:
+            account.book(answer)
+        return answer
+
+    async def close(self) -> None:
+        """Closes the model behind it."""
+        await self._model.close()

@@ -1,0 +1,84 @@
+"""Waiting for a model whose server is stopped or starting, and saying so."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from planner.planning.llm.chat import ChatModel, Completion, Message, ModelAwayError, ModelError
+
+WAITING = "waiting for model"
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 5.0
+
+# Hears `waiting for model: ...` before each wait, and "" when the model is back.
+Say = Callable[[str], None]
+
+
+def _nobody(_line: str) -> None:
+    """Hears nothing."""
+
+
+class PatientModel:
+    """Asks the same again until the model is back, so that nothing of an episode is lost."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        patience_s: float,
+        say: Say = _nobody,
+        *,
+        first_wait_s: float = _FIRST_WAIT_S,
+    ) -> None:
+        """Waits at most `patience_s` wall seconds on end, 0 = not at all."""
+        self._model, self._patience_s = model, patience_s
+        self._first_wait_s = first_wait_s
+        self.say = say
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind it."""
+        return self._model.name
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        grammar: str = "",
+        stop: Sequence[str] = (),
+        max_tokens: int = 256,
+        seed: int | None = None,
+        deadline_s: float = 60.0,
+    ) -> Completion:
+        """The other model's answer; `deadline_s` is for each attempt, not for the waiting.
+
+        Raises:
+            ModelError: where the model did not come back in time, and for all else.
+        """
+        began_s, wait_s, waited = time.monotonic(), self._first_wait_s, False
+        while True:
+            try:
+                answer = await self._model.complete(
+                    messages,
+                    grammar=grammar,
+                    stop=stop,
+                    max_tokens=max_tokens,
+                    seed=seed,
+                    deadline_s=deadline_s,
+                )
+            except ModelAwayError as error:
+                gone_s = time.monotonic() - began_s
+                if gone_s + wait_s > self._patience_s:
+                    raise ModelError(f"{error}; waited {gone_s:.0f} s for the model") from None
+                self.say(f"{WAITING}: {error}")
+                waited = True
+                await asyncio.sleep(wait_s)
+                wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+            else:
+                if waited:
+                    self.say("")
+                return answer
+
+    async def close(self) -> None:
+        """Closes the model behind it."""
+        await self._model.close()

@@ -1,0 +1,122 @@
+"""What models cost, and waiting for one that is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from planner.planning.llm.chat import (
+    Completion,
+    Message,
+    ModelAwayError,
+    ModelError,
+    Speaker,
+    Timings,
+    Usage,
+)
+from planner.planning.llm.ledger import Account, LedgerModel, Prices
+from planner.planning.llm.patient import WAITING, PatientModel
+
+HELLO = (Message(Speaker.USER, "hello"),)
+
+
+class Model:
+    """Answers, or raises, what stands in a list."""
+
+    name = "listed"
+
+    def __init__(self, *outcomes: Completion | Exception) -> None:
+        self.outcomes, self.asked, self.closed = list(outcomes), 0, False
+
+    async def complete(self, messages: Sequence[Message], **more: Any) -> Completion:
+        self.asked += 1
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+ANSWER = Completion("a", Usage(1000, 600, 50), Timings(0.1, 2.0))
+PRICES = Prices(prompt=2.0, cached=0.5, reply=10.0)
+
+
+def test_a_call_an_episode_and_a_run_are_booked() -> None:
+    run, first, second = Account(), Account(), Account()
+    model = Model(ANSWER, ANSWER, ModelError("no"))
+    for account in (first, second):
+        ledger = LedgerModel(model, (account, run), PRICES)
+        answer = asyncio.run(ledger.complete(HELLO))
+        assert answer.cost == pytest.approx((400 * 2.0 + 600 * 0.5 + 50 * 10.0) / 1e6)
+        assert account.calls == 1
+    with pytest.raises(ModelError):
+        asyncio.run(ledger.complete(HELLO))
+    assert (run.calls, run.failed_calls, second.failed_calls, first.failed_calls) == (2, 1, 1, 0)
+    assert run.cached_share == pytest.approx(0.6)
+    assert run.seconds == pytest.approx(4.0)
+    assert run.as_evidence()["model_cost"] == "0.003200"
+    assert run.as_evidence()["cached_share"] == "0.600"
+
+
+def test_what_a_server_does_not_say_counts_nothing() -> None:
+    account = Account()
+    asyncio.run(LedgerModel(Model(Completion("a")), (account,)).complete(HELLO))
+    assert account.as_evidence()["model_seconds"] == "0.000"
+    assert account.cached_share == 0.0
+
+
+def patient(model: Model, patience_s: float = 5.0) -> tuple[PatientModel, list[str]]:
+    said: list[str] = []
+    return PatientModel(model, patience_s, said.append, first_wait_s=0.001), said
+
+
+def test_a_model_that_comes_back_is_waited_for_and_asked_the_same() -> None:
+    model = Model(ModelAwayError("refused"), ModelAwayError("starting"), ANSWER)
+    made, said = patient(model)
+    assert asyncio.run(made.complete(HELLO)) is ANSWER
+    assert said == [f"{WAITING}: refused", f"{WAITING}: starting", ""]
+    assert model.asked == 3
+
+
+def test_patience_ends() -> None:
+    made, said = patient(Model(*[ModelAwayError("refused")] * 10_000), 0.05)
+    with pytest.raises(ModelError, match=r"refused; waited \d+ s for the model") as caught:
+        asyncio.run(made.complete(HELLO))
+    assert not isinstance(caught.value, ModelAwayError)
+    assert said
+
+
+def test_other_failures_are_not_waited_for() -> None:
+    made, said = patient(Model(ModelError("a refusal")))
+    with pytest.raises(ModelError, match="a refusal"):
+        asyncio.run(made.complete(HELLO))
+    assert not said
+
+
+def test_waiting_can_be_cancelled() -> None:
+    async def cancel() -> None:
+        made = PatientModel(Model(*[ModelAwayError("refused")] * 10), 600.0, first_wait_s=60.0)
+        task = asyncio.ensure_future(made.complete(HELLO))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda m: LedgerModel(m, ()), lambda m: PatientModel(m, 1.0)],
+)
+def test_closing_and_the_name_go_through(wrap: Callable[[Any], Any]) -> None:
+    model = Model()
+    made = wrap(model)
+    assert made.name == "listed"
+    asyncio.run(made.close())
+    assert model.closed

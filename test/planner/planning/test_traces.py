@@ -1,0 +1,230 @@
+"""Retrieval of solved tasks and training samples (spec/partnr.md 7.6, 7.7, checks 38 and 39)."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planning_toys import capabilities
+
+from planner.planning.embedding import HashedWords, SentenceEncoder, read_safetensors
+from planner.planning.finetuning import TraceStep, samples_of
+from planner.planning.llm.scripted import ScriptedModel
+from planner.planning.making import PlannerChoice, make_planner
+from planner.planning.planner import Context, Task
+from planner.planning.prompts.partnr_state import TOKEN
+from planner.planning.trace_store import EvaluatedError, SolvedTask, TraceStore
+from planner.world.belief import Belief
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House
+from planner.world.skill import SUCCESS_TEXT, parse_call
+from planner.world.vocabulary import AgentKind
+
+X = SolvedTask("Bring all dirty plates to the sink.", "trace of X", "run 1")
+Y = SolvedTask("Put the candles on the shelf next to each other.", "trace of Y")
+
+
+# ---- check 39 ---------------------------------------------------------------------------
+
+
+def test_check_39_the_same_instruction_finds_its_trace(tmp_path: Path) -> None:
+    with TraceStore(tmp_path / "traces.db") as store:
+        store.add([X, Y])
+        for task in (X, Y):
+            (found,) = store.nearest(task.instruction)
+            assert found.task == task
+            assert found.similarity == pytest.approx(1.0, abs=1e-5)
+
+
+def test_check_39_what_is_evaluated_is_never_in_the_store(tmp_path: Path) -> None:
+    with TraceStore(tmp_path / "traces.db") as store:
+        store.add([X, Y])
+        assert store.keep_out([f"  {X.instruction}\n"]) == 1
+        assert len(store) == 1
+        assert store.nearest(X.instruction)[0].task == Y
+        with pytest.raises(EvaluatedError, match="Bring all dirty plates"):
+            store.add([Y, X])
+        assert len(store) == 1
+    with TraceStore(tmp_path / "traces.db") as again, pytest.raises(EvaluatedError):
+        again.add([X])
+
+
+def test_the_nearest_has_the_most_words_in_common(tmp_path: Path) -> None:
+    with TraceStore(tmp_path / "traces.db") as store:
+        store.add([X, Y])
+        assert store.nearest("Place two candles next to the shelf.")[0].task == Y
+        assert [f.task for f in store.nearest("dirty plate", 2)] == [X, Y]
+
+
+def test_an_empty_store_has_no_example(tmp_path: Path) -> None:
+    with TraceStore(tmp_path / "traces.db") as store:
+        assert store.example_for("anything") == ""
+
+
+class Backwards(HashedWords):
+    embedder_id = "backwards"  # type: ignore[assignment]
+
+
+def test_vectors_of_another_embedder_are_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "traces.db"
+    with TraceStore(path) as store:
+        store.add([X, Y])
+    with TraceStore(path, Backwards()) as store:
+        assert store.nearest(X.instruction)[0].task == X
+    rows = sqlite3.connect(path).execute("SELECT DISTINCT embedder FROM trace").fetchall()
+    assert rows == [("backwards",)]
+
+
+@pytest.mark.parametrize("text", ["this is no database, it is text" * 50, "\x00" * 4096])
+def test_a_file_that_is_no_store_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "traces.db"
+    path.write_text(text)
+    with pytest.raises(FileError, match="is no store of traces"):
+        TraceStore(path)
+
+
+def test_rag_puts_the_trace_between_system_and_task(tmp_path: Path, small_house: House) -> None:
+    path = tmp_path / "traces.db"
+    with TraceStore(path) as store:
+        store.add([X, Y])
+    task = Task("Put a candle on the shelf.", ("agent_0",))
+    model = ScriptedModel(["Thought: no\nDone[]\nAssigned!"])
+    planner = make_planner(PlannerChoice("partnr_rag", traces=path), task, model)
+    able = {"agent_0": capabilities(AgentKind.ROBOT)}
+    context = Context(task, Belief(0.0, 0, {}), small_house, able, {}, ("agent_0",), 0.0)
+    asyncio.run(planner.decide(context))
+    system, user = model.asked[0]
+    assert system.text.endswith("trace of Y")
+    assert user.text.startswith("Task: ")
+
+
+def test_rag_without_its_store_says_so() -> None:
+    with pytest.raises(PlannerError, match="needs the parameter `traces`"):
+        make_planner(PlannerChoice("partnr_rag"), Task("x", ("agent_0",)), ScriptedModel([]))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(max_size=60))
+def test_vectors_have_length_one_or_nothing(text: str) -> None:
+    (vector,) = HashedWords().embed([text])
+    assert vector.dtype == np.float32
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5) or not vector.any()
+    assert (HashedWords().embed([text])[0] == vector).all()
+
+
+# ---- the sentence encoder ---------------------------------------------------------------
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("tokenizers") is not None, reason="the extra `embed` is installed"
+)
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(PlannerError, match=r"pip install planner\[embed\]"):
+        SentenceEncoder(tmp_path)
+
+
+@pytest.mark.skipif(
+    not all(importlib.util.find_spec(n) for n in ("torch", "transformers", "tokenizers")),
+    reason="compares with torch, which is not installed",
+)
+def test_the_encoder_in_numpy_equals_torch(tmp_path: Path) -> None:
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel
+
+    words = ["[UNK]", "[CLS]", "[SEP]", "bring", "the", "cup", "to", "table", "##s"]
+    raw = Tokenizer(models.WordPiece({w: i for i, w in enumerate(words)}, unk_token=words[0]))
+    raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    raw.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
+    raw.save(str(tmp_path / "tokenizer.json"))
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+    )
+    model = BertModel(config).eval()
+    model.save_pretrained(tmp_path)
+    texts = ["bring the cup", "the tables to the cup bring unknown"]
+    mine = SentenceEncoder(tmp_path).embed(texts)
+    for text, vector in zip(texts, mine, strict=True):
+        with torch.no_grad():
+            states = model(torch.tensor([raw.encode(text).ids])).last_hidden_state[0].mean(0)
+        theirs = (states / states.norm()).numpy()
+        assert np.abs(theirs - vector).max() < 2e-6
+
+
+@pytest.mark.parametrize("data", [b"", b"\x08" + b"\x00" * 7 + b"not json", b"x" * 100])
+def test_a_file_that_holds_no_tensors_is_told(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(FileError, match=r"model\.safetensors"):
+        read_safetensors(path)
+
+
+def test_tensors_of_something_else_are_told(tmp_path: Path) -> None:
+    head = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(len(head).to_bytes(8, "little") + head + b"\x00" * 4)
+    with pytest.raises(FileError, match="holds no float32 BERT"):
+        read_safetensors(path)
+
+
+# ---- check 38 ---------------------------------------------------------------------------
+
+
+def step(agent: str, call: str, ok: bool = True, complete: bool = False) -> TraceStep:
+    text = SUCCESS_TEXT if ok else "Unexpected failure! - no."
+    return TraceStep(agent, parse_call(call), ok, text, complete)
+
+
+def test_check_38_a_solution_lost_again_is_cut_where_it_was_solved() -> None:
+    steps = [step("agent_0", f"Navigate[table_{i}]") for i in range(1, 7)]
+    steps.append(step("agent_0", "Rearrange[cup_0, on, table_6, None, None]", complete=True))
+    steps += [step("agent_0", f"Navigate[sofa_{i}]") for i in range(8, 13)]
+    steps.append(step("agent_0", "Done[]"))
+    samples = samples_of("Tidy.", "Furniture:", steps, "agent_0")
+    assert [s.target for s in samples] == [str(s.call) for s in steps[:7]] + ["Done[]"]
+    assert all("sofa" not in s.prompt for s in samples)
+
+
+def test_check_38_failures_and_thoughts_are_absent() -> None:
+    steps = [
+        step("agent_0", "Pick[cup_0]", ok=False),
+        step("agent_1", "Navigate[table_1]"),
+        step("agent_0", "Navigate[cup_0]"),
+        step("agent_0", "Pick[cup_0]"),
+        step("agent_1", "Clean[table_1]", complete=True),
+    ]
+    samples = samples_of("Tidy.", "Furniture:", steps, "agent_0")
+    assert [s.target for s in samples] == ["Navigate[cup_0]", "Pick[cup_0]", "Done[]"]
+    for sample in samples:
+        assert "Unexpected failure" not in sample.prompt
+        assert "Thought" not in sample.prompt
+        assert sample.prompt.endswith(TOKEN)
+        assert TOKEN not in sample.target
+    assert "Other_Agent_Action: Clean[table_1]" in samples[-1].prompt
+    assert "Other_Agent_Action: Clean[table_1]\nAction Result" not in samples[-1].prompt
+
+
+def test_check_38_what_was_never_solved_teaches_nothing() -> None:
+    assert samples_of("Tidy.", "", [step("agent_0", "Pick[cup_0]")], "agent_0") == []
+
+
+def test_a_solution_that_held_to_the_end_keeps_all() -> None:
+    steps = [
+        step("agent_0", "Pick[cup_0]"),
+        step("agent_0", "Place[cup_0, on, table_1, None, None]", complete=True),
+        step("agent_0", "Done[]", complete=True),
+    ]
+    targets = [s.target for s in samples_of("Tidy.", "", steps, "agent_0")]
+    assert targets == ["Pick[cup_0]", "Place[cup_0, on, table_1, None, None]", "Done[]"]
