@@ -6,10 +6,15 @@ import argparse
 import sys
 from pathlib import Path
 
+from planner.episodes import imported
 from planner.episodes.episode_file import REPORT_NAME, episodes_in, write_episode
+from planner.episodes.et_plan_import import import_et_plan
+from planner.episodes.imported import Imported, write_imported
 from planner.episodes.lint_cli import Solve, add_lint_arguments, run_lint
+from planner.episodes.partnr_episodes import import_partnr_episodes
 from planner.episodes.partnr_import import Import, import_instructions, write_import
 from planner.episodes.recipes import build, shipped_recipes
+from planner.episodes.virtualhome_import import import_graphs
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.share import config_dir
@@ -23,14 +28,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     importer = actions.add_parser("import", help="turn tasks of another format into episodes")
     formats = importer.add_subparsers(dest="format", metavar="FORMAT", required=True)
-    partnr = formats.add_parser(
+    instructions = formats.add_parser(
         "partnr-instructions", help="PARTNR's instruction files: lists of instructions in JSON"
     )
-    partnr.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    partnr.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="where episodes go"
+    episodes = formats.add_parser(
+        "partnr-episodes", help="PARTNR's episode files (*.json.gz), in their scene or with --fit"
     )
-    partnr.add_argument("--seed", type=int, default=0, help="fixes houses and places (default 0)")
+    episodes.add_argument(
+        "--fit", action="store_true", help="make houses to fit instead of asking for the scene"
+    )
+    episodes.add_argument(
+        "--metadata", type=Path, metavar="DIR", help="PARTNR's metadata: what handles stand for"
+    )
+    episodes.add_argument(
+        "--corrections", type=Path, metavar="DIR", help="annotators' texts, episode_ID.py"
+    )
+    tasks = formats.add_parser("et-plan-bench", help="ET-Plan-Bench's tasks in JSON lines")
+    graphs = formats.add_parser("virtualhome-graph", help="VirtualHome-style graphs in JSON")
+    for parsed in (instructions, episodes, tasks, graphs):
+        parsed.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        parsed.add_argument(
+            "-o", "--output", type=Path, required=True, metavar="DIR", help="where episodes go"
+        )
+        parsed.add_argument(
+            "--seed", type=int, default=0, help="fixes houses and places (default 0)"
+        )
     builder = actions.add_parser("build", help="make our own episodes anew from their recipes")
     builder.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: config/episodes of the planner"
@@ -66,11 +88,31 @@ def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    result = import_instructions(args.files, args.seed)
-    write_import(result, args.output)
-    print(summary(result))
+    if args.format == "partnr-instructions":
+        result = import_instructions(args.files, args.seed)
+        write_import(result, args.output)
+        taken, told = len(result.episodes), summary(result)
+    else:
+        found = _imported(args)
+        write_imported(found, args.output)
+        taken, told = len(found.episodes), imported.summary(found)
+    print(told)
     print(f"wrote {args.output} and {args.output / REPORT_NAME}")
-    return 0 if result.episodes else 1
+    return 0 if taken else 1
+
+
+def _imported(args: argparse.Namespace) -> Imported:
+    if args.format == "et-plan-bench":
+        return import_et_plan(args.files, args.seed)
+    if args.format == "virtualhome-graph":
+        return import_graphs(args.files, args.seed)
+    return import_partnr_episodes(
+        args.files,
+        args.seed,
+        fit=args.fit,
+        metadata=args.metadata,
+        corrections=args.corrections,
+    )
 
 
 def summary(result: Import) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.episodes.goal_grammar import OTHER_WORDS, SENTENCE_ENDS
@@ -111,6 +111,29 @@ def build_scene_house(
     name = f"partnr-{scene_id}"
     house = _generate(name, scene_seed(seed, scene_id), needs, catalogue)
     return _named(house, located)
+
+
+def house_with(
+    name: str,
+    seed: int,
+    rooms: Mapping[str, str],
+    furniture: Mapping[str, tuple[str, str]],
+    catalogue: Catalogue,
+) -> SceneHouse:
+    """A house that has the rooms and furniture of another one.
+
+    Args:
+        name: the house's.
+        seed: fixes it.
+        rooms: the other's name of a room to `<class>_<n>`, ours.
+        furniture: the other's name, which its piece keeps, to its class and our room.
+        catalogue: of the classes.
+
+    Raises:
+        PlannerError: where no house with these rooms and pieces was found.
+    """
+    located = _Located(dict(rooms), dict(furniture), {})
+    return _named(_generate(name, seed, _needs_of_start(located), catalogue), located)
 
 
 def scene_seed(seed: int, *words: str) -> int:

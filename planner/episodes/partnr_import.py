@@ -114,7 +114,7 @@ def _episode(
         "version": 1,
         "episode_id": f"{stem}-{entry.episode_id}",
         "house": scene.house.name,
-        "split": _split(stem),
+        "split": split_of(stem),
         "instruction": entry.instruction,
         "seed": placed.seed,
         "agents": AGENTS,
@@ -137,7 +137,8 @@ def _episode(
     return Episode.model_validate({**document, **goal}), ""
 
 
-def _split(stem: str) -> str:
+def split_of(stem: str) -> str:
+    """The split that a file's name speaks of."""
     words = stem.lower().split("_")
     return next((split for split in ("train", "val", "test") if split in words), "none")
 

@@ -1,0 +1,94 @@
+"""Reading other projects' files: bounded, parsed strictly, and never run.
+
+JSON only, packed with gzip or not. A file that unpacks to more than a household data set can
+need, numbers that are no numbers, and text nested without end are one `FileError` each.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from planner.world.errors import FileError
+
+# PARTNR's 100,000 training episodes take less per file of a scene; a bomb takes more.
+MOST_BYTES = 1 << 30
+MOST_LINE_CHARACTERS = 1 << 20
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFile:
+    """A file's text and the hash of its bytes."""
+
+    path: Path
+    text: str
+    sha256: str
+
+
+def read_foreign(path: Path, most_bytes: int = MOST_BYTES) -> ForeignFile:
+    """Reads a text file, unpacking `.gz`.
+
+    Raises:
+        FileError: where it is missing, broken, too large or not UTF-8.
+    """
+    try:
+        packed = path.read_bytes()
+        if len(packed) > most_bytes:
+            raise FileError(path, "", f"is larger than {most_bytes} bytes")
+        raw = _unpacked(path, packed, most_bytes) if path.suffix == ".gz" else packed
+        text = raw.decode("utf-8")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    return ForeignFile(path, text, hashlib.sha256(packed).hexdigest())
+
+
+def _unpacked(path: Path, packed: bytes, most_bytes: int) -> bytes:
+    found = bytearray()
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+        while chunk := stream.read(_CHUNK):
+            found += chunk
+            if len(found) > most_bytes:
+                raise FileError(path, "", f"unpacks to more than {most_bytes} bytes")
+    return bytes(found)
+
+
+def parse_json(text: str, source: Path | str, field: str = "") -> object:
+    """Parses JSON; NaN and infinities, which JSON does not have, are errors.
+
+    Raises:
+        FileError: naming the file, the field and what is wrong.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise FileError(source, field, "is nested too deeply") from None
+    except ValueError as error:
+        raise FileError(source, field, f"is not well formed: {error}") from None
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def json_lines(file: ForeignFile) -> Iterator[tuple[int, object | FileError]]:
+    """The documents of a JSON-lines file with their line numbers from 1; empty lines are none."""
+    for number, line in enumerate(file.text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"line {number}"
+        if len(line) > MOST_LINE_CHARACTERS:
+            reason = f"is longer than {MOST_LINE_CHARACTERS} characters"
+            yield number, FileError(file.path, where, reason)
+            continue
+        try:
+            yield number, parse_json(line, file.path, where)
+        except FileError as error:
+            yield number, error

@@ -1,0 +1,119 @@
+"""VirtualHome's class names in the words of our catalogue.
+
+VirtualHome writes words together (`coffeetable`); most are names or aliases of ours then. The
+table holds the others: another word for the same, or the nearest class that we have, which is
+told in the episode's notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.world.catalogue import Catalogue, FurnitureClass, ObjectClass, RoomClass
+
+
+class WordKind(StrEnum):
+    """What a word names."""
+
+    ROOM = "room"
+    FURNITURE = "furniture"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualHomeWord:
+    """A word of VirtualHome as we have it; `nearest` where it is not quite the same."""
+
+    kind: WordKind
+    class_name: str
+    nearest: bool = False
+
+
+_SAME = {
+    "bananas": "banana",
+    "barsoap": "soap",
+    "bathroomcabinet": "cabinet",
+    "bathroomcounter": "counter",
+    "bottlewater": "bottle",
+    "breadslice": "bread",
+    "cereal": "cereal_box",
+    "clothespants": "jeans",
+    "clothesshirt": "t_shirt",
+    "coffeemaker": "coffee_machine",
+    "cookingpot": "pot",
+    "cutleryfork": "fork",
+    "cutleryknife": "knife",
+    "dishbowl": "bowl",
+    "dishwashingliquid": "dish_soap",
+    "fryingpan": "pan",
+    "juice": "juice_carton",
+    "milk": "milk_carton",
+    "mouse": "computer_mouse",
+    "mousemat": "mouse_pad",
+    "photoframe": "picture_frame",
+    "remotecontrol": "remote_control",
+    "slippers": "slipper",
+    "stall": "shower",
+    "tablelamp": "lamp",
+    "toiletpaper": "toilet_roll",
+    "towel": "bath_towel",
+    "wallpictureframe": "picture_frame",
+    "washingsponge": "sponge",
+    "waterglass": "glass",
+    "wine": "wine_bottle",
+}
+_NEAREST = {
+    "alcohol": "wine_bottle",
+    "box": "storage_box",
+    "candybar": "chocolate_bar",
+    "closet": "wardrobe",
+    "closetdrawer": "chest_of_drawers",
+    "coffeepot": "jug",
+    "condimentbottle": "bottle",
+    "condimentshaker": "salt_shaker",
+    "cupcake": "cake",
+    "deodorant": "spray_bottle",
+    "hairproduct": "shampoo_bottle",
+    "kitchencounterdrawer": "counter",
+    "lime": "lemon",
+    "notes": "notebook",
+    "orchid": "plant_container",
+    "pie": "cake",
+    "poundcake": "cake",
+    "toy": "stuffed_toy",
+    "wallshelf": "shelves",
+}
+_BIND = re.compile(r"[\s_-]+")
+
+
+class VirtualHomeWords:
+    """The lookup; makes its index once."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._known: dict[str, VirtualHomeWord] = {}
+        self._add(WordKind.OBJECT, catalogue.objects.values())
+        self._add(WordKind.FURNITURE, catalogue.furniture.values())
+        self._add(WordKind.ROOM, catalogue.rooms.values())
+        by_name = {word.class_name: word.kind for word in self._known.values()}
+        for table, nearest in ((_SAME, False), (_NEAREST, True)):
+            for word, class_name in table.items():
+                self._known[word] = VirtualHomeWord(by_name[class_name], class_name, nearest)
+
+    def _add(
+        self, kind: WordKind, classes: Iterable[ObjectClass | FurnitureClass | RoomClass]
+    ) -> None:
+        for item in classes:
+            for word in (item.name, *item.aliases):
+                self._known[_BIND.sub("", word.lower())] = VirtualHomeWord(kind, item.name)
+
+    def find(self, word: str) -> VirtualHomeWord | None:
+        """What a word names; None where our catalogue has nothing like it."""
+        return self._known.get(_BIND.sub("", word.lower()))
+
+
+def room_hint(word: str) -> str | None:
+    """The class of room that a furniture's word speaks of: a `kitchencabinet` is in a kitchen."""
+    return next((room for room in ("kitchen", "bathroom") if word.startswith(room)), None)
