@@ -1,152 +1,190 @@
-"""`planner evaluate BAG`: the verdict again, from the true world's states in a bag."""
+"""`planner evaluate RECORDING...`: the verdicts again, from the true world's states.
+
+Exit status: 0 where every episode succeeded, 1 where one failed, 2 where one cannot be judged or a
+live verdict differs.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.language import read_evaluation
-from planner.evaluation.progress import Mode, Verdict
-from planner.replay.bag import read_bag
-from planner.world.errors import FileError
-from planner.world.house_checks import load_episode
-from planner.world.state import WorldState
-from planner.world.wire import world_record
+from pydantic import JsonValue
 
-STATES = "/world/state"
-RESULT = "/evaluation/result"
+from planner.evaluation.progress import Mode
+from planner.replay.judging import Judged, Request, judge, recordings
+from planner.world.errors import PlannerError
 
-
-@dataclass(frozen=True, slots=True)
-class LiveVerdict:
-    """What the evaluator node said when the run was recorded."""
-
-    success: bool
-    percent_complete: float
-    sim_steps: int
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """The verdict from the bag's states, and the live one where the bag has it."""
-
-    verdict: Verdict
-    live: LiveVerdict | None
-
-    @property
-    def agrees(self) -> bool:
-        """Whether both say the same; true where there is no live one."""
-        if self.live is None:
-            return True
-        return (
-            self.live.success == self.verdict.success
-            and abs(self.live.percent_complete - self.verdict.percent_complete) < 1e-6
-            and self.live.sim_steps == self.verdict.sim_steps
-        )
-
-
-def evaluate_bag(bag: Path, mode: Mode = Mode.STRICT, episode: str = "") -> Replayed:
-    """Judges the last episode of a bag.
-
-    Args:
-        bag: the bag's folder.
-        mode: by whose rules.
-        episode: name or file; empty = the one that the states name.
-
-    Raises:
-        FileError: where the bag cannot be read, holds no state, or its episode is not found.
-    """
-    states, live = _last_run(bag)
-    if not states:
-        raise FileError(bag, STATES, "holds no state of the world, so nothing can be judged")
-    task, house = load_episode(episode or states[0].episode_id)
-    if task.evaluation is None:
-        raise FileError(bag, "evaluation", f"episode {task.episode_id} says no goal")
-    evaluator = Evaluator(read_evaluation(task.evaluation, task.episode_id), house, states[0], mode)
-    for state in states[1:]:
-        # What happened after the live verdict is not part of the run.
-        if live is None or state.step <= live.sim_steps:
-            evaluator.update(state)
-    return Replayed(evaluator.finish(), live)
-
-
-def _last_run(bag: Path) -> tuple[list[WorldState], LiveVerdict | None]:
-    states: list[WorldState] = []
-    live: LiveVerdict | None = None
-    for message in read_bag(bag, (STATES, RESULT)):
-        if message.topic == STATES:
-            state = _sharing(world_record(message.content), states[-1] if states else None)
-            if states and (
-                state.episode_id != states[-1].episode_id or state.step < states[-1].step
-            ):
-                states, live = [], None
-            states.append(state)
-        elif not states or message.content.episode_id == states[-1].episode_id:
-            content = message.content
-            live = LiveVerdict(
-                success=int(content.status) == int(content.SUCCEEDED),
-                percent_complete=float(content.percent_complete),
-                sim_steps=int(content.sim_step),
-            )
-    return states, live
-
-
-def _sharing(state: WorldState, before: WorldState | None) -> WorldState:
-    """The state with the records of the one before where nothing changed.
-
-    The evaluator looks only at records that are not the same as before.
-    """
-    if before is None:
-        return state
-    old = before.entities
-    entities = {
-        name: old[name] if old.get(name) == entity else entity
-        for name, entity in state.entities.items()
-    }
-    return replace(state, entities=entities)
+_MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0, "partnr_v0": Mode.PARTNR_V0}
+_HEAD = ("episode", "verdict", "complete", "sim_steps", "mode", "variant", "live", "recording")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bag", type=Path, help="folder of the bag")
-    parser.add_argument("--mode", choices=[m.value for m in Mode], default=Mode.STRICT.value)
-    parser.add_argument("--episode", default="", help="name or file; default: as the bag says")
-    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    parser.add_argument(
+        "recordings",
+        nargs="+",
+        type=Path,
+        metavar="RECORDING",
+        help="a bag, a log of states (JSON lines), or a folder of them",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=list(_MODES),
+        default="strict",
+        help="as the paper defines it, or compat (partnr_v0): as the published code computes it",
+    )
+    parser.add_argument("--episode", default="", help="name or file; default: as the states say")
+    parser.add_argument("--partial", action="store_true", help="judge also what was cut short")
+    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    parser.add_argument("--metrics", action="store_true", help="all papers' metrics as well")
+    parser.add_argument("--traces", type=Path, help="write the traces to this file, JSON lines")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the verdict; 0 on success, 1 otherwise, 2 where the bag cannot be judged."""
-    replayed = evaluate_bag(args.bag, Mode(args.mode), args.episode)
-    verdict = replayed.verdict
+    """Judge all recordings and print what came of it."""
+    traced = bool(args.metrics or args.traces)
+    request = Request(_MODES[args.mode], args.episode, args.partial, traced)
+    judged: list[Judged] = []
+    errors: list[str] = []
+    for path in args.recordings:
+        for found in _all_in(path, request):
+            if isinstance(found, Judged):
+                judged.append(found)
+            else:
+                errors.append(str(found))
+                print(f"error: {found}", file=sys.stderr)
+    if args.traces:
+        # Only for those who want them: scipy takes longer to load than a bag to judge.
+        from planner.evaluation.trace import write_traces
+
+        write_traces(args.traces, [j.trace for j in judged if j.trace])
     if args.json:
-        document = {
-            "episode": verdict.episode_id,
-            "success": verdict.success,
-            "percent_complete": verdict.percent_complete,
-            "sim_steps": verdict.sim_steps,
-            "mode": verdict.mode.value,
-            "explanation": verdict.explanation,
-            "agrees_with_live": replayed.agrees if replayed.live else None,
-        }
-        print(json.dumps(document, indent=2))
-        return 0 if verdict.success else 1
-    if verdict.explanation:
-        print(f"why: {verdict.explanation}")
-    word = "success" if verdict.success else "failure"
-    print(
-        f"verdict: {word}  percent_complete: {verdict.percent_complete:.2f}  "
-        f"sim_steps: {verdict.sim_steps}  mode: {verdict.mode.value}  {_agreement(replayed)}"
+        print(json.dumps(_document(judged, errors, metrics=args.metrics), indent=2))
+    elif judged:
+        _print_table(judged)
+        if args.metrics or len(judged) > 1:
+            _print_summary(judged, metrics=args.metrics)
+    if errors or any(j.agrees is False for j in judged):
+        return 2
+    return 0 if all(j.verdict.success for j in judged) else 1
+
+
+def _all_in(path: Path, request: Request) -> list[Judged | PlannerError]:
+    try:
+        return [found for recording in recordings(path) for found in judge(recording, request)]
+    except PlannerError as error:
+        return [error]
+
+
+def _document(judged: Sequence[Judged], errors: Sequence[str], *, metrics: bool) -> JsonValue:
+    document: dict[str, JsonValue] = {
+        "version": 1,
+        "results": [_entry(j) for j in judged],
+        "errors": list(errors),
+    }
+    if judged:
+        document["summary"] = [
+            {"metric": name, "left_out": dict(left_out), **estimate}
+            for name, estimate, left_out in _summary(judged, metrics=metrics)
+        ]
+    return document
+
+
+def _entry(judged: Judged) -> dict[str, JsonValue]:
+    verdict = judged.verdict
+    return {
+        "recording": str(judged.source),
+        "episode": verdict.episode_id,
+        "success": verdict.success,
+        "percent_complete": verdict.percent_complete,
+        "sim_steps": verdict.sim_steps,
+        "mode": str(verdict.mode),
+        "variant": str(verdict.variant),
+        "cut_short": judged.cut_short,
+        "agrees_with_live": judged.agrees,
+        "explanation": verdict.explanation,
+        "propositions": [
+            {
+                "index": p.index,
+                "text": p.text,
+                "satisfied": p.satisfied,
+                "first_step": p.first_step,
+                "reason": p.reason and str(p.reason),
+                "detail": p.detail,
+            }
+            for p in verdict.propositions
+        ],
+    }
+
+
+def _print_table(judged: Sequence[Judged]) -> None:
+    rows = [_HEAD, *(_cells(j) for j in judged)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    for j in judged:
+        if j.verdict.explanation:
+            print(f"why {j.verdict.episode_id}: {j.verdict.explanation}")
+
+
+def _cells(judged: Judged) -> tuple[str, ...]:
+    verdict = judged.verdict
+    live = {True: "the same", False: "DIFFERENT", None: "none"}[judged.agrees]
+    if judged.agrees is None and judged.live is not None:
+        live = f"in {judged.live.mode}"
+    return (
+        verdict.episode_id,
+        "success" if verdict.success else "failure",
+        f"{verdict.percent_complete:.2f}",
+        f"{verdict.sim_steps}{' (cut short)' if judged.cut_short else ''}",
+        str(verdict.mode),
+        str(verdict.variant),
+        live,
+        str(judged.source),
     )
-    return 0 if verdict.success else 1
 
 
-def _agreement(replayed: Replayed) -> str:
-    if replayed.live is None:
-        return "live: not in the bag"
-    if replayed.agrees:
-        return "live: the same"
-    live = replayed.live
-    return f"live: DIFFERENT (success {live.success}, {live.percent_complete:.2f})"
+def _summary(
+    judged: Sequence[Judged], *, metrics: bool
+) -> list[tuple[str, dict[str, JsonValue], dict[str, int]]]:
+    """Name, estimate and what was left out of each metric; without traces of the verdicts only."""
+    # Loaded here, because scipy takes longer to load than a bag to judge.
+    from planner.evaluation import statistics
+
+    traces = [j.trace for j in judged if j.trace]
+    if metrics:
+        from planner.evaluation.metrics.table import summarise
+
+        rows = [(r.metric.name, r.estimate, dict(r.left_out)) for r in summarise(traces)]
+    else:
+        verdicts = [j.verdict for j in judged]
+        rows = [
+            ("success", statistics.rate(sum(v.success for v in verdicts), len(verdicts)), {}),
+            ("percent_complete", statistics.mean([v.percent_complete for v in verdicts]), {}),
+            ("sim_steps", statistics.mean([float(v.sim_steps) for v in verdicts]), {}),
+        ]
+    return [
+        (name, {**asdict(estimate), "interval": str(estimate.interval)}, left_out)
+        for name, estimate, left_out in rows
+    ]
+
+
+def _print_summary(judged: Sequence[Judged], *, metrics: bool) -> None:
+    for name, estimate, left_out in _summary(judged, metrics=metrics):
+        value, low, high = (estimate[key] for key in ("value", "low", "high"))
+        between = "" if low is None else f"  [{_short(low)}, {_short(high)}] {estimate['interval']}"
+        without = "".join(f"  ({count} {why})" for why, count in left_out.items())
+        print(f"{name}: {_short(value)}{between}  n={estimate['n']}{without}")
+
+
+def _short(value: JsonValue) -> str:
+    if not isinstance(value, float):
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from mcap.writer import CompressionType, Writer
 from planner.recorder.bag_writer import Topic, metadata, save_metadata
 from planner.world.errors import FileError
 
+_CUT_OFF = (McapError, EOFError, OSError, ValueError, RuntimeError, struct.error)
 _FOOTER_MAGIC = b"\x89MCAP0\r\n"
 
 
@@ -51,6 +54,12 @@ def recover(bag: Path) -> int:
         FileError: where not even its beginning can be read.
     """
     path = mcap_file(bag)
+    # The first record is read before anything is written: a file that is none leaves no trace.
+    found = _records(path)
+    header = next(found, None)
+    if header is None:
+        raise FileError(path, "", "is no MCAP file: it is empty")
+    records = itertools.chain([header], found)
     temporary = path.with_suffix(".recovering")
     counts: dict[int, int] = {}
     topics: dict[int, Topic] = {}
@@ -60,7 +69,7 @@ def recover(bag: Path) -> int:
         writer.start(profile="ros2", library="planner")
         schemas: dict[int, Schema] = {}
         numbers: dict[int, int] = {}
-        for record in _records(path):
+        for record in records:
             if isinstance(record, Schema):
                 schemas[record.id] = record
             elif isinstance(record, Channel) and record.id not in topics:
@@ -101,7 +110,7 @@ def _records(path: Path) -> Iterator[Any]:
                 record = next(records)
             except StopIteration:
                 return
-            except (McapError, EOFError, OSError, ValueError, RuntimeError) as error:
+            except _CUT_OFF as error:
                 if not started:
                     raise FileError(path, "", f"is no MCAP file: {error}") from None
                 return

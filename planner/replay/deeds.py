@@ -1,0 +1,65 @@
+"""What a bag tells of calls and decisions, for a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.replay.bag import read_bag
+from planner.world.errors import FileError
+from planner.world.skill import SkillCode, SkillResult
+
+RESULTS = "/skills/results"
+DECISIONS = "/planner/trace"
+
+
+def tell_deeds(builder: TraceBuilder, bag: Path, first_s: float, last_s: float) -> None:
+    """Tells a builder the calls and decisions of the run between two stamps.
+
+    A call began when the planner's answer that has it came; one that no answer has, such as a
+    person's, when the agent was free.
+
+    Raises:
+        FileError: where the bag cannot be read or has a result that is none.
+    """
+    answers: dict[tuple[str, str], list[float]] = {}
+    for message in read_bag(bag, (RESULTS, DECISIONS)):
+        content = message.content
+        stamp_s = _seconds(content.header.stamp)
+        if not first_s <= stamp_s <= last_s + 1e-6:
+            continue
+        if message.topic == DECISIONS:
+            builder.decided(_decided(stamp_s, content))
+            for agent, call in zip(content.agents, content.calls, strict=False):
+                answers.setdefault((agent, call), []).append(stamp_s)
+            continue
+        try:
+            code = SkillCode(int(content.code))
+        except ValueError as error:
+            raise FileError(bag, RESULTS, str(error)) from None
+        began = [s for s in answers.get((content.agent, content.call), ()) if s <= stamp_s]
+        builder.deed(
+            content.agent,
+            content.call,
+            SkillResult(code, content.text),
+            stamp_s,
+            began[-1] if began else None,
+        )
+
+
+def _decided(stamp_s: float, content: Any) -> Decided:
+    return Decided(
+        stamp_s,
+        content.planner,
+        tuple(content.agents),
+        int(content.cycle),
+        content.model,
+        int(content.prompt_tokens),
+        int(content.reply_tokens),
+        content.error,
+    )
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp.sec) + float(stamp.nanosec) * 1e-9

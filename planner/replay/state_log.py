@@ -1,0 +1,132 @@
+"""A world over time as JSON lines, for states that no bag holds.
+
+Version 1: a line `world` begins an episode, then a line `state` for each state with the entities
+that are new or differ from the state before, and the names of those that are gone. The schema is
+docs/schema/state_log.schema.json.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from planner.world.errors import FileError, from_validation
+from planner.world.state import EntityState, WorldState
+
+_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+# No episode comes near this; a larger number is a broken file.
+MOST_STEPS = 10**9
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MOST_STEPS)]
+SCHEMA_NAME = "state_log.schema.json"
+
+
+@dataclass(frozen=True, slots=True)
+class WorldLine:
+    """The beginning of an episode."""
+
+    __pydantic_config__ = _STRICT
+
+    house: str
+    episode_id: str
+    version: Literal[1] = 1
+    record: Literal["world"] = "world"
+
+
+@dataclass(frozen=True, slots=True)
+class StateLine:
+    """What is different in a state."""
+
+    __pydantic_config__ = _STRICT
+
+    stamp_s: float
+    step: Count
+    revision: Count
+    changed: tuple[EntityState, ...] = ()
+    removed: tuple[str, ...] = ()
+    record: Literal["state"] = "state"
+
+
+_Line: TypeAlias = WorldLine | StateLine
+_LINES: TypeAdapter[_Line] = TypeAdapter(Annotated[_Line, Field(discriminator="record")])
+
+
+class StateLogWriter:
+    """Writes states as they come."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._last: WorldState | None = None
+
+    def write(self, state: WorldState) -> None:
+        """Adds a state; one of another episode or an earlier step begins anew."""
+        last = self._last
+        if last is None or state.episode_id != last.episode_id or state.step < last.step:
+            self._put(WorldLine(state.house, state.episode_id))
+            last = None
+        old = last.entities if last else {}
+        changed = tuple(
+            e for name, e in state.entities.items() if old.get(name) is not e and old.get(name) != e
+        )
+        removed = tuple(name for name in old if name not in state.entities)
+        self._put(StateLine(state.stamp_s, state.step, state.revision, changed, removed))
+        self._last = state
+
+    def _put(self, line: _Line) -> None:
+        self._stream.write(_LINES.dump_json(line) + b"\n")
+
+
+def read_states(path: Path) -> Iterator[WorldState]:
+    """The states of a log; entities that did not change are the same records.
+
+    Raises:
+        FileError: naming the file, the line and its field, and the reason.
+    """
+    world: WorldLine | None = None
+    entities: dict[str, EntityState] = {}
+    for number, line in _lines(path):
+        if isinstance(line, WorldLine):
+            world, entities = line, {}
+            continue
+        if world is None:
+            raise FileError(path, f"line {number}", "a state before the line `world`")
+        entities = dict(entities)
+        for name in line.removed:
+            if entities.pop(name, None) is None:
+                raise FileError(path, f"line {number}.removed", f"there is no entity {name!r}")
+        entities.update((entity.name, entity) for entity in line.changed)
+        yield WorldState(
+            line.stamp_s, line.step, line.revision, world.house, world.episode_id, entities
+        )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
+    number = 0
+    try:
+        with path.open("rb") as stream:
+            for number, text in enumerate(stream, start=1):
+                if not text.endswith(b"\n"):
+                    raise FileError(path, f"line {number}", "is cut off")
+                yield number, _LINES.validate_json(text)
+    except ValidationError as error:
+        plain = from_validation(path, error)
+        where = plain.field.partition(".")[2]
+        field = f"line {number}{'.' if where else ''}{where}"
+        raise FileError(path, field, plain.reason) from None
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+
+
+def schema_text() -> str:
+    """The published schema of a log's lines."""
+    schema = {"title": "One line of a state log", **_LINES.json_schema()}
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    (Path(sys.argv[1]) / SCHEMA_NAME).write_text(schema_text(), encoding="utf-8")

@@ -1,0 +1,260 @@
+"""Recordings of a small world in which the test moves things: logs of states, and bags."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.progress import Verdict
+from planner.recorder.bag_writer import BagWriter, Topic
+from planner.replay.state_log import StateLogWriter
+from planner.world.geometry import Pose
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+
+MESSAGES = Path(__file__).resolve().parents[3] / "msgs" / "msg"
+KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
+GOAL = {
+    "propositions": [
+        {"function_name": "is_on_top", "args": {"objects": [name], "receptacles": ["table_1"]}}
+        for name in ("cup_0", "apple_0")
+    ],
+    "constraints": [{"type": "TemporalConstraint", "edges": [[0, 1]]}],
+}
+
+
+def _store():
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    types = {}
+    for path in sorted(MESSAGES.glob("*.msg")):
+        types.update(get_types_from_msg(path.read_text(), f"planner_msgs/msg/{path.stem}"))
+    store.register(types)
+    return store
+
+
+STORE = _store()
+
+
+def _new(type_name: str, /, **fields):
+    return STORE.types[type_name](**fields)
+
+
+def _stamp(seconds: float):
+    whole = int(seconds)
+    return _new("builtin_interfaces/msg/Time", sec=whole, nanosec=round((seconds - whole) * 1e9))
+
+
+def _header(seconds: float):
+    return _new("std_msgs/msg/Header", stamp=_stamp(seconds), frame_id="map")
+
+
+def _entity(entity: EntityState):
+    (x, y, z), (qx, qy, qz, qw) = entity.pose.position_m, entity.pose.orientation
+    sx, sy, sz = entity.size_m
+    return _new(
+        "planner_msgs/msg/EntityState",
+        kind=KINDS.index(entity.kind),
+        name=entity.name,
+        class_name=entity.class_name,
+        instance_id=entity.instance_id,
+        parent=entity.parent or "",
+        relation=str(entity.relation or ""),
+        room=entity.room or "",
+        pose=_new(
+            "geometry_msgs/msg/Pose",
+            position=_new("geometry_msgs/msg/Point", x=x, y=y, z=z),
+            orientation=_new("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
+        ),
+        size=_new("geometry_msgs/msg/Vector3", x=sx, y=sy, z=sz),
+        affordances=[str(a) for a in entity.affordances],
+        states=[
+            _new("planner_msgs/msg/NamedState", name=str(k), value=v)
+            for k, v in (entity.states or {}).items()
+        ],
+        openness=-1.0 if entity.openness is None else entity.openness,
+        holding=entity.holding or "",
+    )
+
+
+def world_message(state: WorldState):
+    return _new(
+        "planner_msgs/msg/WorldState",
+        header=_header(state.stamp_s),
+        house=state.house,
+        episode_id=state.episode_id,
+        revision=state.revision,
+        sim_step=state.step,
+        entities=[_entity(e) for e in state.entities.values()],
+    )
+
+
+def verdict_message(verdict: Verdict, stamp_s: float, **changes):
+    fields = {
+        "header": _header(stamp_s),
+        "episode_id": verdict.episode_id,
+        "sim_step": verdict.sim_steps,
+        "status": 1 if verdict.success else 2,
+        "scoring": str(verdict.mode),
+        "percent_complete": verdict.percent_complete,
+        "propositions": [
+            _new(
+                "planner_msgs/msg/PropositionState",
+                index=p.index,
+                text=p.text,
+                holds=p.holds,
+                satisfied=p.satisfied,
+                first_step=-1 if p.first_step is None else p.first_step,
+                reason=str(p.reason or ""),
+                detail=p.detail,
+            )
+            for p in verdict.propositions
+        ],
+        "explanation": verdict.explanation,
+        "metrics": [],
+    }
+    return _new("planner_msgs/msg/Evaluation", **{**fields, **changes})
+
+
+def skill_message(agent: str, call: str, ended_s: float, code: int = 0):
+    return _new(
+        "planner_msgs/msg/SkillReport",
+        header=_header(ended_s),
+        agent=agent,
+        call=call,
+        code=code,
+        text="",
+        evidence=[],
+    )
+
+
+def decision_message(stamp_s: float, agents: Sequence[str], calls: Sequence[str], cycle: int):
+    return _new(
+        "planner_msgs/msg/PlannerTrace",
+        header=_header(stamp_s),
+        planner="react",
+        model="m",
+        agents=list(agents),
+        cycle=cycle,
+        prompt="",
+        grammar="",
+        reply="",
+        calls=list(calls),
+        error="",
+        prompt_tokens=7,
+        cached_tokens=0,
+        reply_tokens=3,
+        first_token_s=0.0,
+        latency_s=0.0,
+        parameters=[],
+    )
+
+
+TYPES = {
+    "/world/state": "planner_msgs/msg/WorldState",
+    "/evaluation/result": "planner_msgs/msg/Evaluation",
+    "/skills/results": "planner_msgs/msg/SkillReport",
+    "/planner/trace": "planner_msgs/msg/PlannerTrace",
+}
+
+
+class Film:
+    """The small world in the making, and its recordings."""
+
+    def __init__(self, folder: Path, house, episode) -> None:
+        self.house, self.folder = house, folder
+        self.episode = episode.model_copy(update={"evaluation": GOAL})
+        self.path = folder / "small.json"
+        (folder / "houses").mkdir()
+        for path, model in (
+            (folder / "houses" / "small.json", house),
+            (self.path, self.episode),
+        ):
+            path.write_text(json.dumps(model.model_dump(mode="json")), encoding="utf-8")
+        backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+        backend.reset(house, self.episode, 0)
+        state = backend.world_state()
+        assert state is not None
+        self.states = [state]
+
+    def put(self, name: str, dy: float = 0.0, z: float | None = None) -> Film:
+        """A thing on table_1, ten steps after the last state."""
+        table = self.house.furniture_by_name["table_1"]
+        height = table.surfaces[0].center[2] if z is None else z
+        last = self.states[-1]
+        moved = replace(
+            last.entities[name], pose=Pose.planar(table.x_m, table.y_m + dy, 0.0, height)
+        )
+        return self.then({**last.entities, name: moved})
+
+    def then(self, entities) -> Film:
+        last = self.states[-1]
+        self.states.append(
+            replace(
+                last,
+                stamp_s=last.stamp_s + 1 / 3,
+                step=last.step + 10,
+                revision=last.revision + 1,
+                entities=entities,
+            )
+        )
+        return self
+
+    def solved(self) -> Film:
+        return self.put("cup_0", -0.2).put("apple_0", 0.2)
+
+    def verdict(self) -> Verdict:
+        evaluation = read_evaluation(GOAL, "e")
+        judge = Evaluator(evaluation, self.house, self.states[0])
+        for state in self.states[1:]:
+            judge.update(state)
+        return judge.finish()
+
+    def log(self, name: str = "states.jsonl") -> Path:
+        path = self.folder / name
+        with path.open("wb") as stream:
+            writer = StateLogWriter(stream)
+            for state in self.states:
+                writer.write(state)
+        return path
+
+    def bag(self, name: str = "bag", *messages, live: bool = True, close: bool = True) -> Path:
+        """States, then (topic, message) pairs, then the live verdict."""
+        writer = BagWriter(self.folder / name)
+        told = [("/world/state", world_message(state)) for state in self.states]
+        told += messages
+        if live:
+            told.append(("/evaluation/result", verdict_message(self.verdict(), 9.0)))
+        topics = {}
+        for n, (topic, message) in enumerate(told):
+            if topic not in topics:
+                text = STORE.generate_msgdef(TYPES[topic], ros_version=2)[0]
+                topics[topic] = writer.add_topic(Topic(topic, TYPES[topic], text, ""))
+            data = bytes(STORE.serialize_cdr(message, TYPES[topic]))
+            writer.write(topics[topic], n + 1, n + 1, data)
+        if close:
+            writer.close()
+        else:
+            writer.flush()
+        return self.folder / name
+
+
+@pytest.fixture
+def film(tmp_path: Path, small_house, small_episode) -> Film:
+    return Film(tmp_path, small_house, small_episode)
+
+
+@pytest.fixture
+def messages() -> SimpleNamespace:
+    return SimpleNamespace(
+        world=world_message, verdict=verdict_message, skill=skill_message, decision=decision_message
+    )

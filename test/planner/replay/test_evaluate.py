@@ -1,0 +1,281 @@
+"""`planner evaluate`: bags, logs and folders; agreement with the live verdict; bad recordings."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.cli import main
+from planner.evaluation.trace import read_traces
+from planner.replay.judging import Request, judge
+from planner.replay.state_log import SCHEMA_NAME, read_states, schema_text
+from planner.world.errors import FileError
+from planner.world.geometry import Pose
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schema"
+
+
+def evaluate(capsys, *words) -> tuple[int, str, str]:
+    status = main(["evaluate", *map(str, words)])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_a_bag_a_log_and_the_run_itself_give_one_verdict(film, capsys) -> None:
+    film.solved()
+    bag, log = film.bag(), film.log()
+    status, out, err = evaluate(capsys, bag, log, "--episode", film.path)
+    lines = out.splitlines()
+    assert (status, err) == (0, "")
+    assert lines[0].split()[:4] == ["episode", "verdict", "complete", "sim_steps"]
+    assert " ".join(lines[1].split()[:8]) == "small success 1.00 20 strict boxes the same"
+    assert " ".join(lines[2].split()[:7]) == "small success 1.00 20 strict boxes none"
+    assert lines[3].startswith("success: 1  [0.1581, 1] clopper_pearson  n=2")
+    (from_bag,), (from_log,) = (
+        list(judge(path, Request(episode=str(film.path)))) for path in (bag, log)
+    )
+    assert from_bag.verdict == from_log.verdict == film.verdict()
+    assert from_bag.agrees is True
+    assert from_log.agrees is None
+
+
+def test_a_failure_is_explained(film, capsys) -> None:
+    film.put("apple_0", 0.2).put("cup_0", -0.2)
+    status, out, _ = evaluate(capsys, film.bag(), "--episode", film.path)
+    assert status == 1
+    assert 'why small: "apple_0 on top of table_1" was done before "cup_0' in out
+
+
+@pytest.mark.parametrize("word", ["compat", "partnr_v0"])
+def test_compat_is_named(film, capsys, word) -> None:
+    bag = film.solved().bag()
+    status, out, _ = evaluate(capsys, bag, "--episode", film.path, "--mode", word, "--json")
+    (result,) = json.loads(out)["results"]
+    assert (status, result["mode"]) == (0, "partnr_v0")
+    # The run was judged by other rules.
+    assert result["agrees_with_live"] is None
+
+
+def test_json_has_everything(film, capsys) -> None:
+    bag = film.put("cup_0").bag()
+    status, out, _ = evaluate(capsys, bag, "--episode", film.path, "--json")
+    document = json.loads(out)
+    (result,) = document["results"]
+    assert (status, document["version"], document["errors"]) == (1, 1, [])
+    assert (result["percent_complete"], result["variant"]) == (0.5, "boxes")
+    assert result["agrees_with_live"] is True
+    assert result["propositions"][1]["reason"] == "never"
+    assert result["propositions"][0]["first_step"] == 10
+    assert document["summary"][1]["metric"] == "percent_complete"
+    assert document["summary"][1]["n"] == 1
+
+
+def test_a_live_verdict_that_differs_is_told(film, messages, capsys) -> None:
+    film.solved()
+    wrong = messages.verdict(film.verdict(), 9.0, percent_complete=0.5)
+    bag = film.bag("bag", ("/evaluation/result", wrong), live=False)
+    status, out, _ = evaluate(capsys, bag, "--episode", film.path)
+    assert status == 2
+    assert "DIFFERENT" in out
+
+
+def test_what_happened_after_the_verdict_is_not_part_of_the_run(film, messages, capsys) -> None:
+    film.solved()
+    verdict = messages.verdict(film.verdict(), 9.0)
+    late = film.put("cup_0", z=0.0).states.pop()
+    told = [("/evaluation/result", verdict), ("/world/state", messages.world(late))]
+    status, out, _ = evaluate(capsys, film.bag("b", *told, live=False), "--episode", film.path)
+    assert (status, "the same" in out) == (0, True)
+
+
+def test_of_a_bag_the_last_run_counts(film, messages) -> None:
+    first = film.put("apple_0", 0.2).states
+    film.states = first[:1]
+    again = film.solved().states
+    film.states = first
+    bag = film.bag("b", *(("/world/state", messages.world(s)) for s in again), live=False)
+    (found,) = judge(bag, Request(episode=str(film.path)))
+    assert found.verdict.success
+
+
+def test_a_folder_is_all_that_is_in_it(film, capsys) -> None:
+    film.solved()
+    film.bag("runs/one")
+    film.bag("runs/deeper/two")
+    film.log("runs/three.jsonl")
+    (film.folder / "runs" / "notes.jsonl").write_text("{}\n")
+    (film.folder / "runs" / "broken").mkdir()
+    (film.folder / "runs" / "broken" / "x.mcap").write_bytes(b"nothing")
+    status, out, err = evaluate(capsys, film.folder / "runs", "--episode", film.path)
+    assert status == 2
+    assert out.count("small  ") == 3
+    assert err.count("error:") == 1
+    assert "x.mcap: is no MCAP file" in err
+    status, _, err = evaluate(capsys, film.folder / "houses")
+    assert (status, "holds no bag and no state log" in err) == (2, True)
+    status, _, err = evaluate(capsys, film.folder / "nowhere")
+    assert (status, "there is no such file or folder" in err) == (2, True)
+
+
+def test_a_log_may_hold_several_episodes(film) -> None:
+    film.solved()
+    film.states += [film.states[0], *film.states[1:2]]
+    found = list(judge(film.log(), Request(episode=str(film.path))))
+    assert [f.verdict.percent_complete for f in found] == [1.0, 0.5]
+
+
+def test_the_same_trace_comes_from_a_bag(film, messages, capsys) -> None:
+    film.solved()
+    place = "Place[cup_0, on, table_1, None, None]"
+    told = [
+        ("/planner/trace", messages.decision(0.0, ["agent_0", "agent_1"], [place, ""], 1)),
+        ("/skills/results", messages.skill("agent_0", place, 1 / 3)),
+        ("/skills/results", messages.skill("agent_1", "Pick[apple_0]", 1 / 3)),
+        (
+            "/skills/results",
+            messages.skill("agent_1", "Place[apple_0, on, table_1, None, None]", 2 / 3),
+        ),
+        ("/skills/results", messages.skill("agent_1", "Pick[book_0]", 99.0)),
+    ]
+    path = film.folder / "traces.jsonl"
+    words = ("--episode", film.path, "--traces", path, "--metrics")
+    status, out, _ = evaluate(capsys, film.bag("b", *told), *words)
+    assert status == 0
+    assert "task_offloading: 0.5  n=1" in out
+    assert "extraneous_effort: 0  n=1" in out
+    assert "weighted_success: -  n=0  (1 no person's length was given)" in out
+    (trace,) = read_traces(path)
+    assert [(c.agent, c.started_step, c.ended_step) for c in trace.calls] == [
+        ("agent_0", 0, 10),
+        ("agent_1", 0, 10),
+        ("agent_1", 10, 20),
+    ]
+    assert [(d.model, d.prompt_tokens) for d in trace.decisions] == [("m", 7)]
+    assert [p.percent_complete for p in trace.progress] == [0.0, 0.5, 1.0]
+
+
+# Bad recordings: one error each, with the file, the episode and the field
+
+
+def refused(capsys, film, path, *words) -> str:
+    status, out, err = evaluate(capsys, path, "--episode", film.path, *words)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert str(film.folder) in err
+    return err
+
+
+def test_a_bag_without_ground_truth(film, messages, capsys) -> None:
+    # A real robot's: it has a verdict at most.
+    verdict, film.states = film.solved().verdict(), []
+    bag = film.bag("b", ("/evaluation/result", messages.verdict(verdict, 9.0)), live=False)
+    assert "/world/state: holds no state of the world" in refused(capsys, film, bag)
+
+
+def test_a_bag_that_was_cut_short_is_judged_only_if_asked(film, capsys) -> None:
+    bag = film.solved().bag(live=False, close=False)
+    mcap = next(bag.glob("*.mcap"))
+    mcap.write_bytes(mcap.read_bytes()[:-60])
+    error = refused(capsys, film, bag)
+    assert "/world/state" in error
+    assert "cut short" in error
+
+
+def test_what_was_cut_short_can_be_judged_and_says_so(film, capsys) -> None:
+    bag = film.solved().bag(live=False, close=False)
+    status, out, _ = evaluate(capsys, bag, "--episode", film.path, "--partial")
+    assert status == 0
+    assert "20 (cut short)" in out
+
+
+def test_a_killed_recorder_after_the_verdict_leaves_a_whole_run(film, capsys) -> None:
+    status, out, _ = evaluate(capsys, film.solved().bag(close=False), "--episode", film.path)
+    assert (status, "the same" in out) == (0, True)
+
+
+def test_bytes_that_are_wrong_in_the_middle(film, capsys) -> None:
+    bag = film.solved().bag()
+    mcap = next(bag.glob("*.mcap"))
+    data = bytearray(mcap.read_bytes())
+    data[200:400] = bytes(200)
+    mcap.write_bytes(bytes(data))
+    assert ".mcap" in refused(capsys, film, bag)
+
+
+@pytest.mark.parametrize("recording", ["bag", "log"])
+@pytest.mark.parametrize("x", [math.nan, math.inf, 1e30])
+def test_a_pose_that_is_no_place(film, capsys, recording, x) -> None:
+    last = film.put("cup_0").states[-1]
+    broken = replace(last.entities["cup_0"], pose=Pose.planar(x, 0.0))
+    film.then({**last.entities, "cup_0": broken})
+    path = film.bag("b", live=False) if recording == "bag" else film.log()
+    error = refused(capsys, film, path)
+    assert "cup_0" in error or "line 4.changed.0.pose.position_m.0" in error
+
+
+def test_an_entity_that_the_goal_names_and_the_world_lacks(film, capsys) -> None:
+    entities = dict(film.states[0].entities)
+    del entities["apple_0"]
+    film.states = [replace(film.states[0], entities=entities)]
+    error = refused(capsys, film, film.log())
+    assert "evaluation.propositions.1.args.objects: there is no entity 'apple_0'" in error
+
+
+def test_an_episode_nobody_knows(film, capsys) -> None:
+    film.states = [replace(film.states[0], episode_id="mine_7")]
+    status, _, err = evaluate(capsys, film.log())
+    assert (status, "episode mine_7, step 0: there is no episode 'mine_7'" in err) == (2, True)
+
+
+def test_another_house(film, capsys) -> None:
+    film.states = [replace(film.states[0], house="castle")]
+    assert "is of house small, the recording of castle" in refused(capsys, film, film.log())
+
+
+LOGS = {
+    "empty": (lambda t: b"", "holds no state"),
+    "not JSON": (lambda t: b"{\n", "line 1: Invalid JSON"),
+    "cut off": (lambda t: t[:-9], "line 4: is cut off"),
+    "no world": (lambda t: t.partition(b"\n")[2], "line 1: a state before"),
+    "unknown field": (lambda t: t.replace(b'"step":10', b'"steps":10'), "line 3.step: Field"),
+    "a word": (lambda t: t.replace(b'"step":10', b'"step":"10"'), "line 3.step: Input should"),
+    "huge": (lambda t: t.replace(b'"step":10', b'"step":1' + b"0" * 50), "line 3.step: "),
+    "deep": (lambda t: t + b"[" * 100_000 + b"\n", "line 5: Invalid JSON"),
+    "version": (lambda t: t.replace(b'"version":1', b'"version":2'), "line 1.version: "),
+    "not UTF-8": (lambda t: t.replace(b"cup_0", b"cup_\xff"), "line 2: Invalid JSON"),
+    "gone twice": (
+        lambda t: t.replace(b'"removed":[]', b'"removed":["ghost_0"]'),
+        "line 2.removed: there is no entity 'ghost_0'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOGS)
+def test_a_broken_log(film, capsys, case) -> None:
+    change, reason = LOGS[case]
+    path = film.solved().log()
+    path.write_bytes(change(path.read_bytes()))
+    assert reason in refused(capsys, film, path)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused_with_one_error(tmp_path_factory, data) -> None:
+    path = tmp_path_factory.mktemp("any") / "states.jsonl"
+    path.write_bytes(data)
+    try:
+        states = list(read_states(path))
+    except FileError as error:
+        states = [str(error)]
+    assert all(str(path) in s for s in states)
+
+
+def test_the_published_schema_is_current() -> None:
+    published = (SCHEMAS / SCHEMA_NAME).read_text(encoding="utf-8")
+    assert published == schema_text(), "run: python -m planner.replay.state_log docs/schema"
