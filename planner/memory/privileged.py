@@ -19,7 +19,6 @@ from planner.memory.sightings import GT_VISIBILITY, Visibility, sightings_of_ima
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.world.agents import default_bodies
-from planner.world.belief import Source
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
@@ -114,13 +113,15 @@ class PrivilegedUpdater:
         if not 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S:
             return True
         news = []
+        told = self._as_told
         for name, truth in state.entities.items():
+            if told.get(name) is truth:
+                # What an action said of it since, where nothing came of it, can wait.
+                continue
             entity = known.get(name)
             if entity is None:
                 if truth.kind is EntityKind.OBJECT:
                     news.append(name)
-            elif entity.source is Source.SEEN and self._as_told.get(name) is truth:
-                continue
             elif entity.picked:
                 if truth.relation is not Relation.HELD or truth.parent != entity.parent:
                     news.append(name)
