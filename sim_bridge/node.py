@@ -112,6 +112,9 @@ class BridgeNode(Node):
         self._ports: dict[str, AgentPort] = {}
         self._leaving: list[tuple[float, AgentPort]] = []
         self._seconds, self._halves, self._fifths = Every(1.0), Every(2.0), Every(5.0)
+        self._slowly = Every(0.5)
+        # Of time and frames while no agent is busy; with each picture frames are sent anyway.
+        self._calm = Every(10.0)
         self._repeats, self._served_s = 0, -1.0
         self._told_blind = False
 
@@ -146,14 +149,18 @@ class BridgeNode(Node):
         return IDLE_WAIT_S if wait_s is None else min(wait_s, IDLE_WAIT_S)
 
     def _tick(self, dt_s: float) -> None:
+        busy = self._runtime.busy
         self._runtime.step(dt_s)
-        self._publish_clock()
+        now_s = self._runtime.now_s()
+        wanted = self._calm.due(now_s) or busy
+        if wanted:
+            self._publish_clock()
         self._publish_state()
-        now_s, tf_wanted = self._runtime.now_s(), self._tf.wanted
+        tf_wanted = self._tf.wanted and wanted
         links = [
             link for port in self._ports.values() for link in port.tick(now_s, tf_wanted=tf_wanted)
         ]
-        if tf_wanted:
+        if links and self._tf.wanted:
             self._publish_links(self._tf, links)
 
     def _settle(self) -> None:
@@ -183,8 +190,9 @@ class BridgeNode(Node):
         stands, self._served_s = self._served_s == self._runtime.now_s(), self._runtime.now_s()
         if self._tf.owed or any(port.owed for port in self._ports.values()):
             self._repeats = REPEATS
-        if stands and self._repeats > 0:
-            self._repeats -= 1
+        # Now and then in any case: on a busy machine who came may take long to hear.
+        if stands and (self._repeats > 0 or self._slowly.due(time.monotonic())):
+            self._repeats = max(0, self._repeats - 1)
             links = [link for port in self._ports.values() for link in port.repeat()]
             self._publish_links(self._tf, links)
 
@@ -206,7 +214,7 @@ class BridgeNode(Node):
                 self._ports[agent] = AgentPort(
                     self, self._runtime, agent, self._sensing, self._losses
                 )
-        for schedule in (self._seconds, self._halves, self._fifths):
+        for schedule in (self._seconds, self._halves, self._fifths, self._calm):
             schedule.restart()
         self._state_messages = WorldMessages()
         self._state_revision = -1
@@ -250,6 +258,7 @@ class BridgeNode(Node):
                 self._tick(TICK_S)
             if rest_s:
                 self._tick(rest_s)
+            self._publish_clock()
             response.success = True
         except PlannerError as error:
             response.message = str(error)

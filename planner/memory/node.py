@@ -22,7 +22,7 @@ from planner.ros import images, parameters, qos
 from planner.ros.belief_pictures import BeliefPictures
 from planner.ros.camera_input import DEPTH, INSTANCES, CameraInput, Exposure
 from planner.ros.conversions import time_message
-from planner.ros.frame_tree import FrameTree
+from planner.ros.frame_tree import TOLERANCE_S, FrameTree
 from planner.ros.lifecycle import run_node
 from planner.ros.memory_messages import (
     GraphMessages,
@@ -158,7 +158,8 @@ class MemoryNode(Node):
         if self._memory is None:
             self._begin()
         for agent, exposure in list(self._pending.items()):
-            self._look(agent, exposure)
+            if newest_s is not None and newest_s >= exposure.stamp_s - TOLERANCE_S:
+                self._look(agent, exposure)
 
     def _end_memory(self) -> None:
         if self._memory is not None:

@@ -5,19 +5,40 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, Header
 from std_srvs.srv import Trigger
 
 from planner.ros import images, qos
 from planner.ros.conversions import header, pose_message
 from planner.ros.outlet import Outlet
-from planner.world.observation import CameraFrame, Observation
+from planner.ros.serialized import set_stamp
+from planner.world.observation import (
+    CameraFrame,
+    DepthImage,
+    InstanceImage,
+    Observation,
+    RgbImage,
+)
+
+Pixels: TypeAlias = RgbImage | DepthImage | InstanceImage
+
+
+@dataclass(slots=True)
+class _Sent:
+    """The picture that was sent last, and its message in bytes once it was sent twice."""
+
+    pixels: Pixels
+    data: bytearray | None = None
 
 
 class CameraTopics:
@@ -35,6 +56,7 @@ class CameraTopics:
     ) -> None:
         """Advertises them; instance ids only where somebody knows the truth."""
         self._depth_encoding = depth_encoding
+        self._last: dict[Outlet, _Sent] = {}
 
         def outlet(kind: type, topic: str) -> Outlet:
             return Outlet(node, kind, f"/{agent}/{topic}", qos.IMAGE, losses)
@@ -58,12 +80,11 @@ class CameraTopics:
     def publish(self, stamp_s: float, frame_id: str, frame: CameraFrame) -> None:
         """Publishes one exposure on the topics that somebody listens to."""
         head = header(stamp_s, frame_id)
-        if self._image.wanted:
-            self._image.publish(images.rgb_message(head, frame.rgb))
-        if self._depth.wanted:
-            self._depth.publish(images.depth_message(head, frame.depth_m, self._depth_encoding))
-        if self._instances and self._instances.wanted and frame.instances is not None:
-            self._instances.publish(images.instances_message(head, frame.instances))
+        self._send(self._image, head, frame.rgb, images.rgb_message)
+        depth = partial(images.depth_message, encoding=self._depth_encoding)
+        self._send(self._depth, head, frame.depth_m, depth)
+        if self._instances and frame.instances is not None:
+            self._send(self._instances, head, frame.instances, images.instances_message)
         for info in (self._image_info, self._depth_info):
             if info.wanted:
                 info.publish(images.camera_info(head, frame.intrinsics))
@@ -72,6 +93,23 @@ class CameraTopics:
         """Takes the topics away."""
         for outlet in self._outlets:
             outlet.destroy()
+
+    def _send(
+        self, outlet: Outlet, head: Header, pixels: Pixels, make: Callable[[Header, Any], Image]
+    ) -> None:
+        """Publishes a picture; one that is the same as before goes out as the bytes it was."""
+        if not outlet.wanted:
+            return
+        last = self._last.get(outlet)
+        # Who gives pixels out as read-only does not fill the same array anew.
+        if last is None or last.pixels is not pixels or pixels.flags.writeable:
+            self._last[outlet] = _Sent(pixels)
+            outlet.publish(make(head, pixels))
+            return
+        if last.data is None:
+            last.data = bytearray(serialize_message(make(head, pixels)))
+        set_stamp(last.data, head.stamp)
+        outlet.publish(bytes(last.data))
 
     @property
     def _outlets(self) -> list[Outlet]:

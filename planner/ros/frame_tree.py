@@ -20,6 +20,8 @@ ROOT = "map"
 _KEPT = 128
 # A link this far from the asked time still tells where a frame was.
 TOLERANCE_S = 0.02
+# Messages of several senders come in any order within so long.
+_DISORDER_S = 0.2
 _DEEPEST = 16
 
 
@@ -64,8 +66,8 @@ class FrameTree:
         if fixed is not None:
             return fixed
         links = self._links.get(frame, ())
-        best = min(links, key=lambda item: abs(item[0] - stamp_s), default=None)
-        return best[1] if best is not None and abs(best[0] - stamp_s) <= TOLERANCE_S else None
+        near = [link for link in links if abs(link[0] - stamp_s) <= TOLERANCE_S]
+        return min(near, key=lambda link: abs(link[0] - stamp_s))[1] if near else None
 
     def _on_links(self, data: bytes) -> None:
         stamp_s = first_stamp_of(data)
@@ -75,9 +77,14 @@ class FrameTree:
             self._on_change()
 
     def _read_near(self, stamp_s: float) -> None:
-        near = [item for item in self._unread if abs(item[0] - stamp_s) <= TOLERANCE_S]
-        for item in near:
-            self._unread.remove(item)
+        # The newest come last, and what is asked for is new: little is looked at.
+        others: list[tuple[float, bytes]] = []
+        near: list[tuple[float, bytes]] = []
+        while self._unread and self._unread[-1][0] >= stamp_s - _DISORDER_S:
+            item = self._unread.pop()
+            (near if abs(item[0] - stamp_s) <= TOLERANCE_S else others).append(item)
+        self._unread.extend(reversed(others))
+        for item in reversed(near):
             for link in deserialize_message(item[1], TFMessage).transforms:
                 links = self._links.setdefault(link.child_frame_id, deque(maxlen=_KEPT))
                 links.append((seconds(link.header.stamp), link))

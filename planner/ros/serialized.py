@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 
+from builtin_interfaces.msg import Time
+
 # The encapsulation's second byte says the byte order; the data begin after four.
 _BODY = 4
 
@@ -15,6 +17,17 @@ def stamp_of(data: bytes) -> float:
         ValueError: where the data are too short for one.
     """
     return _stamp(data, _BODY)
+
+
+def set_stamp(data: bytearray, stamp: Time) -> None:
+    """Gives a serialised message that begins with a std_msgs/Header another stamp.
+
+    Raises:
+        ValueError: where the data are too short for one.
+    """
+    if len(data) < _BODY + 8:
+        raise ValueError(f"a message of {len(data)} bytes has no header")
+    struct.pack_into(f"{_order(data)}iI", data, _BODY, stamp.sec, stamp.nanosec)
 
 
 def first_stamp_of(data: bytes) -> float | None:
@@ -36,5 +49,5 @@ def _stamp(data: bytes, at: int) -> float:
     return float(sec) + float(nanosec) * 1e-9
 
 
-def _order(data: bytes) -> str:
+def _order(data: bytes | bytearray) -> str:
     return "<" if data[1] & 1 else ">"

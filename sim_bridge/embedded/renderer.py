@@ -25,6 +25,7 @@ from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
 RendererName = Literal["egl", "osmesa", "rays"]
 _BACKGROUND_RGB = (216, 228, 238)
 _MOST_GEOMS = 20_000
+_VIEWS_KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances."""
+    """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances.
+
+    Read-only: a view of a world that stands still is drawn once and given out again.
+    """
 
     rgb: RgbImage
     depth_m: DepthImage
@@ -123,6 +127,9 @@ class OpenGLRenderer:
         self._options.geomgroup[GROUP_HIDDEN] = 0
         self._perturbation = mujoco.MjvPerturb()
         self._camera = mujoco.MjvCamera()
+        # A world that stands still is drawn once from each place.
+        self._drawn: dict[View, Images] = {}
+        self._drawn_state: tuple[Scene, int] | None = None
 
     @property
     def name(self) -> RendererName:
@@ -135,9 +142,19 @@ class OpenGLRenderer:
             raise PlannerError("a renderer works only in the thread that made it")
         if self._context is None:
             raise PlannerError("the renderer is closed")
-        # Another backend of this thread may have made its own context current since.
-        self._context.make_current()
         scene.sync()
+        state = (scene, scene.revision)
+        if state != self._drawn_state or len(self._drawn) >= _VIEWS_KEPT:
+            self._drawn_state = state
+            self._drawn.clear()
+        images = self._drawn.get(view)
+        if images is None:
+            images = self._drawn[view] = self._render(self._context, scene, view)
+        return images
+
+    def _render(self, context: _GLContext, scene: Scene, view: View) -> Images:
+        # Another backend of this thread may have made its own context current since.
+        context.make_current()
         self._use(scene.model, view)
         visible = visible_geoms(scene, view)
         scene.model.geom_group[:] = np.where(visible, 0, GROUP_HIDDEN)
@@ -166,7 +183,10 @@ class OpenGLRenderer:
         mujoco.mjr_render(rectangle, self._scene, self._draw)
         mujoco.mjr_readPixels(ids, None, rectangle, self._draw)
         instances = self._instances(ids, scene, visible)
-        return Images(rgb[::-1].copy(), _metric(raw, view)[::-1].copy(), instances)
+        images = Images(rgb[::-1].copy(), _metric(raw, view)[::-1].copy(), instances)
+        for pixels in (images.rgb, images.depth_m, images.instances):
+            pixels.setflags(write=False)
+        return images
 
     def _instances(self, ids: RgbImage, scene: Scene, visible: NDArray[np.bool_]) -> InstanceImage:
         drawn = np.flatnonzero(visible)

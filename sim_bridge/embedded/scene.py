@@ -262,6 +262,11 @@ class Scene:
         self.groups: NDArray[np.int32] = model.geom_group.copy()
         self._ray_groups = np.array([1, 1, 1, 0, 0, 0], np.uint8)
 
+    @property
+    def revision(self) -> int:
+        """Of the world that it shows since the last `sync`."""
+        return self._synced
+
     def sync(self) -> None:
         """Brings all poses up to date with the world."""
         world, data = self.world, self.data

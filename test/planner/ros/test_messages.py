@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sensor_msgs.msg import CameraInfo
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import CameraInfo, Image
 
 from planner.ros import images
 from planner.ros.conversions import header, pose_message, pose_record, seconds, time_message
 from planner.ros.primitive_messages import goal_message, result_message, result_record
+from planner.ros.serialized import set_stamp, stamp_of
 from planner.ros.world_messages import WorldMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -37,6 +39,17 @@ def test_times(stamp_s: float) -> None:
 def test_poses_of_whole_numbers_too() -> None:
     pose = Pose((1, 2, 3), (0, 0, 0, 1))
     assert pose_record(pose_message(pose)) == pose
+
+
+def test_a_serialised_picture_takes_another_stamp_and_nothing_else() -> None:
+    message = images.rgb_message(HEAD, np.arange(72, dtype=np.uint8).reshape(4, 6, 3))
+    data = bytearray(serialize_message(message))
+    set_stamp(data, time_message(7.25))
+    assert stamp_of(bytes(data)) == 7.25
+    message.header.stamp = time_message(7.25)
+    assert deserialize_message(bytes(data), Image) == message
+    with pytest.raises(ValueError, match="no header"):
+        set_stamp(bytearray(11), time_message(7.25))
 
 
 def test_colours() -> None:

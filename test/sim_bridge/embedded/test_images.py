@@ -174,3 +174,27 @@ def test_an_unknown_camera_is_named(small_house: House, small_episode: Episode) 
     with pytest.raises(PlannerError, match="has no camera 'left'; it has hand, body"):
         backend.observe("agent_0", ("left",))
     backend.close()
+
+
+def test_a_world_that_stands_still_is_drawn_once_and_a_changed_one_anew(
+    small_house: House, small_episode: Episode
+) -> None:
+    backend = EmbeddedBackend()
+    backend.reset(small_house, small_episode, 0)
+    run(backend, Primitive(PrimitiveName.NAVIGATE, entity(backend, "cup_0").box.center_m))
+    run(backend, Primitive(PrimitiveName.LOOK, entity(backend, "cup_0").box.center_m))
+    first = backend.observe("agent_0").cameras["hand"]
+    backend.step(1 / 30)
+    second = backend.observe("agent_0").cameras["hand"]
+    assert second.rgb is first.rgb
+    with pytest.raises(ValueError, match="read-only"):
+        first.rgb[0, 0, 0] = 0
+    number = entity(backend, "cup_0").instance_id
+    run(backend, Primitive(PrimitiveName.PICK, entity(backend, "cup_0").box.center_m))
+    run(backend, Primitive(PrimitiveName.LOOK, entity(backend, "table_0").box.center_m))
+    third = backend.observe("agent_0").cameras["hand"]
+    assert first.instances is not None
+    assert third.instances is not None
+    assert (third.instances != first.instances).any()
+    assert (first.instances == number).any()
+    backend.close()

@@ -1,0 +1,261 @@
+"""The nodes of a run: idle cost and memory, camera to memory, instruction to first skill call.
+
+Repeat with: python benchmarks/bench_ros_nodes.py [idle|camera|instruction ...] [--seconds N]
+
+idle: `planner up planner:=expert` with two agents in a shipped house, nobody told anything.
+camera: a bridge in real time, its robot looking round a house, a memory that takes every exposure
+at 10 Hz; from the stamp (the wall time of its tick) to the change or graph in another process.
+instruction: from sending /instruct to the goal of the first skill call; the model is scripted,
+the body does everything at once.
+Figures of processes are the kernel's: CPU time, resident memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from machine import print_table
+from planner_msgs.action import ExecutePrimitive, ExecuteSkill, FollowInstruction
+from planner_msgs.msg import MemoryUpdate, WorldGraph
+from rclpy.action import ActionClient, ActionServer
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+
+from planner.environment import ros_environment
+from planner.ros import qos
+from planner.ros.primitive_messages import goal_message
+from planner.world.primitive import Primitive, PrimitiveName
+
+DOMAIN = "86"
+ROOT = Path(__file__).resolve().parents[1]
+EPISODE = "night_light_0"
+SETTLE_S = 10.0
+Rows = list[tuple[str, str, str]]
+
+
+def busy_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError(f"process {pid} has no memory")
+
+
+class Up:
+    """`planner up`; the process ids of its nodes come from its log."""
+
+    def __init__(self, *words: str) -> None:
+        command = [sys.executable, "-m", "planner.cli", "up", *words]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.pids: dict[str, int] = {}
+        self.log: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.log.append(line)
+            started = re.match(r"\[planner *\] (\w+) started, process (\d+)", line)
+            if started:
+                self.pids[started[1]] = int(started[2])
+
+    def wait_for(self, words: str, limit_s: float = 120.0) -> None:
+        deadline = time.monotonic() + limit_s
+        while not any(words in line for line in self.log):
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise RuntimeError(f"no {words!r} in the log:\n{''.join(self.log)}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+
+
+@contextmanager
+def running(*commands: list[str]) -> Iterator[list[subprocess.Popen[bytes]]]:
+    environment = ros_environment(os.environ)
+    processes = [subprocess.Popen(words, env=environment) for words in commands]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        for process in processes:
+            process.wait(60)
+
+
+def node(executable: str, **parameters: object) -> list[str]:
+    words = [sys.executable, str(ROOT / "nodes" / executable), "--ros-args"]
+    return words + [word for n, v in parameters.items() for word in ("-p", f"{n}:={v}")]
+
+
+def idle(seconds: float) -> Rows:
+    up = Up("planner:=expert", f"episode:={EPISODE}")
+    try:
+        up.wait_for("serves agent_1")
+        time.sleep(SETTLE_S)
+        before = {name: busy_s(pid) for name, pid in up.pids.items()}
+        time.sleep(seconds)
+        load = {name: (busy_s(up.pids[name]) - b) / seconds for name, b in before.items()}
+        memory = {name: memory_mb(pid) for name, pid in up.pids.items()}
+    finally:
+        up.stop()
+    rows = [(name, f"{load[name]:6.1%} of one core", f"{memory[name]:.0f} MB") for name in load]
+    total = f"{sum(memory.values()):.0f} MB; wanted under 15 %"
+    return [*rows, ("all nodes idle", f"{sum(load.values()):6.1%} of one core", total)]
+
+
+class Listener(Node):
+    """When the world's ticks came, and what the memory told of which stamp when."""
+
+    def __init__(self) -> None:
+        super().__init__("bench")
+        self.offset_s = math.inf
+        self.late: list[float] = []
+        self.create_subscription(Clock, "/clock", self._on_clock, qos.CLOCK)
+        self.create_subscription(MemoryUpdate, "/memory/updates", self._note, qos.EVENTS)
+        self.create_subscription(WorldGraph, "/world_graph", self._note, qos.LATCHED)
+        self.action = ActionClient(self, ExecutePrimitive, "/agent_0/primitive")
+        self._told: set[float] = set()
+
+    def _on_clock(self, message: Clock) -> None:
+        stamp_s = message.clock.sec + message.clock.nanosec * 1e-9
+        # The least delay tells what wall time a stamp stands for.
+        self.offset_s = min(self.offset_s, time.monotonic() - stamp_s)
+
+    def _note(self, message: MemoryUpdate | WorldGraph) -> None:
+        stamp = message.header.stamp
+        stamp_s = stamp.sec + stamp.nanosec * 1e-9
+        if stamp_s not in self._told:
+            self._told.add(stamp_s)
+            self.late.append(time.monotonic() - self.offset_s - stamp_s)
+
+    def look_round(self) -> None:
+        views = tuple((math.remainder(i * 0.2, math.tau), 0.4) for i in range(2000))
+        look = Primitive(PrimitiveName.LOOK, views_rad=views, timeout_s=3600)
+        self.action.wait_for_server()
+        self.action.send_goal_async(goal_message(look))
+
+
+def camera(seconds: float) -> Rows:
+    commands = (
+        node("bridge", episode=EPISODE, agents=1),
+        node("memory", episode=EPISODE, update_period=0.1),
+    )
+    with running(*commands) as processes:
+        listener = Listener()
+        listener.look_round()
+        spin(listener, lambda: False, SETTLE_S)
+        listener.late.clear()
+        before = busy_s(processes[1].pid)
+        spin(listener, lambda: False, seconds)
+        load = (busy_s(processes[1].pid) - before) / seconds
+        late_ms = np.array(listener.late) * 1e3
+        listener.destroy_node()
+    p50, p99 = np.percentile(late_ms, (50, 99))
+    return [
+        ("camera stamp to memory told, p50", f"{p50:.1f} ms", ""),
+        ("camera stamp to memory told, p99", f"{p99:.1f} ms", "under 50 ms"),
+        ("exposures told a second", f"{len(late_ms) / seconds:.1f}", "10"),
+        ("load of the memory", f"{load:.1%} of one core", ""),
+    ]
+
+
+def instruction(seconds: float) -> Rows:
+    count = max(20, round(seconds * 2))
+    bench = rclpy.create_node("bench_body")
+    begun: list[float] = []
+
+    def serve(goal: Any) -> Any:
+        begun.append(time.monotonic())
+        goal.succeed()
+        return ExecuteSkill.Result(code=0, text="Successful execution!")
+
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "script"
+        replies = ["Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"] * (count + 1)
+        script.write_text("\n\n".join(replies))
+        commands = (
+            node("bridge", episode=EPISODE, agents=1),
+            node("memory", episode=EPISODE),
+            node("task_planner", episode=EPISODE, planner="react", model=f"scripted:{script}"),
+        )
+        with running(*commands):
+            servers = [ActionServer(bench, ExecuteSkill, "/agent_0/skill", serve)]
+            client = ActionClient(bench, FollowInstruction, "/instruct")
+            spin(bench, client.server_is_ready, 120.0)
+            spin(bench, lambda: False, 3.0)
+            waits = [follow(bench, client, begun) for _ in range(count + 1)][1:]
+            for server in servers:
+                server.destroy()
+    bench.destroy_node()
+    p50, p99 = np.percentile(np.array(waits) * 1e3, (50, 99))
+    return [
+        (f"instruction to first skill call, p50 of {count}", f"{p50:.1f} ms", ""),
+        ("instruction to first skill call, p99", f"{p99:.1f} ms", "under 50 ms"),
+    ]
+
+
+def follow(bench: Node, client: ActionClient, begun: list[float]) -> float:
+    """Seconds from sending an instruction to its first skill call."""
+    begun.clear()
+    sent_s = time.monotonic()
+    goal = FollowInstruction.Goal(instruction="Go to the table.", agents=["agent_0"])
+    sent = client.send_goal_async(goal)
+    spin(bench, sent.done, 60.0)
+    ended = sent.result().get_result_async()
+    spin(bench, ended.done, 60.0)
+    return begun[0] - sent_s
+
+
+def spin(node: Node, met: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not met() and time.monotonic() < deadline:
+        rclpy.spin_once(node, timeout_sec=0.05)
+
+
+MEASURED: dict[str, Callable[[float], Rows]] = {
+    "idle": idle,
+    "camera": camera,
+    "instruction": instruction,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", default=[*MEASURED])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    options = parser.parse_args()
+    os.environ.update(ROS_DOMAIN_ID=DOMAIN, ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
+    for what in options.what:
+        if what not in MEASURED:
+            parser.error(f"{what!r} is not one of {', '.join(MEASURED)}")
+        rclpy.init()
+        rows = MEASURED[what](options.seconds)
+        rclpy.try_shutdown()
+        print_table(f"{what}, {options.seconds:.0f} s", rows)
+
+
+if __name__ == "__main__":
+    main()
