@@ -47,10 +47,26 @@ class Argument:
     choices: tuple[str, ...] = ()
 
 
+# As planner.planning.making has them, which takes longer to import.
+PLANNERS_WITHOUT_MODEL = ("expert", "heuristic_expert")
+PLANNERS_WITH_MODEL = (
+    "react",
+    "partnr_react",
+    "partnr_summary",
+    "partnr_tools",
+    "partnr_rag",
+    "partnr_finetuned",
+)
+
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", ("embedded", "habitat", "spot")),
-    Argument("planner", "none", "who drives the robots", ("none", "tour", "expert", "react")),
-    Argument("model", "", "language model of the planner react: a server's name for it"),
+    Argument(
+        "planner",
+        "none",
+        "who drives the robots",
+        ("none", "tour", *PLANNERS_WITHOUT_MODEL, *PLANNERS_WITH_MODEL),
+    ),
+    Argument("model", "", "language model of the planner: a server's name for it, local:FOLDER"),
     Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
     Argument(
         "memory",
@@ -106,8 +122,9 @@ class Arguments:
             choices = known[name].choices
             if choices and value not in choices:
                 raise ArgumentError(name, f"{value!r} is not one of {', '.join(choices)}")
-        if text["planner"] == "react" and not text["model"]:
-            raise ArgumentError("model", "the planner react needs one, and model_url its server")
+        if text["planner"] in PLANNERS_WITH_MODEL and not text["model"]:
+            words = f"the planner {text['planner']} needs one, and model_url its server"
+            raise ArgumentError("model", words)
         if text["narrate"] == "true" and not text["episode"]:
             raise ArgumentError("narrate", "needs an episode with an instruction")
         return Arguments(
@@ -319,6 +336,5 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
 _PLANNERS: Mapping[str, Callable[[Arguments], tuple[NodeSpec, ...]]] = {
     "none": _no_planner,
     "tour": _tour,
-    "expert": _task_planner,
-    "react": _task_planner,
+    **dict.fromkeys((*PLANNERS_WITHOUT_MODEL, *PLANNERS_WITH_MODEL), _task_planner),
 }

@@ -12,6 +12,7 @@ from planner.planning.embedding import Embedder, SentenceEncoder
 from planner.planning.expert import Expert
 from planner.planning.heuristic_expert import HeuristicExpert
 from planner.planning.llm.chat import ChatModel
+from planner.planning.llm.in_process import InProcessModel
 from planner.planning.llm.openai_compatible import OpenAiCompatible
 from planner.planning.llm.recorded import RecordedModel, RecordingModel
 from planner.planning.llm.scripted import ScriptedModel
@@ -24,17 +25,20 @@ from planner.planning.trace import Tell, tell_nobody
 from planner.planning.trace_store import TraceStore
 from planner.world.errors import FileError, PlannerError
 
-SCRIPTED, RECORDED = "scripted:", "recorded:"
+SCRIPTED, RECORDED, LOCAL = "scripted:", "recorded:", "local:"
 
 
-def make_model(model: str, url: str, record: str = "") -> ChatModel | None:
+def make_model(
+    model: str, url: str, record: str = "", temperature: float = 0.0
+) -> ChatModel | None:
     """The model that the parameters name, or None where they name none.
 
     Args:
-        model: a server's name for it, `scripted:FILE` (replies separated by blank lines) or
-            `recorded:FILE`.
+        model: a server's name for it, `local:FOLDER` (a model in this process),
+            `scripted:FILE` (replies separated by blank lines) or `recorded:FILE`.
         url: base address of the server.
         record: file that gets every call of the model; "" = none.
+        temperature: of sampling; 0 = the likeliest token (spec/partnr.md D-58).
 
     Raises:
         PlannerError: for an address or a file that cannot be used.
@@ -48,8 +52,10 @@ def make_model(model: str, url: str, record: str = "") -> ChatModel | None:
         made = ScriptedModel(_replies(Path(model.removeprefix(SCRIPTED))))
     elif model.startswith(RECORDED):
         made = RecordedModel(Path(model.removeprefix(RECORDED)))
+    elif model.startswith(LOCAL):
+        made = InProcessModel(Path(model.removeprefix(LOCAL)), temperature=temperature)
     elif url:
-        made = OpenAiCompatible(url, model)
+        made = OpenAiCompatible(url, model, temperature=temperature)
     else:
         raise PlannerError(f"the parameter model is {model}, but model_url names no server")
     return RecordingModel(made, Path(record)) if record else made

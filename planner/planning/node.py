@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,18 +16,15 @@ from rclpy.client import Client
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from planner.planning.asking import AskOptions
+from planner.planning import settings
 from planner.planning.instruction import Request, RequestError, task_of
-from planner.planning.making import (
-    PLANNERS,
-    PlannerChoice,
-    make_model,
-    make_planner,
-    needs_model,
-)
+from planner.planning.llm.ledger import Account, LedgerModel
+from planner.planning.making import make_planner, needs_model
 from planner.planning.planner import Task
+from planner.planning.questions import Questions
 from planner.planning.session import Doing, InstructionCode, Outcome, Session
 from planner.planning.surroundings import Surroundings
 from planner.planning.trace import ModelCall
@@ -51,6 +49,7 @@ SAY_EVERY_S = 5.0
 # For the judge's answer.
 FINISH_PATIENCE_S = 5.0
 BRIDGE_STATUS = "bridge: world"
+NOTHING_YET = Doing(0, "", {})
 # The world's clock this far behind what it was: it was started anew, or loaded.
 BACKWARDS_S = 0.5
 
@@ -84,6 +83,7 @@ class TaskPlannerNode(Node):
         self._lost: Outcome | None = None
         self._world_s = 0.0
         self._work: asyncio.Task[Outcome] | None = None
+        self._doing = NOTHING_YET
         self._desk = Desk(self)
         self._loop = LoopThread("task_planner")
         self._around = Surroundings(self._desk, self._begin, self._cancel, self._say)
@@ -96,6 +96,7 @@ class TaskPlannerNode(Node):
         self.create_subscription(
             DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
         )
+        self.create_subscription(String, "/instruct/answer", self._on_answer, qos.EVENTS)
         self._server = GoalServer(
             self, FollowInstruction, "/instruct", on_goal=self._on_goal, on_cancel=self._on_cancel
         )
@@ -104,30 +105,19 @@ class TaskPlannerNode(Node):
         self.create_timer(WATCH_S, self._watch, clock=wall)
 
     def _declare(self) -> None:
-        self._planner = parameters.text(
-            self, "planner", "expert", "who decides", choices=list(PLANNERS)
-        )
+        self._settings = settings.declare(self)
+        self._planner = self._settings.choice.name
+        self._questions = Questions(self._settings.answer_wait_s)
         episode = parameters.text(
             self, "episode", "", "name or file; empty = the one that the bridge runs"
         )
         house = parameters.text(self, "house", "", "name or file; empty = the episode's")
-        model = parameters.text(
-            self,
-            "model",
-            "",
-            "the language model: a server's name for it, scripted:FILE or recorded:FILE",
-        )
-        url = parameters.text(self, "model_url", "", "address of the model's server, .../v1")
-        record = parameters.text(
-            self, "record_model", "", "file that gets every call of the model; empty = none"
-        )
         self._most = parameters.whole(
             self, "max_calls", 0, "planner calls of a task; 0 = the planner's own", least=0
         )
         self._wait_s = parameters.number(
             self, "wait", 60.0, "seconds to wait for the memory", least=0.0, most=3600.0
         )
-        self._model = make_model(model, url, record)
         self._episode: Episode | None = None
         self._layout: House | None = None
         if episode:
@@ -312,17 +302,28 @@ class TaskPlannerNode(Node):
             task = task_of(asked, episode, self._around.agents)
         except RequestError as error:
             return Outcome(error.code, str(error))
-        if "expert" not in self._planner and self._model is None:
+        told, account = self._settings, Account()
+        if "expert" not in self._planner and told.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         self._say(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
         most = int(request.max_calls) or self._most
+        self._doing = NOTHING_YET
         self._around.on_doing = partial(self._show, goal, task)
+        announce = partial(self._announce, goal)
+        model = None
+        if told.model is not None:
+            told.model.say = announce
+            model = LedgerModel(told.model, (account, told.run), told.prices)
         try:
-            choice = PlannerChoice(self._planner, options=AskOptions(most_cycles=most))
-            planner = make_planner(choice, task, self._model, self._publish)
+            planner = make_planner(told.choice_for(most), task, model, self._publish)
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
-        outcome = await Session(task, planner, self._around, most).run()
+        ask = partial(self._questions.ask, show=announce)
+        asks = told.choice.options.most_questions > 0
+        session = Session(task, planner, self._around, most, ask if asks else None)
+        outcome = await session.run()
+        if model is not None:
+            outcome = replace(outcome, evidence={**outcome.evidence, **account.as_evidence()})
         if task.goal is not None and outcome.code is not InstructionCode.CANCELED:
             await self._let_judge()
         return outcome
@@ -338,14 +339,21 @@ class TaskPlannerNode(Node):
             waited_s = round(waited_s + 0.05, 2)
         return True
 
+    def _announce(self, goal: Goal, line: str) -> None:
+        """Says in the feedback what keeps the planner from deciding; "" = nothing any more."""
+        self._say(line or "the model is back")
+        self._feed_back(goal, replace(self._doing, plan=line or self._doing.plan))
+
+    def _on_answer(self, message: String) -> None:
+        def take() -> None:
+            if not self._questions.answer(message.data):
+                self._say("an answer came, but nothing was asked")
+
+        self._loop.call(take)
+
     def _show(self, goal: Goal, task: Task, doing: Doing) -> None:
-        feedback = FollowInstruction.Feedback(
-            cycle=doing.cycle,
-            plan=doing.plan,
-            agents=list(doing.calls),
-            calls=list(doing.calls.values()),
-        )
-        self._desk.leave(lambda: goal.publish_feedback(feedback) if goal.is_active else None)
+        self._doing = doing
+        self._feed_back(goal, doing)
         if "expert" in self._planner:
             call = ModelCall(
                 planner=self._planner,
@@ -356,6 +364,15 @@ class TaskPlannerNode(Node):
                 calls=tuple(doing.calls[agent] for agent in task.agents),
             )
             self._publish(call)
+
+    def _feed_back(self, goal: Goal, doing: Doing) -> None:
+        feedback = FollowInstruction.Feedback(
+            cycle=doing.cycle,
+            plan=doing.plan,
+            agents=list(doing.calls),
+            calls=list(doing.calls.values()),
+        )
+        self._desk.leave(lambda: goal.publish_feedback(feedback) if goal.is_active else None)
 
     def _publish(self, call: ModelCall) -> None:
         message = PlannerTrace(

@@ -19,6 +19,7 @@ from planner_msgs.action import ExecuteSkill, FollowInstruction
 from planner_msgs.msg import Evaluation, PlannerTrace, WorldGraph
 from rclpy.action import ActionClient, ActionServer
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
 
 from planner.environment import ros_environment
 from planner.planning.session import InstructionCode
@@ -321,6 +322,36 @@ def test_one_instruction_after_another_becomes_a_skill_call(
     assert len(begun) >= count
 
 
+def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
+) -> None:
+    replies = ["Ask[which table]", "Ask[and which cup]", "Done[]"]
+    node, _ = alone(
+        planner="react",
+        model=script(tmp_path / "script", *replies),
+        max_questions=2,
+        answer_wait=3.0,
+    )
+    answers = client.node.create_publisher(String, "/instruct/answer", 10)
+    traces = client.listen(PlannerTrace, "/planner/trace", 100)
+    instructions = Instructions(client)
+    handle = instructions.send("Go to the table.", agents=["agent_0"])
+    client.wait(
+        lambda: any(f.plan == "question: which table" for f in instructions.feedback), "a question"
+    )
+    client.wait(lambda: answers.get_subscription_count() > 0, "the planner's ear")
+    answers.publish(String(data="the round one"))
+    result, _ = instructions.result(handle)
+    assert result.code == InstructionCode.DONE, node.log
+    client.wait(lambda: len(traces) == 3, "the traces")
+    assert "the round one" in traces[1].prompt
+    assert "No answer came." in traces[2].prompt
+    evidence = {item.key: item.value for item in result.evidence}
+    assert evidence["questions"] == "2"
+    assert evidence["model_calls"] == "3"
+    assert evidence["memory_source"] == "deltas"
+
+
 def test_traces_of_a_dialogue(
     alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
 ) -> None:
@@ -383,10 +414,13 @@ def test_a_memory_that_never_comes(
 def test_a_model_that_is_not_there(
     alone: Callable[..., tuple[Process, list[Any]]], client: Client
 ) -> None:
-    alone(planner="react", model="tiny", model_url="http://127.0.0.1:9/v1")
-    result = Instructions(client).follow("Tidy up.")
+    """Its server may come back: the planner waits, says so, and gives up after `model_wait`."""
+    alone(planner="react", model="tiny", model_url="http://127.0.0.1:9/v1", model_wait=15.0)
+    instructions = Instructions(client)
+    result = instructions.follow("Tidy up.")
     assert result.code == InstructionCode.MODEL_FAULT
     assert "127.0.0.1:9" in result.text
+    assert any(f.plan.startswith("waiting for model: ") for f in instructions.feedback)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from planner.bringup import PLANNERS_WITH_MODEL, PLANNERS_WITHOUT_MODEL
 from planner.planning.llm.chat import Completion, Message, ModelError, Speaker
 from planner.planning.llm.recorded import RecordedModel, RecordingModel
 from planner.planning.llm.scripted import ScriptedModel
-from planner.planning.making import PlannerChoice, make_model, make_planner, needs_model
+from planner.planning.making import PLANNERS, PlannerChoice, make_model, make_planner, needs_model
 from planner.planning.planner import Task
 from planner.world.errors import FileError, PlannerError
 
@@ -123,3 +124,7 @@ def test_a_planner_without_its_model_names_the_parameters(name: str) -> None:
 def test_an_unknown_planner_is_told() -> None:
     with pytest.raises(PlannerError, match="there is no planner 'x'"):
         make_planner(PlannerChoice("x"), Task("Tidy.", ("agent_0",)), None)
+
+
+def test_the_bring_up_knows_every_planner() -> None:
+    assert (*PLANNERS_WITHOUT_MODEL, *PLANNERS_WITH_MODEL) == PLANNERS

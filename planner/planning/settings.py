@@ -1,0 +1,124 @@
+"""The task-planner node's parameters that choose the planner and its model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from planner.planning.asking import AskOptions
+from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
+from planner.planning.llm.chat import ChatModel
+from planner.planning.llm.ledger import Account, Prices
+from planner.planning.llm.patient import PatientModel
+from planner.planning.making import PLANNERS, PlannerChoice, make_model
+from planner.ros import parameters
+
+
+@dataclass
+class Settings:
+    """What the node was told.
+
+    Attributes:
+        model: waits for its server, if it has one; None = no model.
+        run: what all instructions of this node cost so far.
+        answer_wait_s: how long a question to the person waits for its answer.
+    """
+
+    choice: PlannerChoice
+    model: PatientModel | None
+    prices: Prices
+    answer_wait_s: float
+    run: Account = field(default_factory=Account)
+
+    def choice_for(self, most_cycles: int) -> PlannerChoice:
+        """The planner of one instruction; 0 = as many cycles as the planner itself takes."""
+        options = replace(self.choice.options, most_cycles=most_cycles)
+        return replace(self.choice, options=options)
+
+
+def declare(node: Any) -> Settings:
+    """Declares the parameters and makes the model.
+
+    Raises:
+        PlannerError: for a wrong parameter, or a model that cannot be used.
+    """
+    choice = PlannerChoice(
+        name=parameters.text(node, "planner", "expert", "who decides", choices=list(PLANNERS)),
+        axes=_axes(node),
+        options=AskOptions(
+            deadline_s=parameters.number(
+                node, "model_deadline", 60.0, "seconds for one answer", least=0.1, most=3600.0
+            ),
+            most_questions=parameters.whole(
+                node, "max_questions", 0, "questions to the person in a task; 0 = none", least=0
+            ),
+            show_states=parameters.flag(
+                node, "show_states", False, "whether summaries tell the states of things"
+            ),
+        ),
+        traces=_path(node, "traces", "store of solved tasks, for partnr_rag"),
+        encoder=_path(node, "encoder", "folder of a sentence transformer that finds them"),
+    )
+    return Settings(
+        choice,
+        _model(node),
+        Prices(
+            _price(node, "price_prompt"), _price(node, "price_cached"), _price(node, "price_reply")
+        ),
+        parameters.number(
+            node, "answer_wait", 30.0, "seconds to wait for an answer", least=0.0, most=3600.0
+        ),
+    )
+
+
+def _axes(node: Any) -> Axes:
+    return Axes(
+        control=Control(_word(node, "control", Control.DECENTRALIZED, "whose actions one decides")),
+        observability=Observability(
+            _word(node, "observability", Observability.PARTIAL, "recorded: what is known of things")
+        ),
+        skills=Skills(_word(node, "skill_kind", Skills.ORACLE, "recorded: what skills rest on")),
+        privilege=Privilege(
+            _word(node, "privilege", Privilege.PERCEPTION, "recorded: who is told the truth")
+        ),
+        memory_source=MemorySource(
+            _word(node, "memory_source", MemorySource.SUMMARY, "how partnr_react reads the memory")
+        ),
+    )
+
+
+def _word(node: Any, name: str, default: StrEnum, description: str) -> str:
+    choices = [word.value for word in type(default)]
+    return parameters.text(node, name, default.value, description, choices=choices)
+
+
+def _path(node: Any, name: str, description: str) -> Path | None:
+    given = parameters.text(node, name, "", f"{description}; empty = none")
+    return Path(given) if given else None
+
+
+def _price(node: Any, name: str) -> float:
+    return parameters.number(node, name, 0.0, "money for a million tokens", least=0.0)
+
+
+def _model(node: Any) -> PatientModel | None:
+    model = parameters.text(
+        node,
+        "model",
+        "",
+        "the language model: a server's name for it, local:FOLDER, scripted:FILE or recorded:FILE",
+    )
+    url = parameters.text(node, "model_url", "", "address of the model's server, .../v1")
+    record = parameters.text(
+        node, "record_model", "", "file that gets every call of the model; empty = none"
+    )
+    temperature = parameters.number(
+        node, "temperature", 0.0, "of sampling; 0 = the likeliest", least=0.0, most=10.0
+    )
+    wait_s = parameters.number(
+        node, "model_wait", 600.0, "seconds to wait for a model that is away", least=0.0
+    )
+    made: ChatModel | None = make_model(model, url, record, temperature)
+    return PatientModel(made, wait_s) if made is not None else None
