@@ -357,7 +357,8 @@ class _Episode:
         if known.kind is WordKind.ROOM:
             found = [r.name for r in self._house.rooms if r.class_name == known.class_name]
         elif known.kind is WordKind.OBJECT:
-            found = [o.name for o in self._placed.values() if o.class_name == known.class_name]
+            # By word, not by class: a pie and a cupcake are both a cake here.
+            found = [o.name for n, o in self._placed.items() if self._needs.words[int(n)] == word]
         else:
             rooms = self._house.rooms_by_name
             hint = room_hint(word)

@@ -144,6 +144,28 @@ def test_the_layout_of_the_specification_is_read_too(tmp_path: Path) -> None:
     assert goal.lists == (("apple_0",), made.criteria.variables["C"])
 
 
+def test_two_words_for_one_class_stay_two_things(tmp_path: Path) -> None:
+    plan = ["<char0> [walk] <kitchen> (1)", "<char0> [walk] <kitchentable> (2)"]
+    task = {
+        "task": "Pie and cupcake into the fridge.",
+        "task_completion_criterion": "(INSIDE, pie, fridge)(INSIDE, cupcake, fridge)",
+        "env_id": 1,
+        "ground_truth_plan": [
+            *plan,
+            "<char0> [walk] <pie> (3)",
+            "<char0> [walk] <cupcake> (4)",
+            "<char0> [walk] <fridge> (5)",
+            "<char0> [putin] <pie> (3) <fridge> (5)",
+            "<char0> [putin] <cupcake> (4) <fridge> (5)",
+        ],
+    }
+    (made,) = _imported(tmp_path, task).episodes
+    lists = [p.lists[0] for p in read_evaluation(made.evaluation, "tasks").propositions]
+    assert sorted(lists) == [("cake_0",), ("cake_1",)]
+    assert made.source is not None
+    assert "pie is a cake here" in made.source.not_taken
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
