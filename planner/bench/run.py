@@ -208,6 +208,7 @@ class EpisodeRun:
             running={n: w.call for n, w in workers.items() if w.call is not None},
             idle=idle,
             now_s=self.backend.now_s(),
+            deltas=lambda since: self.memory.deltas_since(since).lines,
         )
 
     def _start(self, workers: Mapping[str, _Worker], calls: Mapping[str, SkillCall]) -> None:
