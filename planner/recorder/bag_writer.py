@@ -121,12 +121,19 @@ class BagWriter:
             raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
 
     def close(self) -> None:
-        """Completes the bag."""
+        """Completes the bag.
+
+        Raises:
+            PlannerError: where the disk takes no more; the bag stays as after a kill.
+        """
         if self._stream.closed:
             return
-        self._writer.finish()
-        self._stream.close()
-        self._save_metadata()
+        try:
+            self._writer.finish()
+            self._stream.close()
+            self._save_metadata()
+        except OSError as error:
+            raise PlannerError(f"{self.folder}: cannot be completed: {error}") from None
 
     def _save_metadata(self) -> None:
         first = self._first_ns or 0

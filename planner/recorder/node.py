@@ -131,7 +131,10 @@ class RecorderNode(Node):
     def destroy_node(self) -> None:
         """Completes the bag."""
         if not self._full:
-            self._bag.close()
+            try:
+                self._bag.close()
+            except PlannerError as error:
+                self._stop_writing(error)
         super().destroy_node()
 
 

@@ -61,6 +61,24 @@ def recover(bag: Path) -> int:
         raise FileError(path, "", "is no MCAP file: it is empty")
     records = itertools.chain([header], found)
     temporary = path.with_suffix(".recovering")
+    try:
+        topics, counts, stamps = _copy_whole_messages(records, temporary)
+        temporary.replace(path)
+        first, last = min(stamps, default=0), max(stamps, default=0)
+        listed = [(topic, counts[key]) for key, topic in topics.items()]
+        save_metadata(bag, metadata(path.name, listed, first, last - first))
+    except OSError as error:
+        # Nothing is lost: the damaged file is still there.
+        raise FileError(bag, "", f"cannot be completed: {error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return len(stamps)
+
+
+def _copy_whole_messages(
+    records: Iterator[Any], temporary: Path
+) -> tuple[dict[int, Topic], dict[int, int], list[int]]:
+    """Copies what can be read; returns topics and their counts by channel, and all stamps."""
     counts: dict[int, int] = {}
     topics: dict[int, Topic] = {}
     stamps: list[int] = []
@@ -92,11 +110,7 @@ def recover(bag: Path) -> int:
                 counts[record.channel_id] += 1
                 stamps.append(record.log_time)
         writer.finish()
-    temporary.replace(path)
-    first, last = min(stamps, default=0), max(stamps, default=0)
-    listed = [(topic, counts[key]) for key, topic in topics.items()]
-    save_metadata(bag, metadata(path.name, listed, first, last - first))
-    return len(stamps)
+    return topics, counts, stamps
 
 
 def _records(path: Path) -> Iterator[Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,60 @@ def test_garbage_is_no_bag(tmp_path: Path) -> None:
     (bag / "bag_0.mcap").write_bytes(b"garbage" * 100)
     with pytest.raises(FileError, match="is no MCAP file"):
         list(read_bag(bag))
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Callable[[bool], None]]:
+    """Lets no file grow beyond 200 kB while it is called with True."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def set_limit(limited: bool) -> None:
+        limit = 200_000 if limited else before[0]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+
+    yield set_limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_one_error_and_what_was_written_is_kept(
+    tmp_path: Path, small_disk: Callable[[bool], None]
+) -> None:
+    bag = tmp_path / "bag"
+    writer = BagWriter(bag)
+    topic = writer.add_topic(TOPIC)
+    flushed = 0
+
+    def fill() -> None:
+        nonlocal flushed
+        for i in range(10_000):
+            writer.write(topic, i + 1, i + 1, serialised(os.urandom(200).hex()))
+            if i % 20 == 19:
+                writer.flush()
+                flushed = i + 1
+
+    small_disk(True)
+    with pytest.raises(PlannerError, match=r"bag: cannot be written: .*too large"):
+        fill()
+    with pytest.raises(PlannerError, match="bag: cannot be completed"):
+        writer.close()
+    assert flushed > 0
+    damaged = next(bag.glob("*.mcap")).read_bytes()
+    # Completing it takes room that is not there, and so costs nothing.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    with pytest.raises(FileError, match="cannot be completed"):
+        words(bag)
+    assert [path.read_bytes() for path in bag.iterdir() if path.suffix != ".yaml"] == [damaged]
+    small_disk(False)
+    assert len(words(bag)) >= flushed
+
+
+def test_a_bag_of_another_version_is_one_error(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    write(bag, 5).close()
+    path = bag / "metadata.yaml"
+    path.write_text(path.read_text().replace("version: 9", "version: 99"))
+    with pytest.raises(FileError, match=r"bag: cannot be read: .*version 99"):
+        words(bag)
+    path.write_text("rosbag2_bagfile_information: {}")
+    with pytest.raises(FileError, match="bag: cannot be read"):
+        words(bag)
