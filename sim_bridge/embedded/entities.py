@@ -19,7 +19,8 @@ from planner.world.vocabulary import (
 )
 
 OPEN_ENOUGH = 0.5
-# Arms and backs bend: the hand's camera is also brought lower.
+# Arms and backs bend: the hand's camera is also brought lower. Last of all it is held up as high
+# as the hand reaches, or nothing flat on a high shelf could be taken.
 _BENDS = (1.0, 0.75, 0.5)
 
 
@@ -253,4 +254,5 @@ def viewpoints_m(at_m: tuple[float, float], body: Body, point_m: Vec3) -> list[V
     ahead = min(body.radius_m, away / 2)
     height = body.cameras["hand"].position_m[2]
     x, y = at_m[0] + dx / away * ahead, at_m[1] + dy / away * ahead
-    return [(x, y, height * share) for share in _BENDS]
+    heights = [*(height * share for share in _BENDS), max(height, body.reach_height_m[1])]
+    return [(x, y, z) for z in heights]

@@ -32,7 +32,9 @@ CLOSE_M = 0.3
 # No step is longer, so that what comes later need not be reckoned.
 LOOK_AHEAD_S = 1.0
 FLOOR_HEIGHT_M = 0.1
-# A target inside a thing is in view when its surface is.
+# As near to a target as hands ask for; where no place offers that, as near as to the middle of a
+# board or a handle from its surface.
+CLEAR_VIEW_M = 0.02
 VIEW_TOLERANCE_M = 0.12
 
 
@@ -70,7 +72,7 @@ def place_to_stand(
         free = [int(c) for c in cells if not _taken(world, agent, grid, int(c))]
         if not free:
             continue
-        best = _best_view(scene, agent, grid, target_m, free)
+        best = _best_view(world, scene, agent, grid, target_m, free)
         if best is not None:
             return Stand(best)
     return Stand(None, "no free floor within reach of the target can be walked to")
@@ -94,20 +96,35 @@ def _taken(world: KinematicWorld, agent: Agent, grid: FloorGrid, cell: int | Non
 
 
 def _best_view(
-    scene: Scene, agent: Agent, grid: FloorGrid, target_m: Vec3, cells: list[int]
+    world: KinematicWorld,
+    scene: Scene,
+    agent: Agent,
+    grid: FloorGrid,
+    target_m: Vec3,
+    cells: list[int],
 ) -> int | None:
-    """The nearest cell that sees the target, or None."""
+    """The nearest cell that sees the target, else the nearest that almost does, else None."""
     points = np.array([grid.point(c) for c in cells])
     gaps = np.hypot(points[:, 0] - target_m[0], points[:, 1] - target_m[1])
     order = np.lexsort((np.array(cells), np.round(gaps, 3)))
     stride = max(1, len(order) // MOST_LOOKS)
+    second_best: int | None = None
+    # Of what a target is inside, such as a bucket, the near side is seen and not the middle.
+    around = {
+        thing.instance_id
+        for thing in world.things.values()
+        if thing.state().box.distance_m(target_m) == 0.0
+    }
     for index in order[::stride]:
         at = (float(points[index, 0]), float(points[index, 1]))
         for eye in viewpoints_m(at, agent.body, target_m):
-            _, distance = scene.first_hit(eye, target_m)
-            if distance >= math.dist(eye, target_m) - VIEW_TOLERANCE_M:
+            instance, distance = scene.first_hit(eye, target_m)
+            hidden_m = math.dist(eye, target_m) - distance
+            if instance in around or hidden_m <= CLEAR_VIEW_M:
                 return cells[int(index)]
-    return None
+            if second_best is None and hidden_m <= VIEW_TOLERANCE_M:
+                second_best = cells[int(index)]
+    return second_best
 
 
 class _Walk:
@@ -363,6 +380,9 @@ def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | Non
     grid = world.ground.grid(agent.body.radius_m)
     way = np.array([(other.x_m, other.y_m), *_sampled(other)])
     here = _cell_of(grid, agent)
+    x, y = grid.point(here)
+    if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:
+        return [here]
     field = grid.field_avoiding(here, (_keep_off(agent, other, grid),), keep=(here,))
     cells = np.flatnonzero(np.isfinite(field.distance_m))
     order = cells[np.argsort(field.distance_m[cells], kind="stable")]
