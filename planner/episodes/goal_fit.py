@@ -21,7 +21,7 @@ def misfit(episode: Episode, house: House, evaluation: Mapping[str, JsonValue]) 
     """The reason why a goal cannot be met for want of room; "" where it can.
 
     Tied things are tried together at each place they may be tied to, things
-    with only one place at that; others find room somewhere.
+    with only one place at that, others each by itself.
     """
     propositions = _list(evaluation["propositions"])
     objects = {item.name: item for item in episode.objects}
@@ -35,7 +35,10 @@ def misfit(episode: Episode, house: House, evaluation: Mapping[str, JsonValue]) 
             for name in _names(item, "objects")[: _number(item)]
         ]
         if not any(_fit(things, place, house, staying, rng) for place in places):
-            return f"{len(things)} things have no room together on {places[0]} or one like it"
+            what = f"{len(things)} things have no room together"
+            if len(things) == 1:
+                what = f"{things[0][0].name} has no room"
+            return f"{what} on {places[0]} or one like it"
     return ""
 
 
@@ -57,8 +60,12 @@ def _groups(
     alone: dict[str, list[Mapping[str, JsonValue]]] = defaultdict(list)
     for index, item in enumerate(propositions):
         places = _names(item, "receptacles")
-        if index not in tied and item["function_name"] in _RELATION and len(places) == 1:
+        if index in tied or item["function_name"] not in _RELATION:
+            continue
+        if len(places) == 1:
             alone[places[0]].append(item)
+        else:
+            yield [item], places
     for place, members_there in alone.items():
         yield members_there, [place]
 

@@ -67,6 +67,7 @@ class Notes:
         hands: what each agent holds, as its newest result told; the memory may have missed it.
         looked: furniture whose outside was looked at.
         looked_by: (agent, furniture) of all looks of the whole task.
+        glanced_into: furniture that was opened, which shows most of what is inside.
         looked_into: furniture that was looked into while open.
         shut: furniture that turned out to be closed, whatever the belief says.
         beside: pairs that a skill put next to each other, and the furniture they are on.
@@ -93,6 +94,7 @@ class Notes:
     hands: dict[str, str | None] = field(default_factory=dict)
     looked: set[str] = field(default_factory=set)
     looked_by: set[tuple[str, str]] = field(default_factory=set)
+    glanced_into: set[str] = field(default_factory=set)
     looked_into: set[str] = field(default_factory=set)
     shut: set[str] = field(default_factory=set)
     beside: dict[frozenset[str], str] = field(default_factory=dict)
@@ -145,10 +147,13 @@ class Notes:
                 self.looked_into.add(target)
         elif call.name is SkillName.OPEN:
             self.shut.discard(target)
+            self.glanced_into.add(target)
             if target in self.drawers:
                 # Each was looked into from above as it opened, and now they hide one another.
                 self.looked_into.add(target)
                 self.looked_by.add((agent, target))
+            if self.searching.get(agent) == Look(target, inside=True):
+                del self.searching[agent]
         elif call.name is SkillName.CLOSE:
             self.shut.add(target)
         elif call.name is SkillName.PICK:

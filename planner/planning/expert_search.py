@@ -23,8 +23,11 @@ NAMED, INSIDE, OUTSIDE, FLOORS = 0.45, 0.10, 0.37, 0.08
 USUAL_INSIDE, USUAL_OUTSIDE = 8.0, 2.0
 # Insides wait until the outside of the same furniture was looked at.
 UNSEEN_OUTSIDE = 0.5
-# How much of what is near enough one look around from the middle of a room shows.
-SHOWN = 0.6
+# How much of what is near enough one look around from the middle of a room shows, and of what is
+# not: on the way there an agent comes by.
+SHOWN, SHOWN_FAR = 0.6, 0.3
+# What may still be in furniture that was looked into only while it was opened.
+GLANCED = 0.25
 # From so far a thing of 1 m by 1 m still fills 0.1 % of a camera's picture (spec/epm.md 1.2), seen
 # aslant and not quite filling its box.
 SEEN_FROM_M = 16.0
@@ -133,10 +136,12 @@ class Search:
                     self._add(look, weight * (TOGETHER if together else 1.0), from_m)
 
     def _add(self, look: Look, weight: float, from_m: float) -> None:
+        if look.inside and look.furniture in self._notes.glanced_into:
+            weight *= GLANCED
         if not look.inside and look.furniture in self._facts.layout.furniture_by_name:
             floor = floor_name(_room(self._facts.layout, look))
             away_m = planar_m(self._facts.position_m(floor), self._facts.position_m(look.furniture))
-            shown = SHOWN if away_m <= from_m else 0.0
+            shown = SHOWN if away_m <= from_m else SHOWN_FAR
             if floor in self._notes.looked:
                 weight *= 1 - shown
             else:

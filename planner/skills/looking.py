@@ -25,7 +25,8 @@ AROUND_RAD: tuple[View, ...] = (
 # Under a board and behind a door one sees more from farther away than a hand reaches from.
 BACK_M = 1.2
 _LOW_M = 0.8
-_HIGH_M = 0.9
+_RIM_M = 0.9
+_HIGH_M = 1.2
 # One view shows about this much of a surface from where an agent stands.
 _SPAN_M = 0.9
 _ALIKE_RAD = 0.35
@@ -83,7 +84,7 @@ def _is_bin(piece: Furniture, hollow: Interior) -> bool:
     ):
         return False
     if hollow.joint is None:
-        return top < _HIGH_M
+        return top < _RIM_M
     joint = piece.joint(hollow.joint)
     return joint.kind == "hinge" and abs(joint.axis[2]) < 0.5 and joint.origin[2] > z
 
