@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -44,6 +44,8 @@ class WorldBytes:
         self._names: list[str] = []
         # Where an entity's pose and size are, by its place.
         self._boxes: dict[int, int] = {}
+        # Which bytes belong to a field: CDR leaves those between fields as they happen to be.
+        self._fields = np.zeros(0, np.bool_)
 
     def read(self, data: bytes) -> WorldState:
         """The state that a serialised WorldState carries.
@@ -89,6 +91,9 @@ class WorldBytes:
             ends.append(end)
             at = end
         self._known, self._ends, self._names, self._boxes = known, ends, list(entities), {}
+        self._fields = np.ones(len(body), np.bool_)
+        for begin in ends[:-1]:
+            self._mark(body, begin)
         return entities
 
     def _patched(self, body: bytes, at: int, count: int) -> dict[str, EntityState] | None:
@@ -99,7 +104,7 @@ class WorldBytes:
         if len(body) != len(self._body) or len(self._names) != count or self._ends[0] != at:
             return None
         differs = np.frombuffer(body, np.uint8) != np.frombuffer(self._body, np.uint8)
-        found = np.flatnonzero(differs).tolist()
+        found = np.flatnonzero(differs & self._fields).tolist()
         entities = self._last.copy()
         k = bisect.bisect_left(found, at)
         while k < len(found) and found[k] < self._ends[-1]:
@@ -142,8 +147,14 @@ class WorldBytes:
         if _end_of_entity(body, begin) != end:
             return None
         self._boxes.pop(place, None)
+        self._fields[begin:end] = True
+        self._mark(body, begin)
         entity = self._same(_entity(body, begin))
         return entity if entity.name == self._names[place] else None
+
+    def _mark(self, body: bytes, begin: int) -> None:
+        for start, stop in _gaps(body, begin):
+            self._fields[start:stop] = False
 
     def _same(self, entity: EntityState) -> EntityState:
         """The record of the last message, where only the bytes between the fields differ.
@@ -174,6 +185,34 @@ def _box_of(body: bytes, at: int) -> int:
     at = ((at + 3) & ~3) + 4
     at = _skip_text(body, _skip_text(body, _skip_text(body, at)))
     return (at + 7) & ~7
+
+
+def _gaps(body: bytes, at: int) -> Iterator[tuple[int, int]]:
+    """Between which bytes of an entity there is no field."""
+
+    def aligned(at: int, size: int) -> int:
+        return -(-at // size) * size
+
+    yield at + 1, (at := aligned(at + 1, 4))
+    for _ in ("name", "class_name"):
+        at = _skip_text(body, at)
+        yield at, (at := aligned(at, 4))
+    at += 4
+    for size in (4, 4, 8):
+        # Parent and relation, then the room, after which comes the pose.
+        at = _skip_text(body, at)
+        yield at, (at := aligned(at, size))
+    at += 80
+    (affordances,) = _U32(body, at)
+    at += 4
+    for _ in range(affordances):
+        at = _skip_text(body, at)
+        yield at, (at := aligned(at, 4))
+    (states,) = _U32(body, at)
+    at += 4
+    for _ in range(states):
+        at = _skip_text(body, at) + 1
+        yield at, (at := aligned(at, 4))
 
 
 def _end_of_entity(body: bytes, at: int) -> int:
