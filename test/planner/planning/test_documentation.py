@@ -24,7 +24,10 @@ def test_every_code_is_documented_with_its_number() -> None:
 
 
 def test_every_parameter_of_the_node_is_documented() -> None:
-    source = (ROOT / "planner" / "planning" / "node.py").read_text(encoding="utf-8")
-    names = re.findall(r'parameters\.\w+\(\s*self,\s*"(\w+)"', source)
-    assert "planner" in names
-    assert [name for name in names if f"| `{name}` |" not in PAGE] == []
+    folder = ROOT / "planner" / "planning"
+    source = "".join((folder / name).read_text("utf-8") for name in ("node.py", "settings.py"))
+    declared = r'(?:parameters\.\w+|_word|_path|_price)\(\s*(?:self|node),\s*"(\w+)"'
+    names = re.findall(declared, source)
+    assert {"planner", "wait", "control", "traces", "price_reply"} <= set(names)
+    rows = "".join(line for line in PAGE.splitlines() if line.startswith("| `"))
+    assert [name for name in names if f"`{name}`" not in rows] == []
