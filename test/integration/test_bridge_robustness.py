@@ -70,7 +70,8 @@ def test_a_client_that_dies_leaves_no_agent_moving(world: Path, number: int) -> 
         assert heard[-1].pose.pose.position.x < 5.5
         client.idle(0.5)
         assert heard[-1].twist.twist.linear.x == 0.0
-        assert "client of this action has" in running.log
+        # The log comes by a pipe of its own, which another thread reads.
+        client.wait(lambda: "client of this action has" in running.log, "the line in the log")
         assert client.do("look", (1.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
         client.close()
 

@@ -72,14 +72,14 @@ def test_a_step_publishes_every_exposure_once_with_its_stamp(world: Path) -> Non
         client.close()
 
 
-@pytest.mark.parametrize("duration_s", [0.0, -1.0, float("nan"), float("inf"), 1e9])
-def test_a_step_of_no_sensible_length_is_refused(world: Path, duration_s: float) -> None:
+def test_a_step_of_no_sensible_length_is_refused(world: Path) -> None:
     with bridge(episode=world, time_mode="stepped"):
         client = Client()
-        answer = client.call(StepWorld, "/world/step", duration_s=duration_s)
-        assert not answer.success
-        assert "duration_s" in answer.message
-        assert seconds(answer.stamp) == 0.0
+        for duration_s in (0.0, -1.0, float("nan"), float("inf"), 1e9):
+            answer = client.call(StepWorld, "/world/step", duration_s=duration_s)
+            assert not answer.success, duration_s
+            assert "duration_s" in answer.message
+            assert seconds(answer.stamp) == 0.0
         client.close()
 
 

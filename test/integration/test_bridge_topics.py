@@ -94,7 +94,14 @@ def test_every_topic_is_there_with_its_type_and_qos(client: Client) -> None:
 
 
 def test_every_service_and_action_is_there(client: Client) -> None:
-    offered = dict(client.node.get_service_names_and_types())
+    wanted = {f"/{agent}/{command}" for agent in AGENTS for command in Command}
+    wanted |= {"/world/load", "/world/step"}
+
+    def offers() -> dict[str, list[str]]:
+        return dict(client.node.get_service_names_and_types())
+
+    client.wait(lambda: wanted <= offers().keys(), "the services")
+    offered = offers()
     for agent in AGENTS:
         for command in Command:
             assert offered[f"/{agent}/{command}"] == ["std_srvs/srv/Trigger"]

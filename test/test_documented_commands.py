@@ -1,0 +1,224 @@
+"""Every command that README.md and docs/*.md show is run here, or named with what runs it.
+
+A command is a line of a ```bash block, or one that begins with `$ ` in a ```console block.
+For a new one do the first of these that fits:
+
+1. It is `planner ...`, needs no ROS and takes a second: add a line to RUN, with words of what it
+   prints. Capitals of the page such as FILE are replaced by what `fills` gives.
+2. It is `planner up|demo ...`, `make ...` or `ros2 ...`: nothing, as its arguments are checked
+   here, and integration/test_documented_commands.py runs every `ros2` line among real nodes.
+3. Anything else: add a line to ELSEWHERE that names the test which runs the same code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from documented import ROOT, SHOWN
+
+from planner import cli, demo, up
+from planner.bringup import Arguments, node_list
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """What a command prints, and what its placeholders stand for."""
+
+    words: str
+    fills: Mapping[str, str] = field(default_factory=dict)
+
+
+RUN: Mapping[str, Says] = {
+    "planner doctor": Says("ROS"),
+    "planner episodes list": Says("bedside_0"),
+    "planner episodes list DIR": Says("bedside_0", {"DIR": str(ROOT / "config/episodes/train")}),
+    "planner houses list": Says("train_0"),
+    "planner houses check train_5 heldout_2": Says("heldout_2"),
+    "planner houses draw train_5 -o /tmp/train_5.png": Says(""),
+    "planner houses generate --seed 7 -o /tmp/seven.json": Says(""),
+    "planner houses generate --seed 7 --rooms 9 -o /tmp/nine.json": Says(""),
+    "planner houses generate --seed 7 --room bedroom=2 --room kitchen=1 --room living_room=1 "
+    "--objects 60 -o /tmp/small.json": Says(""),
+    "planner houses draw /tmp/small.json -o /tmp/small.png --object-names": Says(""),
+    "planner houses --help": Says("generate"),
+    "planner evaluate --help": Says("bag"),
+}
+# `file::test`.
+ELSEWHERE: Mapping[str, str] = {
+    "planner run night_light_0 --no-ros": (
+        "test/planner/bench/test_embedded_run.py::test_a_run_is_the_same_again"
+    ),
+    "planner episodes lint": (
+        "test/planner/episodes/test_lint.py::test_every_shipped_episode_passes"
+    ),
+    "planner episodes lint FILE...": (
+        "test/planner/episodes/test_lint.py::test_the_command_counts_and_fails"
+    ),
+    "planner episodes lint DIR --solve": (
+        "test/planner/episodes/test_lint.py::test_what_a_planner_cannot_solve_is_told"
+    ),
+    "planner episodes import et-plan-bench tasks.json -o DIR": (
+        "test/planner/episodes/test_et_plan_import.py::test_the_command_writes_what_the_lint_accepts"
+    ),
+    "planner episodes import partnr-episodes val.json.gz -o DIR --metadata METADATA --fit": (
+        "test/planner/episodes/test_partnr_episodes.py::test_a_house_is_made_to_fit_and_the_lint_finds_nothing"
+    ),
+    "planner episodes import virtualhome-graph graph.json -o DIR": (
+        "test/planner/episodes/test_virtualhome_import.py::test_the_command_writes_what_the_lint_accepts"
+    ),
+    "planner evaluate BAG": (
+        "test/planner/replay/test_evaluate.py::test_a_bag_a_log_and_the_run_itself_give_one_verdict"
+    ),
+    "planner evaluate RUNS --mode compat --json": (
+        "test/planner/replay/test_evaluate.py::test_a_folder_is_all_that_is_in_it"
+    ),
+    "planner evaluate STATES.jsonl --metrics --traces TRACES.jsonl": (
+        "test/planner/replay/test_evaluate.py::test_the_same_trace_comes_from_a_bag"
+    ),
+    "planner run fruit_0 --no-ros --trace TRACE.jsonl": (
+        "test/planner/bench/test_trace.py::test_a_run_leaves_its_trace"
+    ),
+    "planner episodes build": (
+        "test/planner/episodes/test_shipped_episodes.py::test_the_file_is_what_its_recipe_makes"
+    ),
+    "planner episodes build -o DIR": (
+        "test/planner/episodes/test_recipes.py::test_the_command_builds_and_lists"
+    ),
+    "planner episodes import partnr-instructions FILE... -o DIR --seed 0": (
+        "test/planner/episodes/test_partnr_import.py::test_command_line"
+    ),
+    "planner episodes lint DIR --json": (
+        "test/planner/episodes/test_lint.py::test_the_command_counts_and_fails"
+    ),
+    'python -c "from planner.world.catalogue import default_catalogue; default_catalogue()"': (
+        "test/planner/world/test_catalogue.py::test_there_are_enough_classes"
+    ),
+    "python -m sim_bridge.conformance --backend embedded": (
+        "test/sim_bridge/test_conformance.py::test_the_command_prints_a_table_and_its_verdict"
+    ),
+    **dict.fromkeys(
+        (
+            "mkdir -p ws/src",
+            "git clone REPOSITORY ws/src/planner",
+            "cd ws",
+            "make -C src/planner setup",
+            "source src/planner/scripts/env.sh",
+            "colcon build --symlink-install --base-paths src/planner src/planner/msgs",
+            "source install/setup.bash",
+        ),
+        "test/integration/test_workspace.py::test_the_pages_way_on_the_wheels",
+    ),
+}
+
+# What no test here can run. The page says so too.
+NEEDS_A_DISTRIBUTIONS_ROS = {
+    "source /opt/ros/jazzy/setup.bash",
+    "python3 -m venv --system-site-packages venv && source venv/bin/activate",
+    "pip install 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' 'pydantic>=2' rosbags",
+    "python -m colcon build --symlink-install --base-paths src/planner src/planner/msgs",
+}
+
+
+def test_commands_without_ros_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order of RUN, as some read what others wrote; /tmp is a folder of this test."""
+    monkeypatch.chdir(tmp_path)
+    for command, says in RUN.items():
+        words = [says.fills.get(word, word) for word in shlex.split(command)[1:]]
+        words = [re.sub(r"^/tmp(?=/)", str(tmp_path), word) for word in words]
+        try:
+            status = cli.main(words)
+        except SystemExit as ended:  # how argparse ends --help
+            status = int(ended.code or 0)
+        told = capsys.readouterr()
+        assert status == 0, (command, told.err)
+        assert says.words in told.out, command
+    assert {path.name for path in tmp_path.iterdir()} >= {"train_5.png", "small.png", "nine.json"}
+
+
+def _parsed(module: object, words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)  # type: ignore[attr-defined]
+    return parser.parse_args(words)
+
+
+def _check_planner(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`planner up` or `planner demo` whose nodes are listed, not started."""
+    module = {"up": up, "demo": demo}[words[0]]
+    listed: list[str] = []
+
+    def note(specs: object) -> int:
+        listed.extend(spec.name for spec in specs)  # type: ignore[attr-defined]
+        return 0
+
+    monkeypatch.setattr(module, "run_nodes", note)
+    assert module.run(_parsed(module, words[1:])) == 0
+    assert "bridge" in listed
+
+
+def _check_make(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "Makefile").read_text("utf-8")
+    (target, *settings) = words
+    assert re.search(rf"^{target}:.*##", text, re.M), f"no target {target}"
+    given = dict(setting.split("=") for setting in settings)
+    assert all(f"$({name})" in text for name in given if name != "PYTHON")
+    if target == "demo":
+        arguments = [word for n, v in given.items() for word in (f"--{n.lower()}", v)]
+        _check_planner(["demo", *arguments], monkeypatch)
+
+
+def _check_ros2(words: list[str]) -> None:
+    """Against the files; integration/test_documented_commands.py runs it."""
+    match words:
+        case ["run", "planner", node, "--ros-args", *_]:
+            assert (ROOT / "nodes" / node).is_file()
+        case ["launch", "planner", file, *settings]:
+            assert (ROOT / "launch" / file).is_file()
+            given = dict(s.split(":=") for s in settings if not s.startswith("--"))
+            assert node_list(Arguments.from_text(given))
+        case ["topic", "echo", name, *_] | ["service", "call", name, *_]:
+            assert name.startswith("/")
+        case ["action", "send_goal", name, *_]:
+            assert name.startswith("/")
+        case _:
+            pytest.fail(f"ros2 {' '.join(words)}: nothing runs this")
+
+
+def _check_elsewhere(command: str) -> None:
+    proof = ELSEWHERE.get(command)
+    assert proof, f"{command!r}: nothing runs it; see the head of {Path(__file__).name}"
+    file, _, name = proof.partition("::")
+    text = (ROOT / file).read_text("utf-8")
+    assert f"def {name}(" in text, proof
+
+
+@pytest.mark.parametrize("command", sorted(set(SHOWN) - RUN.keys()))
+def test_it_is_run_somewhere(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    match shlex.split(command):
+        case _ if command in NEEDS_A_DISTRIBUTIONS_ROS:
+            assert "no test" in (ROOT / "docs/workspace.md").read_text("utf-8")
+        case _ if command in ELSEWHERE:
+            _check_elsewhere(command)
+        case ["planner", "up" | "demo", *_] as words:
+            _check_planner(words[1:], monkeypatch)
+        case ["make", *words]:
+            _check_make(words, monkeypatch)
+        case ["ros2", *words]:
+            _check_ros2(words)
+        case _:
+            _check_elsewhere(command)
+
+
+def test_nothing_is_listed_that_no_page_shows() -> None:
+    assert sorted({*RUN, *ELSEWHERE, *NEEDS_A_DISTRIBUTIONS_ROS} - set(SHOWN)) == []
+
+
+def test_the_pages_are_read() -> None:
+    assert {"make test", "planner houses list", "planner episodes list"} <= set(SHOWN)
