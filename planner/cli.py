@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Command] = {
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
     "houses": Command("planner.houses.cli", "generate, check, draw and list houses"),
     "run": Command("planner.bench.cli", "one episode in this process, without ROS"),
+    "serve": Command("planner.planning.serve", "a language model on this machine's GPUs, by vLLM"),
     "up": Command("planner.up", "start the nodes and keep them running"),
 }
 
