@@ -104,7 +104,8 @@ class WorldBytes:
         if len(body) != len(self._body) or len(self._names) != count or self._ends[0] != at:
             return None
         differs = np.frombuffer(body, np.uint8) != np.frombuffer(self._body, np.uint8)
-        found = np.flatnonzero(differs & self._fields).tolist()
+        differs &= self._fields
+        found = differs.nonzero()[0].tolist()
         entities = self._last.copy()
         k = bisect.bisect_left(found, at)
         while k < len(found) and found[k] < self._ends[-1]:
