@@ -1,0 +1,105 @@
+"""The same episode in one process and over ROS: the same calls, results and verdict."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from bridge_harness import ROOT, Client, write_world
+from planner_msgs.action import FollowInstruction
+from planner_msgs.msg import Evaluation, SkillReport
+from rclpy.action import ActionClient
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from planner.bench.embedded_run import run_embedded
+from planner.environment import ros_environment
+from planner.planning.expert import Expert
+from planner.planning.session import InstructionCode
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.house_checks import load_episode
+from planner.world.skill import SkillName
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+GOAL = {
+    "propositions": [
+        {
+            "function_name": "is_on_top",
+            "args": {"objects": [name], "receptacles": ["table_1", "couch_0"]},
+        }
+        for name in ("cup_0", "apple_0")
+    ]
+}
+Trace = list[tuple[str, str, int, str]]
+
+
+@contextmanager
+def node(executable: str, **parameters: object) -> Iterator[None]:
+    words = [word for n, v in parameters.items() for word in ("-p", f"{n}:={v}")]
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "nodes" / executable), "--ros-args", *words],
+        env=ros_environment(os.environ),
+    )
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+def over_ros(episode: str, agents: list[str]) -> tuple[Trace, Evaluation]:
+    """What the nodes did, and the judge's result; time stands still while nobody acts."""
+    with ExitStack() as stack:
+        client = Client()
+        stack.callback(client.close)
+        reports = client.listen(SkillReport, "/skills/results", 100)
+        verdicts = client.listen(Evaluation, "/evaluation/result", LATCHED)
+        instruct = ActionClient(client.node, FollowInstruction, "/instruct")
+        stack.enter_context(node("bridge", episode=episode, time_mode="fast", idle_time="hold"))
+        stack.enter_context(node("memory", episode=episode))
+        stack.enter_context(node("skill_executor", episode=episode, use_sim_time=True))
+        stack.enter_context(node("evaluator", episode=episode))
+        stack.enter_context(node("task_planner", episode=episode))
+        client.wait(instruct.server_is_ready, "/instruct")
+        sent = instruct.send_goal_async(FollowInstruction.Goal(agents=agents))
+        client.wait(sent.done, "acceptance")
+        asked = sent.result().get_result_async()
+        client.wait(asked.done, "the end of the instruction", 240.0)
+        result = asked.result().result
+        assert result.code == InstructionCode.DONE, result.text
+        client.wait(lambda: verdicts, "the verdict")
+        # Parts of Rearrange are reported besides the whole.
+        whole = [r for r in reports if all(item.key != "part_of" for item in r.evidence)]
+        return [(r.agent, r.call, int(r.code), r.text) for r in whole], verdicts[-1]
+
+
+def test_one_agent_does_the_same_with_and_without_ros(
+    tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    asked = small_episode.model_copy(update={"evaluation": GOAL})
+    name = str(write_world(tmp_path, small_house, asked))
+    episode, house = load_episode(name)
+    backend = EmbeddedBackend()
+    try:
+        alone = run_embedded(backend, house, episode, Expert, agents=1)
+    finally:
+        backend.close()
+    assert alone.verdict.success
+    expected = [
+        (event.agent, str(event.call), int(event.result.code), event.result.text)
+        for event in alone.events
+        if event.result is not None and event.call.name is not SkillName.DONE
+    ]
+    trace, verdict = over_ros(name, [episode.agents[0].uid])
+    assert trace == expected
+    assert verdict.status == Evaluation.SUCCEEDED
+    assert verdict.percent_complete == pytest.approx(alone.verdict.percent_complete)
+    before = [(p.text, p.satisfied) for p in alone.verdict.propositions]
+    assert [(p.text, p.satisfied) for p in verdict.propositions] == before
