@@ -34,12 +34,14 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
+    "bench": Command("planner.bench.bench_cli", "scores of memory updaters"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
     "houses": Command("planner.houses.cli", "generate, check, draw and list houses"),
     "run": Command("planner.bench.cli", "one episode in this process, without ROS"),
+    "train": Command("planner.bench.training_cli", "data sets and models of the memory"),
     "serve": Command("planner.planning.serve", "a language model on this machine's GPUs, by vLLM"),
     "up": Command("planner.up", "start the nodes and keep them running"),
 }

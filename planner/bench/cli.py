@@ -10,9 +10,13 @@ from planner.bench.run import Event
 from planner.bench.trace import traced
 from planner.evaluation.trace import write_traces
 from planner.evaluation.trace_builder import TraceBuilder
+from planner.memory.learned.detector import Detector
+from planner.memory.learned.updater import LearnedUpdater
+from planner.memory.updater import MemoryUpdater
 from planner.narrator import story
 from planner.planning.expert import Expert
 from planner.world.errors import PlannerError
+from planner.world.house import House
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend
 
@@ -27,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=None, help="instead of the episode's")
     parser.add_argument(
         "--no-images", action="store_true", help="rays instead of pictures feed the memory"
+    )
+    parser.add_argument(
+        "--memory",
+        choices=["privileged", "learned"],
+        default="privileged",
+        help="who tells the memory what pictures show",
     )
     parser.add_argument("--trace", type=Path, help="write what was done to this file, JSON lines")
 
@@ -53,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
             images=not args.no_images,
             tell=_tell,
             trace=builder,
+            updater=_updater(args.memory, house),
         )
         acting = backend.agents[: args.agents or None]
     finally:
@@ -66,6 +77,10 @@ def run(args: argparse.Namespace) -> int:
     print(f"planner: {result.reason} after {result.decisions} decisions")
     print(story.verdict_line(verdict.success, verdict.percent_complete, result.sim_steps, {}))
     return 0 if verdict.success else 1
+
+
+def _updater(memory: str, house: House) -> MemoryUpdater | None:
+    return LearnedUpdater(house, Detector.load()) if memory == "learned" else None
 
 
 def _tell(event: Event) -> None:

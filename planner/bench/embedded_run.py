@@ -8,14 +8,20 @@ from functools import partial
 from planner.bench.run import EpisodeRun, Event, RunResult, say_nothing
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
+from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY
+from planner.memory.updater import MemoryUpdater
+from planner.planning.full_view import full_belief
 from planner.planning.planner import Planner, Task
+from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.observation import Observation
+from planner.world.state import WorldState
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 
@@ -31,21 +37,69 @@ def run_embedded(
     tell: Callable[[Event], None] | None = None,
     leaps: bool = True,
     trace: TraceBuilder | None = None,
+    updater: MemoryUpdater | None = None,
+    watch: Callable[[Observation, Memory], None] | None = None,
 ) -> RunResult:
-    """Runs one episode from its start to its verdict.
+    """Runs one episode from its start to its verdict; arguments as of `prepare_embedded`."""
+    acting = backend_agents(episode)[: agents or None]
+    run = prepare_embedded(
+        backend,
+        house,
+        episode,
+        make_planner,
+        acting=acting,
+        seed=seed,
+        images=images,
+        tell=tell,
+        leaps=leaps,
+        trace=trace,
+        updater=updater,
+        watch=watch,
+    )
+    return run.run()
+
+
+def backend_agents(episode: Episode) -> tuple[str, ...]:
+    """The names of an episode's agents, in its order."""
+    return tuple(placement.uid for placement in episode.agents)
+
+
+def prepare_embedded(
+    backend: EmbeddedBackend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    *,
+    acting: Sequence[str] = (),
+    seed: int | None = None,
+    images: bool = True,
+    tell: Callable[[Event], None] | None = None,
+    leaps: bool = True,
+    trace: TraceBuilder | None = None,
+    updater: MemoryUpdater | None = None,
+    watch: Callable[[Observation, Memory], None] | None = None,
+    mode: Mode = Mode.STRICT,
+    all_known: bool = False,
+) -> EpisodeRun:
+    """An episode that is loaded and ready to run.
 
     Args:
         backend: may have run other episodes before.
         house: the episode's.
         episode: with an evaluation.
         make_planner: makes the planner of the task.
-        agents: how many of the episode's agents act; 0 = all.
+        acting: the agents that act; none named = all of the episode.
         seed: instead of the episode's.
         images: whether the memory looks at pictures; without, rays tell what a camera shows.
         tell: hears each event as it happens.
         leaps: whether steps in which nothing happens are taken in one go; the events, their
             times and the verdict are the same without, only later.
         trace: hears each state and how the task stands in it.
+        updater: makes the memory's edits of pictures, instead of the privileged one.
+        watch: is shown each observation, and the memory before it learns from it.
+        mode: by whose rules is judged.
+        all_known: whether planners and skills are told the truth instead of what the memory
+            believes: full observability (spec/partnr.md 1.3).
 
     Raises:
         PlannerError: where the episode has no evaluation, or does not fit the house.
@@ -53,6 +107,8 @@ def run_embedded(
     if episode.evaluation is None:
         raise PlannerError(f"{episode.episode_id}: has no evaluation, so nothing can be judged")
     backend.reset(house, episode, episode.seed if seed is None else seed)
+    if updater is not None and not images:
+        raise PlannerError(f"memory {updater.name} looks at pictures; do not ask for a run without")
     initial = backend.world_state()
     if initial is None:
         raise PlannerError(f"{episode.episode_id}: the world tells no state")
@@ -64,32 +120,35 @@ def run_embedded(
     def shows_any(agent: str, names: Sequence[str]) -> bool:
         return backend.shows_any(agent, names, limits.farthest_m, limits.least_fraction)
 
-    updater = PrivilegedUpdater(
+    privileged = PrivilegedUpdater(
         backend.world_state,
         limits,
         sightings=None if images else glance,
         in_view=None if images else shows_any,
     )
     kinds = {placement.uid: placement.kind for placement in episode.agents}
-    memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
+    memory = Memory(house, updater or privileged, agents=kinds, episode=episode.episode_id)
     cameras = ("hand",) if images else ()
 
     def look(agent: str) -> None:
-        memory.observe(backend.observe(agent, cameras))
+        observation = backend.observe(agent, cameras)
+        if watch is not None:
+            watch(observation, memory)
+        memory.observe(observation)
 
     task = Task(
         instruction=episode.instruction,
-        agents=backend.agents[: agents or None],
+        agents=tuple(acting) or backend.agents,
         goal=episode.evaluation,
-        seed=episode.seed,
+        seed=episode.seed if seed is None else seed,
     )
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
     evaluator = (
-        Evaluator(evaluation, house, initial)
+        Evaluator(evaluation, house, initial, mode)
         if trace is None
-        else TracedEvaluator(evaluation, house, initial, builder=trace)
+        else TracedEvaluator(evaluation, house, initial, mode, builder=trace)
     )
-    run = EpisodeRun(
+    return EpisodeRun(
         backend=backend,
         house=house,
         task=task,
@@ -99,5 +158,22 @@ def run_embedded(
         look=look,
         tell=tell or say_nothing,
         leaper=backend if leaps else None,
+        knows=_Truth(backend).belief if all_known else None,
     )
-    return run.run()
+
+
+class _Truth:
+    """A belief that is the truth, made anew only where the state is another one."""
+
+    def __init__(self, backend: EmbeddedBackend) -> None:
+        self._backend = backend
+        self._known: tuple[WorldState, Belief] | None = None
+
+    def belief(self) -> Belief:
+        """Everything as it is now."""
+        state = self._backend.world_state()
+        if state is None:
+            raise PlannerError("the world tells no state")
+        if self._known is None or self._known[0] is not state:
+            self._known = (state, full_belief(state))
+        return self._known[1]

@@ -116,6 +116,7 @@ class Memory:
         self._belief: Belief | None = None
         self._grasps: dict[str, bool] = {}
         self.fault = ""
+        self.refused = 0
         if store is not None:
             self._take_up(store)
 
@@ -142,21 +143,39 @@ class Memory:
 
     def observe(self, observation: Observation) -> MemoryChange | None:
         """Learns from what an agent senses; returns the change, if the list changed."""
+        self.note_sensed(observation)
+        if self._updater is None:
+            return None
+        action = self.last_action(observation.agent)
+        made = self._updater.update(observation, self._list.entities, action)
+        return self.learn(observation, made, self._updater.name)
+
+    def note_sensed(self, observation: Observation) -> None:
+        """Learns where the agent is, and that it looked; without what its picture shows."""
         self._looked[observation.agent] = self._slot(observation.stamp_s)
         self._advance(observation.stamp_s)
         self._note_self(observation)
-        if self._updater is None:
-            return None
-        action = self._last_action.get(observation.agent, "")
+
+    def last_action(self, agent: str) -> str:
+        """An agent's newest ended call as EPM's prompt has it; "" before the first."""
+        return self._last_action.get(agent, "")
+
+    def learn(
+        self, observation: Observation, made: Sequence[Operation], author: str
+    ) -> MemoryChange | None:
+        """Applies the edits that an updater made of an observation, at once or later.
+
+        What an action or a person changed since the picture was taken stays as it is.
+        """
         operations = []
-        for operation in self._updater.update(observation, self._list.entities, action):
+        for operation in made:
             if operation.entity_id is None and operation.kind is OperationKind.UPDATE:
                 self._note_seen_agent(operation, observation.stamp_s)
             elif not self._is_overtaken(operation, observation.stamp_s):
                 operations.append(operation)
         occasion = Occasion(
             stamp_s=observation.stamp_s,
-            author=self._updater.name,
+            author=author,
             source=Source.SEEN,
             agent=observation.agent,
             camera=observation.cameras.get(CAMERA),
@@ -246,6 +265,7 @@ class Memory:
     def _keep(self, outcome: Outcome) -> MemoryChange | None:
         """Stores an outcome before anybody is told of it."""
         self._belief = None
+        self.refused += len(outcome.refused)
         for entity in outcome.confirmed:
             self._confirmed[entity.entity_id] = entity
         if outcome.change is not None:

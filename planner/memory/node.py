@@ -11,6 +11,9 @@ from planner_msgs.msg import EntityList, MemoryUpdate, SkillReport, WorldGraph
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from planner.memory.background import BackgroundUpdater
+from planner.memory.learned.detector import Detector
+from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
@@ -20,7 +23,7 @@ from planner.memory.store import Store, StoreError
 from planner.memory.updater import MemoryUpdater
 from planner.ros import images, parameters, qos
 from planner.ros.belief_pictures import BeliefPictures
-from planner.ros.camera_input import DEPTH, INSTANCES, CameraInput, Exposure
+from planner.ros.camera_input import COLOUR, DEPTH, INSTANCES, CameraInput, Exposure
 from planner.ros.conversions import time_message
 from planner.ros.frame_tree import TOLERANCE_S, FrameTree
 from planner.ros.lifecycle import run_node
@@ -47,7 +50,9 @@ CAMERA = "hand"
 LOOK_FOR_AGENTS_S, RETELL_S, DIAGNOSE_S = 0.5, 0.5, 1.0
 # A hand this far closed holds something: an empty one rests open on every backend.
 CLOSED_HAND = 0.05
-_UPDATERS = ("none", "privileged")
+# Those that look at colours, in a thread of their own; they need no ground truth.
+_SEEING = ("learned",)
+_UPDATERS = ("none", "privileged", *_SEEING)
 
 
 class MemoryNode(Node):
@@ -79,7 +84,10 @@ class MemoryNode(Node):
         self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
         self._make_outlets()
         self._frames = FrameTree(self, self._on_frames)
-        self._truth = TruthInput(self, self._on_world) if self._updater != "none" else None
+        privileged = self._updater == "privileged"
+        self._truth = TruthInput(self, self._on_world) if privileged else None
+        self._worker: BackgroundUpdater | None = None
+        self._made = self.create_guard_condition(self._take_proposals)
         self.create_subscription(SkillReport, "/skills/results", self._on_report, qos.EVENTS)
         self._answers = MemoryServices(self, lambda: self._memory, self._tell_all)
         self.create_timer(LOOK_FOR_AGENTS_S, self._look_for_agents)
@@ -94,6 +102,7 @@ class MemoryNode(Node):
         self._updater = parameters.text(
             self, "updater", "privileged", "who makes edits of pictures", choices=_UPDATERS
         )
+        self._detector = Detector.load() if self._updater in _SEEING else None
         folder = parameters.text(self, "store", "", "folder of this run's stores; empty = none")
         self._folder = Path(folder) if folder else None
         seen = parameters.text(
@@ -114,7 +123,7 @@ class MemoryNode(Node):
             self._episode, self._layout = load_episode(episode)
         if house:
             self._layout = load_house(house)
-        if self._layout is None and self._updater == "none":
+        if self._layout is None and self._updater != "privileged":
             raise PlannerError("memory: name a house or an episode, or use updater:=privileged")
 
     def _check_store(self) -> None:
@@ -138,8 +147,7 @@ class MemoryNode(Node):
 
     def destroy_node(self) -> None:
         """Stores what is left."""
-        if self._memory is not None:
-            self._memory.close()
+        self._end_memory()
         super().destroy_node()
 
     # Worlds
@@ -162,6 +170,9 @@ class MemoryNode(Node):
                 self._look(agent, exposure)
 
     def _end_memory(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
         if self._memory is not None:
             self._memory.close()
             self._memory = None
@@ -184,6 +195,9 @@ class MemoryNode(Node):
         elif self._episode is not None:
             episode = self._episode.episode_id
         self._memory = self._open(layout, episode, clock_s)
+        if self._detector is not None:
+            seeing = LearnedUpdater(layout, self._detector)
+            self._worker = BackgroundUpdater(seeing, self._made.trigger)
         self._pictures.begin(layout, clock_s)
         self.get_logger().info(
             f"{layout.name}, {episode}: {len(self._memory.snapshot().entities)} entities, "
@@ -236,7 +250,7 @@ class MemoryNode(Node):
     # What comes in
 
     def _look_for_agents(self) -> None:
-        if self._truth is None:
+        if self._updater == "none":
             return
         for number in range(MOST_AGENTS):
             agent = f"agent_{number}"
@@ -258,9 +272,12 @@ class MemoryNode(Node):
                 self._hands[agent] = float(message.position[0])
 
         self._cameras[agent] = CameraInput(
-            self, agent, CAMERA, (DEPTH, INSTANCES), is_due, on_exposure
+            self, agent, CAMERA, self._wanted_pictures(), is_due, on_exposure
         )
         self.create_subscription(JointState, f"/{agent}/gripper_state", on_hand, qos.LATCHED)
+
+    def _wanted_pictures(self) -> tuple[str, ...]:
+        return (DEPTH, COLOUR) if self._updater in _SEEING else (DEPTH, INSTANCES)
 
     def _look(self, agent: str, exposure: Exposure) -> None:
         """Learns from an exposure, or keeps it until its frames are there."""
@@ -279,7 +296,21 @@ class MemoryNode(Node):
                 self._pending[agent] = exposure
             return
         self._truth_s = observation.stamp_s
-        self._tell(memory.observe(observation))
+        if self._worker is None:
+            self._tell(memory.observe(observation))
+            return
+        memory.note_sensed(observation)
+        entities = memory.snapshot().entities
+        self._worker.offer(observation, entities, memory.last_action(agent))
+
+    def _take_proposals(self) -> None:
+        """Applies what the updater's thread made of pictures."""
+        worker, memory = self._worker, self._memory
+        if worker is None or memory is None:
+            return
+        for proposal in worker.take():
+            made = proposal.operations
+            self._tell(memory.learn(proposal.observation, made, worker.name))
 
     def _observation(self, agent: str, exposure: Exposure) -> Observation | None:
         """The exposure with the agent's pose; None while its frames are not known."""
@@ -365,9 +396,13 @@ class MemoryNode(Node):
         memory = self._memory
         fault, doubts = "", []
         values = {"updater": self._updater, "store": str(self._folder or "none")}
+        if self._worker is not None:
+            values["pictures dropped"] = str(self._worker.dropped)
+            values["pictures failed"] = str(self._worker.failed)
         if memory is not None:
             fault, doubts = memory.fault, memory.disagreements()
             values["sequence"] = str(memory.sequence)
+            values["operations refused"] = str(memory.refused)
             values["entities"] = str(len(memory.snapshot().entities))
         else:
             doubts = [self._told_problem or "the world is not known yet"]
@@ -384,13 +419,20 @@ class MemoryNode(Node):
 
 def _frame(exposure: Exposure, optical: Pose) -> CameraFrame:
     depth_m = images.depth_array(exposure.images[DEPTH])
-    instances = images.instance_array(exposure.images[INSTANCES])
-    if depth_m.shape != instances.shape:
-        raise PlannerError(f"depth is {depth_m.shape} and instances {instances.shape}")
-    # No updater of this node looks at colours; a black picture of no memory stands for them.
-    black = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
+    instances = None
+    if INSTANCES in exposure.images:
+        instances = images.instance_array(exposure.images[INSTANCES])
+        if depth_m.shape != instances.shape:
+            raise PlannerError(f"depth is {depth_m.shape} and instances {instances.shape}")
+    if COLOUR in exposure.images:
+        rgb = images.rgb_array(exposure.images[COLOUR])
+        if depth_m.shape != rgb.shape[:2]:
+            raise PlannerError(f"depth is {depth_m.shape} and colours {rgb.shape}")
+    else:
+        # The privileged updater looks at no colours; a black picture stands for them.
+        rgb = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
     return CameraFrame(
-        rgb=black,
+        rgb=rgb,
         depth_m=depth_m,
         instances=instances,
         intrinsics=images.intrinsics(exposure.lens),

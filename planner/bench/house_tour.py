@@ -1,0 +1,101 @@
+"""A full tour of a house in this process: every room from its middle, every piece from nearby."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from planner.tour.route import LOOK_TILT_RAD, plan_route
+from planner.world.agents import default_bodies
+from planner.world.episode import AgentPlacement, Episode
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import FloorGrid
+from planner.world.house import Furniture, House
+from planner.world.observation import Observation
+from planner.world.primitive import Primitive, PrimitiveName
+from planner.world.vocabulary import AgentKind
+from sim_bridge.backend import Backend, Handle
+
+AGENT = "agent_0"
+STEP_S = 1 / 30
+# EPM looks once in ten steps (spec/epm.md 1.1).
+STEPS_A_LOOK = 10
+_VIEWS_RAD = ((1.0, LOOK_TILT_RAD), (0.0, LOOK_TILT_RAD), (-1.0, LOOK_TILT_RAD))
+
+
+def tour_episode(house: House, kind: AgentKind = AgentKind.ROBOT) -> Episode:
+    """An episode without a task: the house as it is, with one agent."""
+    return Episode(
+        version=1,
+        episode_id=f"tour_{house.name}",
+        house=house.name,
+        instruction="",
+        agents=(AgentPlacement(uid=AGENT, kind=kind),),
+        objects=house.objects,
+    )
+
+
+def tour(backend: Backend, house: House, *, pieces: bool = True) -> Iterator[Observation]:
+    """Walks through the house and yields what the hand camera shows, every ten steps.
+
+    Args:
+        backend: with an episode of the house loaded.
+        house: its layout.
+        pieces: whether each piece of furniture is walked up to; else only the rooms.
+
+    Raises:
+        PlannerError: where the agent starts on no free floor.
+    """
+    clock = _Clock(backend)
+    yield backend.observe(AGENT)
+    for primitive in _errands(backend, house, pieces):
+        yield from clock.do(primitive)
+
+
+class _Clock:
+    """Makes time pass while a primitive runs, and looks every ten steps."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._steps = 0
+
+    def do(self, primitive: Primitive) -> Iterator[Observation]:
+        handle = Handle(self._backend.start(AGENT, primitive))
+        while not self._backend.poll(handle).done:
+            self._backend.step(STEP_S)
+            self._steps += 1
+            if self._steps % STEPS_A_LOOK == 0:
+                yield self._backend.observe(AGENT)
+
+
+def _errands(backend: Backend, house: House, pieces: bool) -> Iterator[Primitive]:
+    """Where to go and where to look, room by room."""
+    start = backend.observe(AGENT, ()).base.position_m
+    grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
+    route = plan_route(house, grid, (start[0], start[1]), len(house.rooms))
+    if not route:
+        raise PlannerError(f"{house.name}: no room can be reached")
+    for stop in route:
+        for heading in (stop.yaw_rad, stop.yaw_rad + math.pi):
+            yield Primitive(PrimitiveName.NAVIGATE, (stop.x_m, stop.y_m, 0.0), heading_rad=heading)
+            yield Primitive(PrimitiveName.LOOK, views_rad=_VIEWS_RAD)
+        if pieces:
+            yield from _pieces(house, stop.room, (stop.x_m, stop.y_m))
+
+
+def _pieces(house: House, room: str, from_m: tuple[float, float]) -> Iterator[Primitive]:
+    """The furniture of a room that things can lie on or in, the nearest next each time."""
+    left = [p for p in house.furniture if p.room == room and (p.surfaces or p.interiors)]
+    here = from_m
+    while left:
+        piece = min(left, key=lambda p: (math.dist(here, (p.x_m, p.y_m)), p.name))
+        left.remove(piece)
+        here = (piece.x_m, piece.y_m)
+        middle = (piece.x_m, piece.y_m, _height(piece))
+        yield Primitive(PrimitiveName.NAVIGATE, middle)
+        yield Primitive(PrimitiveName.LOOK, middle)
+
+
+def _height(piece: Furniture) -> float:
+    """Of what is to be looked at: the highest surface."""
+    return max((surface.center[2] for surface in piece.surfaces), default=piece.size_m[2] / 2)

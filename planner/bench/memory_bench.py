@@ -1,0 +1,372 @@
+"""Scores of memory updaters on simulated tours, against the truth: `planner bench memory`.
+
+Each house is toured twice. Between the tours some things are moved, as people do, so that it
+shows how long a memory goes on believing what is no longer so. All updaters see the same
+pictures.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from planner.bench.house_tour import AGENT, tour, tour_episode
+from planner.houses.clutter import ObjectRequest, place_objects
+from planner.memory.memory import Memory
+from planner.memory.scores import Interval, Placed, interval, variants
+from planner.memory.updater import MemoryUpdater
+from planner.world.entity import Entity
+from planner.world.house import House, ObjectPlacement
+from planner.world.observation import Observation
+from planner.world.state import WorldState
+from planner.world.vocabulary import AgentKind, EntityKind, Relation
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+OPEN_FROM = 0.5
+_MOVED_SHARE = 0.2
+_ENTITY = TypeAdapter(Entity)
+MakeUpdater = Callable[[House, EmbeddedBackend], MemoryUpdater]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A curve's point: seconds of the tour, and the memory's scores then."""
+
+    stamp_s: float
+    precision: float | None
+    recall: float | None
+    hallucinations: int
+
+
+@dataclass(frozen=True, slots=True)
+class HouseScore:
+    """How one updater did in one house.
+
+    Recall is of all things that lie open; `recall_seen` of those that a memory with ground truth
+    learned on the same tour; `recall_all` also of what lies in closed furniture. Staleness is of
+    things that were moved between the tours: seconds of the second tour until the memory no
+    longer had them at the old place, its whole length where that never came.
+    """
+
+    house: str
+    updater: str
+    precision: float | None
+    recall: float | None
+    recall_seen: float | None
+    recall_all: float | None
+    precision_any_class: float | None
+    recall_any_class: float | None
+    precision_any_place: float | None
+    recall_any_place: float | None
+    hallucinations_end: int
+    hallucinations_mean: float
+    error_m: float | None
+    parents_right: float | None
+    staleness_s: float | None
+    stale_share: float | None
+    update_ms: float
+    size_bytes: int
+    looks: int
+    curve: tuple[Point, ...]
+
+
+@dataclass(slots=True)
+class _Seat:
+    """An updater at work in one house."""
+
+    name: str
+    memory: Memory
+    taken_s: list[float] = field(default_factory=list)
+    curve: list[Point] = field(default_factory=list)
+
+    def observe(self, observation: Observation) -> None:
+        begin = time.perf_counter()
+        self.memory.observe(observation)
+        self.taken_s.append(time.perf_counter() - begin)
+
+    def things(self) -> list[Entity]:
+        return [e for e in self.memory.snapshot().entities if not e.is_furniture]
+
+
+def score_house(
+    house: House,
+    makers: Mapping[str, MakeUpdater],
+    *,
+    reference: str,
+    distance_m: float,
+    seed: int,
+    tell: Callable[[str], None],
+    second_tour: bool = True,
+    pieces: bool = True,
+    curve_every: int = 20,
+) -> list[HouseScore]:
+    """Tours a house with all updaters and scores each.
+
+    Args:
+        house: as it is before things are moved.
+        makers: of the updaters by name.
+        reference: the updater that says what could be seen.
+        distance_m: farthest distance of a match.
+        seed: of the start and of what is moved.
+        tell: hears of progress.
+        second_tour: whether things are moved and the house is toured again.
+        pieces: whether each piece of furniture is walked up to.
+        curve_every: looks between two points of the curves.
+    """
+    backend = EmbeddedBackend()
+    try:
+        backend.reset(house, tour_episode(house), seed)
+        layout = house.model_copy(update={"objects": ()})
+        seats = [
+            _Seat(name, Memory(layout, make(layout, backend), agents={AGENT: AgentKind.ROBOT}))
+            for name, make in makers.items()
+        ]
+        looks = _walk(backend, house, seats, 0.0, distance_m, pieces, curve_every)
+        first_s = backend.now_s()
+        tell(f"{house.name}: {looks} looks in {first_s:.0f} s of the tour")
+        truth = _truth(backend)
+        seen = {e.name for s in seats if s.name == reference for e in s.things()}
+        scores = [_score(house, seat, truth, seen, distance_m, looks) for seat in seats]
+        if second_tour:
+            moved = move_things(house, np.random.default_rng([seed, 17]))
+            backend.reset(moved, tour_episode(moved), seed)
+            stale = _Staleness(house, moved)
+            _walk(backend, moved, seats, first_s, distance_m, pieces, curve_every, stale)
+            scores = [
+                stale.onto(score, tuple(seat.curve))
+                for score, seat in zip(scores, seats, strict=True)
+            ]
+        return scores
+    finally:
+        backend.close()
+
+
+def _walk(
+    backend: EmbeddedBackend,
+    house: House,
+    seats: Sequence[_Seat],
+    offset_s: float,
+    distance_m: float,
+    pieces: bool,
+    curve_every: int,
+    stale: _Staleness | None = None,
+) -> int:
+    looks = 0
+    for seen in tour(backend, house, pieces=pieces):
+        observation = replace(seen, stamp_s=seen.stamp_s + offset_s)
+        for seat in seats:
+            seat.observe(observation)
+            if looks % curve_every == 0:
+                seat.curve.append(_point(seat, observation.stamp_s, _truth(backend), distance_m))
+            if stale is not None:
+                stale.note(seat, seen.stamp_s)
+        looks += 1
+    return looks
+
+
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    everything: tuple[Placed, ...]
+    open: tuple[Placed, ...]
+    parents: Mapping[str, str | None]
+
+
+def _truth(backend: EmbeddedBackend) -> _Truth:
+    state = backend.world_state()
+    things = [] if state is None else _things(state)
+    return _Truth(
+        tuple(placed for placed, _, _ in things),
+        tuple(placed for placed, is_open, _ in things if is_open),
+        {placed.name: parent for placed, _, parent in things},
+    )
+
+
+def _things(state: WorldState) -> list[tuple[Placed, bool, str | None]]:
+    found = []
+    for entity in state.entities.values():
+        if entity.kind is not EntityKind.OBJECT:
+            continue
+        parent = state.entities.get(entity.parent or "")
+        shut = (
+            entity.relation is Relation.WITHIN
+            and parent is not None
+            and parent.openness is not None
+            and parent.openness < OPEN_FROM
+        )
+        placed = Placed(entity.name, entity.class_name, entity.box.center_m)
+        found.append((placed, not shut, entity.parent))
+    return found
+
+
+def _placed(entities: Sequence[Entity]) -> list[Placed]:
+    return [Placed(e.name, e.class_name, e.position_m) for e in entities if not e.picked]
+
+
+def _point(seat: _Seat, stamp_s: float, truth: _Truth, distance_m: float) -> Point:
+    made = variants(_placed(seat.things()), truth.everything, distance_m)
+    open_ = variants(_placed(seat.things()), truth.open, distance_m)
+    return Point(stamp_s, made.full.precision, open_.full.recall, made.hallucinations)
+
+
+def _score(
+    house: House, seat: _Seat, truth: _Truth, seen: set[str], distance_m: float, looks: int
+) -> HouseScore:
+    entities = seat.things()
+    ours = _placed(entities)
+    everything = variants(ours, truth.everything, distance_m)
+    open_ = variants(ours, truth.open, distance_m)
+    could = variants(ours, [p for p in truth.everything if p.name in seen], distance_m)
+    by_name = {e.name: e for e in entities}
+    parents = [
+        by_name[m.remembered].parent == truth.parents[m.true] for m in everything.full.matches
+    ]
+    return HouseScore(
+        house=house.name,
+        updater=seat.name,
+        precision=everything.full.precision,
+        recall=open_.full.recall,
+        recall_seen=could.full.recall,
+        recall_all=everything.full.recall,
+        precision_any_class=everything.any_class.precision,
+        recall_any_class=open_.any_class.recall,
+        precision_any_place=everything.any_place.precision,
+        recall_any_place=open_.any_place.recall,
+        hallucinations_end=everything.hallucinations,
+        hallucinations_mean=float(np.mean([p.hallucinations for p in seat.curve])),
+        error_m=everything.full.error_m,
+        parents_right=float(np.mean(parents)) if parents else None,
+        staleness_s=None,
+        stale_share=None,
+        update_ms=float(np.median(seat.taken_s)) * 1000,
+        size_bytes=sum(len(_ENTITY.dump_json(e)) for e in seat.memory.snapshot().entities),
+        looks=looks,
+        curve=tuple(seat.curve),
+    )
+
+
+# Things that were moved
+
+
+def move_things(house: House, rng: np.random.Generator) -> House:
+    """The house after some of its things were put elsewhere."""
+    count = max(1, round(_MOVED_SHARE * len(house.objects)))
+    chosen = set(rng.choice(len(house.objects), count, replace=False).tolist())
+    kept = [o for i, o in enumerate(house.objects) if i not in chosen]
+    for index in sorted(chosen):
+        old = house.objects[index]
+        made = place_objects(house, [ObjectRequest((old.class_name,))], rng, kept)[0]
+        kept.append(
+            made.model_copy(update={"name": old.name}) if isinstance(made, ObjectPlacement) else old
+        )
+    return house.model_copy(update={"objects": tuple(kept)})
+
+
+class _Staleness:
+    """Watches how long the old places of moved things are believed."""
+
+    def __init__(self, before: House, after: House) -> None:
+        now = {o.name: o for o in after.objects}
+        self._moved = [
+            o
+            for o in before.objects
+            if np.hypot(o.pose[0] - now[o.name].pose[0], o.pose[1] - now[o.name].pose[1]) > 1.0
+        ]
+        self._left: dict[str, set[str]] = {}
+        self._corrected_s: dict[str, list[float]] = {}
+        self._end_s = 0.0
+
+    def note(self, seat: _Seat, stamp_s: float) -> None:
+        """Looks whether old places are still believed."""
+        first = seat.name not in self._left
+        places = {(e.class_name, e.position_m) for e in seat.things() if not e.picked}
+        believed = {
+            o.name
+            for o in self._moved
+            if any(
+                c == o.class_name and np.hypot(p[0] - o.pose[0], p[1] - o.pose[1]) < 0.5
+                for c, p in places
+            )
+        }
+        before = believed if first else self._left[seat.name]
+        times = self._corrected_s.setdefault(seat.name, [])
+        times += [stamp_s] * len(before - believed)
+        self._left[seat.name] = before & believed
+        self._end_s = stamp_s
+
+    def onto(self, score: HouseScore, curve: tuple[Point, ...]) -> HouseScore:
+        """A score with the mean seconds until corrected and the share that never was."""
+        left = len(self._left.get(score.updater, ()))
+        times = self._corrected_s.get(score.updater, []) + [self._end_s] * left
+        return replace(
+            score,
+            staleness_s=float(np.mean(times)) if times else None,
+            stale_share=left / len(times) if times else None,
+            curve=curve,
+        )
+
+
+# What comes out
+
+_RATES = (
+    "precision",
+    "recall",
+    "recall_seen",
+    "recall_all",
+    "precision_any_class",
+    "recall_any_class",
+    "precision_any_place",
+    "recall_any_place",
+    "hallucinations_end",
+    "hallucinations_mean",
+    "error_m",
+    "parents_right",
+    "staleness_s",
+    "stale_share",
+    "update_ms",
+    "size_bytes",
+)
+
+
+def summary(scores: Sequence[HouseScore]) -> dict[str, dict[str, Interval | None]]:
+    """Means over the houses with intervals, by updater and measure."""
+    updaters = dict.fromkeys(score.updater for score in scores)
+    return {
+        updater: {
+            rate: interval([getattr(s, rate) for s in scores if s.updater == updater])
+            for rate in _RATES
+        }
+        for updater in updaters
+    }
+
+
+def table(scores: Sequence[HouseScore]) -> str:
+    """The summary as text, a column for each updater."""
+    made = summary(scores)
+    rows = [["", *made]]
+    for rate in _RATES:
+        cells = [made[updater][rate] for updater in made]
+        rows.append([rate, *("-" if cell is None else str(cell) for cell in cells)])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def as_json(scores: Sequence[HouseScore], settings: Mapping[str, object]) -> str:
+    """Everything, for machines."""
+    summed = {
+        updater: {rate: None if v is None else asdict(v) for rate, v in rates.items()}
+        for updater, rates in summary(scores).items()
+    }
+    document = {
+        "version": 1,
+        "settings": dict(settings),
+        "summary": summed,
+        "houses": [asdict(score) for score in scores],
+    }
+    return json.dumps(document, indent=1)

@@ -1,0 +1,78 @@
+"""`planner train`: data sets of what cameras see, and models of them (docs/memory_models.md)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from planner.bench.views import ViewRecipe, make_views
+from planner.training.classifier import ClassifierRecipe
+from planner.training.detector import DetectorRecipe
+from planner.training.frames import read_frames, read_manifest
+from planner.training.memory_model import train_memory_model
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train`."""
+    actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
+    views = actions.add_parser("memory-views", help="pictures of random houses, with their truth")
+    views.add_argument("output", type=Path, help="folder of the data set; goes on where it ended")
+    default = ViewRecipe()
+    views.add_argument("--seed", type=int, default=default.seed)
+    views.add_argument("--houses", type=int, default=64, help="shards, each one house")
+    views.add_argument("--strewings", type=int, default=default.strewings, help="of each house")
+    views.add_argument("--views", type=int, default=default.views, help="of each strewing")
+
+    model = actions.add_parser("memory-model", help="the model of memory:=learned, from views")
+    model.add_argument("data", type=Path, help="folder made by memory-views")
+    model.add_argument("output", type=Path, help="folder of checkpoint and memory.safetensors")
+    steps = DetectorRecipe()
+    model.add_argument("--steps", type=int, default=steps.steps)
+    model.add_argument("--batch", type=int, default=steps.batch)
+    model.add_argument("--seed", type=int, default=steps.seed)
+    model.add_argument("--device", choices=["cpu", "cuda"], default=steps.device)
+    model.add_argument(
+        "--looked-at", type=int, default=2200, help="frames for the classifier; 0 = all"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs one action."""
+    return _ACTIONS[args.action](args)
+
+
+def _views(args: argparse.Namespace) -> int:
+    recipe = ViewRecipe(args.seed, args.houses, args.strewings, args.views)
+    manifest = make_views(args.output, recipe)
+    things = sum(manifest.counts.values())
+    print(
+        f"{args.output}: {manifest.frames} frames in {manifest.shards} shards, "
+        f"{things} things of {len(manifest.counts)} classes"
+    )
+    return 0
+
+
+def _model(args: argparse.Namespace) -> int:
+    read_manifest(args.data)
+    network = DetectorRecipe(steps=args.steps, batch=args.batch, seed=args.seed, device=args.device)
+    path = train_memory_model(
+        read_frames(args.data),
+        args.output,
+        network,
+        ClassifierRecipe(seed=args.seed, device=args.device),
+        _tell,
+        looked_at=args.looked_at,
+    )
+    print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+_ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "memory-views": _views,
+    "memory-model": _model,
+}

@@ -1,0 +1,278 @@
+"""Pictures of random places in random houses, with their truth: views for training detectors.
+
+Each shard is one house, generated from a seed that no shipped house has, or a shipped training
+house; never a held-out one. Its things are strewn anew several times; furniture stands open now
+and then; the camera of a robot's or person's hand looks at things from where a body can stand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from planner.houses.clutter import scatter
+from planner.houses.generator import generate_house
+from planner.houses.shipped import recipes
+from planner.training.frames import (
+    FrameRecord,
+    FurnitureTruth,
+    Manifest,
+    ThingTruth,
+    lens_of,
+    missing_shards,
+    read_shard,
+    shard_path,
+    write_manifest,
+    write_shard,
+)
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import AgentPlacement, Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from planner.world.house import House
+from planner.world.house_checks import load_house
+from planner.world.observation import CameraFrame
+from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.entities import Agent, Thing
+from sim_bridge.embedded.options import default_options
+from sim_bridge.embedded.renderer import Renderer, View, intrinsics_of, make_renderer
+from sim_bridge.embedded.scene import Scene, house_spec
+from sim_bridge.embedded.sensing import camera_on_base
+from sim_bridge.embedded.world import HouseGround, KinematicWorld
+
+FIRST_SEED = 100_000
+_AGENTS = (AgentKind.ROBOT, AgentKind.HUMAN)
+# The camera stands this far from what it looks at, and turns by up to so much away from it.
+_NEAREST_M, _FARTHEST_M, _ASTRAY_RAD, _TILT_ASTRAY_RAD = 0.5, 4.0, 0.45, 0.2
+_TILT_LIMITS_RAD = (-0.1, 1.2)
+_TRIES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRecipe:
+    """How a data set of views is made.
+
+    Attributes:
+        seed: fixes everything.
+        houses: how many shards; shipped training houses first, then fresh ones.
+        strewings: how often a house's things are strewn anew.
+        views: pictures of each strewing.
+        things: how many a house gets.
+        open_share: of furniture that stands open.
+        aimless_share: of views that look anywhere instead of at a thing.
+        held_share: of views in which the other agent may be seen to hold a thing.
+    """
+
+    seed: int = 1
+    houses: int = 40
+    strewings: int = 4
+    views: int = 25
+    things: int = 140
+    open_share: float = 0.3
+    aimless_share: float = 0.15
+    held_share: float = 0.1
+
+
+def make_views(root: Path, recipe: ViewRecipe) -> Manifest:
+    """Writes the shards that are missing and the manifest.
+
+    Raises:
+        FileError: where something cannot be written.
+        PlannerError: where no renderer works.
+    """
+    for index in missing_shards(root, recipe.houses):
+        write_shard(root, index, _house_views(index, recipe))
+    counts: dict[str, int] = {}
+    frames = 0
+    for index in range(recipe.houses):
+        for frame in read_shard(shard_path(root, index)):
+            frames += 1
+            for thing in frame.record.things:
+                counts[thing.class_name] = counts.get(thing.class_name, 0) + 1
+    manifest = Manifest(
+        kind="views",
+        seed=recipe.seed,
+        recipe={name: getattr(recipe, name) for name in ViewRecipe.__slots__ if name != "seed"},
+        shards=recipe.houses,
+        frames=frames,
+        counts=dict(sorted(counts.items())),
+    )
+    write_manifest(root, manifest)
+    return manifest
+
+
+def training_house(index: int, seed: int) -> House:
+    """The house of a shard: the shipped training houses, then fresh ones.
+
+    Raises:
+        PlannerError: where no house could be generated, whatever the seed.
+    """
+    shipped = [recipe for recipe in recipes() if recipe.split == "train"]
+    if index < len(shipped):
+        return load_house(shipped[index].name)
+    taken = {recipe.seed for recipe in recipes()}
+    first = FIRST_SEED + 10_000 * seed + 10 * index
+    for number in range(first, first + 10):
+        if number in taken:
+            continue
+        try:
+            return generate_house(f"views_{number}", number, split="train")
+        except PlannerError:
+            continue
+    raise PlannerError(f"no house came of the seeds {first} to {first + 9}")
+
+
+def _house_views(index: int, recipe: ViewRecipe) -> Iterator[tuple[FrameRecord, CameraFrame]]:
+    rng = np.random.default_rng([recipe.seed, 7, index])
+    house = training_house(index, recipe.seed)
+    ground, spec = HouseGround(house), house_spec(house, default_catalogue())
+    renderer = make_renderer("auto", 384, 384)
+    if renderer is None:
+        raise PlannerError("views need a renderer")
+    number = 0
+    try:
+        for _ in range(recipe.strewings):
+            world = _world(ground, recipe, rng)
+            scene = Scene(world, spec, default_catalogue())
+            for _ in range(recipe.views):
+                frame = _view(world, scene, renderer, recipe, rng)
+                yield frame_record(number, world, *frame), frame[1]
+                number += 1
+    finally:
+        renderer.close()
+
+
+def _world(ground: HouseGround, recipe: ViewRecipe, rng: np.random.Generator) -> KinematicWorld:
+    episode = Episode(
+        version=1,
+        episode_id="views",
+        house=ground.house.name,
+        instruction="",
+        agents=tuple(AgentPlacement(uid=f"agent_{n}", kind=k) for n, k in enumerate(_AGENTS)),
+        objects=scatter(ground.house, recipe.things, rng),
+    )
+    seed = int(rng.integers(1 << 31))
+    world = KinematicWorld(ground, episode, seed, default_catalogue(), default_options())
+    for piece in world.pieces.values():
+        if piece.opening and rng.random() < recipe.open_share:
+            for joint in piece.opening:
+                if rng.random() < 0.7:
+                    world.set_opening(piece, joint, float(rng.choice((1.0, 1.0, 0.7))))
+    return world
+
+
+def _view(
+    world: KinematicWorld,
+    scene: Scene,
+    renderer: Renderer,
+    recipe: ViewRecipe,
+    rng: np.random.Generator,
+) -> tuple[Agent, CameraFrame]:
+    names = list(world.agents)
+    agent = world.agents[names[int(rng.integers(len(names)))]]
+    other = next(a for a in world.agents.values() if a is not agent)
+    shown = [t for t in world.things.values() if not world.is_enclosed(t) and t.part != "hand"]
+    if not shown or rng.random() < recipe.aimless_share:
+        _stand_anywhere(world, agent, rng)
+    else:
+        _look_at(world, agent, shown[int(rng.integers(len(shown)))], rng)
+    if other.holding is None and shown and rng.random() < recipe.held_share:
+        world.take(other, shown[int(rng.integers(len(shown)))])
+        _stand_near(world, other, agent, rng)
+    mount = agent.body.cameras["hand"]
+    pose = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
+    view = View(
+        pose=pose.compose(camera_on_base(agent, "hand", mount)),
+        intrinsics=intrinsics_of(mount),
+        near_m=mount.near_m,
+        far_m=mount.far_m,
+        hidden=agent.instance_id,
+    )
+    images = renderer.render(scene, view)
+    frame = CameraFrame(images.rgb, images.depth_m, images.instances, view.intrinsics, view.pose)
+    return agent, frame
+
+
+def _stand_anywhere(world: KinematicWorld, agent: Agent, rng: np.random.Generator) -> None:
+    points = world.ground.grid(agent.body.radius_m).free_points_m
+    x, y = points[int(rng.integers(len(points)))]
+    agent.tilt_rad = float(rng.uniform(0.1, 0.8))
+    agent.pan_rad = 0.0
+    world.move_agent(agent, float(x), float(y), float(rng.uniform(-math.pi, math.pi)))
+
+
+def _look_at(world: KinematicWorld, agent: Agent, thing: Thing, rng: np.random.Generator) -> None:
+    """Stands where a body can, in the thing's room, and looks about at the thing."""
+    points = world.ground.grid(agent.body.radius_m).free_points_m
+    x, y, z = thing.center_m
+    away = np.hypot(points[:, 0] - x, points[:, 1] - y)
+    # Near places are few and matter most: every distance is as likely as another.
+    wanted = float(rng.uniform(_NEAREST_M, _FARTHEST_M))
+    fit = np.flatnonzero(np.abs(away - wanted) < 0.25)
+    if not fit.size:
+        fit = np.argsort(away)[:_TRIES]
+    for _ in range(_TRIES):
+        px, py = (float(v) for v in points[int(rng.choice(fit))])
+        if world.house.room_at(px, py) == thing.room:
+            break
+    bearing = math.atan2(y - py, x - px)
+    height = agent.body.cameras["hand"].position_m[2]
+    drop = math.atan2(height - z, max(0.2, math.hypot(x - px, y - py)))
+    low, high = _TILT_LIMITS_RAD
+    tilt = drop + float(rng.uniform(-_TILT_ASTRAY_RAD, _TILT_ASTRAY_RAD))
+    agent.tilt_rad = min(high, max(low, tilt))
+    agent.pan_rad = 0.0
+    astray = float(rng.uniform(-_ASTRAY_RAD, _ASTRAY_RAD))
+    world.move_agent(agent, px, py, bearing + astray)
+
+
+def _stand_near(
+    world: KinematicWorld, other: Agent, agent: Agent, rng: np.random.Generator
+) -> None:
+    points = world.ground.grid(other.body.radius_m).free_points_m
+    ahead_m = float(rng.uniform(1.0, 2.5))
+    x = agent.x_m + ahead_m * math.cos(agent.yaw_rad)
+    y = agent.y_m + ahead_m * math.sin(agent.yaw_rad)
+    nearest = int(np.argmin(np.hypot(points[:, 0] - x, points[:, 1] - y)))
+    px, py = (float(v) for v in points[nearest])
+    world.move_agent(other, px, py, float(rng.uniform(-math.pi, math.pi)))
+
+
+def frame_record(
+    number: int, world: KinematicWorld, agent: Agent, frame: CameraFrame
+) -> FrameRecord:
+    """The truth of what a frame shows."""
+    shown = set(np.unique(frame.instances).tolist()) if frame.instances is not None else set()
+    return FrameRecord(
+        number=number,
+        house=world.house.name,
+        agent_kind=agent.body.kind.value,
+        position_m=frame.pose.position_m,
+        quaternion=frame.pose.orientation,
+        lens=lens_of(frame.intrinsics),
+        things=tuple(
+            ThingTruth(
+                instance=thing.instance_id,
+                name=thing.name,
+                class_name=thing.class_name,
+                center_m=thing.center_m,
+                parent=thing.parent,
+            )
+            for thing in world.things.values()
+            if thing.instance_id in shown
+        ),
+        furniture=tuple(
+            FurnitureTruth(
+                instance=piece.instance_id,
+                name=piece.name,
+                class_name=piece.record.class_name,
+                openness=piece.openness(),
+            )
+            for piece in world.pieces.values()
+            if piece.instance_id in shown
+        ),
+    )

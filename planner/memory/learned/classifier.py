@@ -1,0 +1,48 @@
+"""Tells what a segment is: a small perceptron on the segment's description, in NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.memory.learned.network import OFFSET_UNIT_M, Array, Weights
+from planner.memory.learned.segments import DESCRIPTION
+
+HIDDEN = 192
+# Outputs: "no thing", the classes, and the way to the middle of the thing's box.
+_WAY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What segments are.
+
+    Attributes:
+        chances: (n, 1 + classes); the first is that it is no movable thing.
+        ways_m: (n, 3) from the middle of the segment's points to the thing's, optical frame.
+    """
+
+    chances: Array
+    ways_m: Array
+
+
+def classifier_shapes(classes: int) -> dict[str, tuple[int, ...]]:
+    """The classifier's weights by name."""
+    return {
+        "look.1.weight": (HIDDEN, DESCRIPTION),
+        "look.1.bias": (HIDDEN,),
+        "look.2.weight": (1 + classes + _WAY, HIDDEN),
+        "look.2.bias": (1 + classes + _WAY,),
+    }
+
+
+def judge(weights: Weights, descriptions: Array) -> Opinion:
+    """Opinions on (n, DESCRIPTION) segments."""
+    hidden = np.maximum(descriptions @ weights["look.1.weight"].T + weights["look.1.bias"], 0)
+    made = hidden @ weights["look.2.weight"].T + weights["look.2.bias"]
+    logits, ways = made[:, :-_WAY], made[:, -_WAY:]
+    logits = logits - logits.max(axis=1, keepdims=True)
+    chances = np.exp(logits)
+    chances /= chances.sum(axis=1, keepdims=True)
+    return Opinion(chances.astype(np.float32), (ways * OFFSET_UNIT_M).astype(np.float32))

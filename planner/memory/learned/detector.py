@@ -1,0 +1,221 @@
+"""What a camera frame shows, by the memory's model: movable things in space, open furniture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.memory.learned.classifier import judge
+from planner.memory.learned.inputs import CELL_PIXEL, network_input
+from planner.memory.learned.network import STRIDE, Array
+from planner.memory.learned.onnx import FEATURES_OUTPUT, HEADS_OUTPUT, onnx_model
+from planner.memory.learned.segments import Cells, cells_of, describe_segment, segments
+from planner.memory.learned.weights import Model, read_model_file, shipped_model
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.errors import PlannerError
+from planner.world.geometry import Vec3
+from planner.world.observation import CameraFrame
+
+# Pictures must halve evenly as often as the network halves them.
+_MULTIPLE = 16
+# Two segments are parts of one thing where their middles are this near, by its width.
+_LEAST_REACH_M, _REACH_SHARE = 0.05, 0.45
+_MOST_SEGMENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorOptions:
+    """When something counts as seen.
+
+    Attributes:
+        least_there: a cell's probability to show a movable thing.
+        least_cells: of four by four pixels that one thing fills.
+        least_score: probability of the thing's class.
+    """
+
+    least_there: float = 0.3
+    least_cells: int = 4
+    least_score: float = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """A movable thing in one picture.
+
+    Attributes:
+        class_name: of the catalogue.
+        score: 0 to 1.
+        center_m: the middle of its box in `map`.
+        distance_m: depth along the optical axis to what is seen of it.
+        pixel: (u, v) of the middle of the cells that show it.
+        cells: how many show it.
+    """
+
+    class_name: str
+    score: float
+    center_m: Vec3
+    distance_m: float
+    pixel: tuple[float, float]
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one picture shows.
+
+    Attributes:
+        detections: the things, best first.
+        points_m: (n, 3) points of `map` that show no movable thing.
+        open_logits: (n,) how much each of them looks like furniture that is open (above 0)
+            rather than closed.
+    """
+
+    detections: tuple[Detection, ...]
+    points_m: Array
+    open_logits: Array
+
+
+class Detector:
+    """Runs a model on frames; one thread at a time."""
+
+    def __init__(
+        self,
+        model: Model,
+        options: DetectorOptions | None = None,
+        catalogue: Catalogue | None = None,
+    ) -> None:
+        """Takes a model.
+
+        Raises:
+            PlannerError: for a model of classes that the catalogue does not have.
+        """
+        catalogue = catalogue or default_catalogue()
+        unknown = [name for name in model.classes if name not in catalogue.objects]
+        if unknown:
+            raise PlannerError(f"the memory model knows {unknown[0]!r}, the catalogue does not")
+        self.classes = model.classes
+        self._weights = model.weights
+        self._options = options or DetectorOptions()
+        self._reach = np.array([_reach(catalogue.objects[name].size_m) for name in model.classes])
+        self._nets: dict[tuple[int, int], cv2.dnn.Net] = {}
+
+    @staticmethod
+    def load(path: Path | None = None, options: DetectorOptions | None = None) -> Detector:
+        """The detector of a model file, by default of the shipped one.
+
+        Raises:
+            FileError: where it cannot be read.
+        """
+        return Detector(read_model_file(path or shipped_model()), options)
+
+    def look(self, frame: CameraFrame) -> Look:
+        """What the frame shows.
+
+        Raises:
+            PlannerError: for pictures of different or too odd sizes.
+        """
+        _check(frame)
+        features, heads = self.outputs(network_input(frame))
+        cells = cells_of(frame, features, heads)
+        rest = cells.measured & (cells.there <= self._options.least_there)
+        rotation, origin = frame.pose.rotation(), np.asarray(frame.pose.position_m)
+        detections = [
+            Detection(
+                class_name=self.classes[thing.label],
+                score=thing.score,
+                center_m=_vec3(rotation @ thing.center + origin),
+                distance_m=thing.distance_m,
+                pixel=thing.pixel,
+                cells=thing.cells,
+            )
+            for thing in self._things(cells)
+        ]
+        detections.sort(key=lambda d: -d.score)
+        world: Array = (cells.points[rest] @ rotation.T + origin).astype(np.float32)
+        return Look(tuple(detections), world, heads[1][rest])
+
+    def outputs(self, image: Array) -> tuple[Array, Array]:
+        """The network's (features, heads) of a `network_input`."""
+        size = image.shape[1:]
+        net = self._nets.get((size[0], size[1]))
+        if net is None:
+            body = onnx_model(self._weights, size[0], size[1])
+            net = cv2.dnn.readNetFromONNX(np.frombuffer(body, np.uint8))
+            self._nets[size[0], size[1]] = net
+        net.setInput(image[None])
+        features, heads = net.forward([FEATURES_OUTPUT, HEADS_OUTPUT])
+        return np.asarray(features[0], np.float32), np.asarray(heads[0], np.float32)
+
+    def _things(self, cells: Cells) -> list[_Thing]:
+        options = self._options
+        parts = segments(cells, options.least_there, options.least_cells)
+        parts = sorted(parts, key=len, reverse=True)[:_MOST_SEGMENTS]
+        if not parts:
+            return []
+        opinion = judge(self._weights, np.stack([describe_segment(cells, p) for p in parts]))
+        labels = opinion.chances[:, 1:].argmax(axis=1)
+        things = []
+        for index, part in enumerate(parts):
+            label = int(labels[index])
+            score = float(opinion.chances[index, 1 + label])
+            if score >= options.least_score and score > opinion.chances[index, 0]:
+                things.append(_thing(cells, part, label, score, opinion.ways_m[index]))
+        return _without_shadows(things, self._reach)
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    label: int
+    score: float
+    center: Array
+    distance_m: float
+    pixel: tuple[float, float]
+    cells: int
+
+
+def _thing(cells: Cells, part: NDArray[np.int64], label: int, score: float, way_m: Array) -> _Thing:
+    points = cells.points.reshape(-1, 3)[part]
+    rows, columns = np.divmod(part, cells.there.shape[1])
+    pixel = (np.median(columns) * STRIDE + CELL_PIXEL, np.median(rows) * STRIDE + CELL_PIXEL)
+    return _Thing(
+        label=label,
+        score=score,
+        center=points.mean(axis=0) + way_m,
+        distance_m=float(np.median(points[:, 2])),
+        pixel=(float(pixel[0]), float(pixel[1])),
+        cells=len(part),
+    )
+
+
+def _without_shadows(things: list[_Thing], reach: NDArray[np.float64]) -> list[_Thing]:
+    """Drops small segments inside larger things: parts of a thing that look like another."""
+    kept: list[_Thing] = []
+    for thing in sorted(things, key=lambda t: -t.cells * t.score):
+        shadow = any(
+            float(np.linalg.norm(thing.center - other.center)) < reach[other.label]
+            for other in kept
+        )
+        if not shadow:
+            kept.append(thing)
+    return kept
+
+
+def _reach(size_m: Vec3) -> float:
+    """How far the middles of parts of a thing of this size may lie apart."""
+    return max(_LEAST_REACH_M, _REACH_SHARE * sorted(size_m)[1])
+
+
+def _vec3(point: NDArray[np.floating]) -> Vec3:
+    return (float(point[0]), float(point[1]), float(point[2]))
+
+
+def _check(frame: CameraFrame) -> None:
+    height, width = frame.depth_m.shape
+    if frame.rgb.shape != (height, width, 3):
+        raise PlannerError(f"depth is {width}x{height}, the picture {frame.rgb.shape}")
+    if height % _MULTIPLE or width % _MULTIPLE:
+        raise PlannerError(f"pictures of {width}x{height} are not multiples of {_MULTIPLE}")

@@ -1,0 +1,167 @@
+"""Pieces of a picture that may be one thing each, and what they look like in numbers.
+
+The network says for each cell whether a thing is there and where its middle is. Neighbouring
+cells that agree on the middle, and lie near each other in space, are one segment. A segment is
+then described by its colours, where they lie above each other, its extent in metres and the
+network's features, from which a small classifier tells the class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from planner.memory.learned.inputs import cell_points, clean_depth
+from planner.memory.learned.network import FEATURES, OFFSET_UNIT_M, STRIDE, Array
+from planner.world.observation import CameraFrame
+
+# Colours: hues by saturation and brightness, and greys by brightness.
+_HUES, _VALUES, _GREYS = 16, 3, 8
+_GREY_BELOW = 40
+COLOURS = _HUES * _VALUES * 2 + _GREYS
+GEOMETRY = 14
+DESCRIPTION = 2 * COLOURS + GEOMETRY + FEATURES
+# Neighbours of one segment lie this near in space, more where cells are wide, and vote so.
+_STEP_M, _STEP_CELLS, _VOTE_M = 0.03, 2.5, 0.06
+_NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
+_GEOMETRY_SCALE = np.array([3, 3, 3, 3, 3, 10, 10, 0.5, 0.3, 1, 5, 5, 5, 1], np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What the network says of one frame, with the frame's geometry.
+
+    Attributes:
+        there: (h, w) probability that a cell shows a movable thing.
+        features: (FEATURES, h, w).
+        points: (h, w, 3) in the optical frame; `votes` likewise, the middles of things.
+        measured: (h, w) where there is depth.
+        heights: (h, w) metres above the floor of `map`.
+        colours: (4h, 4w) index of each pixel's colour.
+    """
+
+    there: Array
+    features: Array
+    points: Array
+    votes: Array
+    measured: NDArray[np.bool_]
+    heights: Array
+    colours: NDArray[np.uint8]
+    focal_px: float
+
+
+def cells_of(frame: CameraFrame, features: Array, heads: Array) -> Cells:
+    """Puts the network's outputs and the frame's geometry together."""
+    points, measured = cell_points(frame.intrinsics, clean_depth(frame.depth_m))
+    down = frame.pose.rotation()[2].astype(np.float32)
+    return Cells(
+        there=(1 / (1 + np.exp(-heads[0]))).astype(np.float32),
+        features=features,
+        points=points,
+        votes=points + np.moveaxis(heads[2:5], 0, 2) * np.float32(OFFSET_UNIT_M),
+        measured=measured,
+        heights=points @ down + np.float32(frame.pose.position_m[2]),
+        colours=colour_indices(frame.rgb),
+        focal_px=frame.intrinsics.fx_px,
+    )
+
+
+def colour_indices(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """(h, w) index of each pixel's colour, 0 to COLOURS - 1."""
+    hsv = cv2.cvtColor(rgb, cv2.COLOR_RGB2HSV)
+    hue = hsv[..., 0].astype(np.int32) * _HUES // 180
+    vivid = (hsv[..., 1] > 120).astype(np.int32)
+    value = np.minimum(hsv[..., 2].astype(np.int32) * _VALUES // 256, _VALUES - 1)
+    index = (hue * _VALUES + value) * 2 + vivid
+    grey = hsv[..., 1] < _GREY_BELOW
+    shade = hsv[..., 2].astype(np.int32) * _GREYS // 256
+    return np.where(grey, _HUES * _VALUES * 2 + shade, index).astype(np.uint8)
+
+
+def segments(cells: Cells, least_there: float, least_cells: int) -> list[NDArray[np.int64]]:
+    """Flat indices of the cells of each segment."""
+    shown = cells.measured & (cells.there > least_there)
+    rows, columns = np.nonzero(shown)
+    if not len(rows):
+        return []
+    number = np.full(shown.shape, -1, np.int64)
+    number[rows, columns] = np.arange(len(rows))
+    starts, ends = [], []
+    height, width = shown.shape
+    for down, across in _NEIGHBOURS:
+        left, right = max(0, -across), width - max(0, across)
+        here = np.s_[: height - down, left:right]
+        there = np.s_[down:, left + across : right + across]
+        linked = (number[here] >= 0) & (number[there] >= 0)
+        step = np.linalg.norm(cells.points[here] - cells.points[there], axis=2)
+        width_m = cells.points[here][..., 2] * STRIDE / cells.focal_px
+        linked &= step < _STEP_M + _STEP_CELLS * width_m
+        apart = np.linalg.norm(cells.votes[here] - cells.votes[there], axis=2)
+        linked &= apart < _VOTE_M
+        starts.append(number[here][linked])
+        ends.append(number[there][linked])
+    first, second = np.concatenate(starts), np.concatenate(ends)
+    links = coo_matrix((np.ones(len(first)), (first, second)), shape=(len(rows), len(rows)))
+    count, labels = connected_components(links, directed=False)
+    flat = rows * width + columns
+    order = np.argsort(labels, kind="stable")
+    parts = np.split(flat[order], np.searchsorted(labels[order], np.arange(1, count)))
+    return [part for part in parts if len(part) >= least_cells]
+
+
+def describe_segment(cells: Cells, part: NDArray[np.int64]) -> Array:
+    """(DESCRIPTION,) numbers of a segment."""
+    rows, columns = np.divmod(part, cells.there.shape[1])
+    heights = cells.heights.ravel()[part]
+    low, high = np.quantile(heights, (0.03, 0.97))
+    relative = np.clip((heights - low) / max(float(high - low), 0.02), 0, 1)
+    histogram = np.zeros(COLOURS, np.float32)
+    lifted = np.zeros(COLOURS, np.float32)
+    for down in (1, 3):
+        for across in (1, 3):
+            index = cells.colours[rows * STRIDE + down, columns * STRIDE + across]
+            np.add.at(histogram, index, 1)
+            np.add.at(lifted, index, relative)
+    share = histogram / max(1.0, float(histogram.sum()))
+    mean_height = np.where(histogram > 0, lifted / np.maximum(histogram, 1), 0) * (share > 0.02)
+    pooled = cells.features.reshape(FEATURES, -1)[:, part].mean(axis=1)
+    shape = _geometry(cells, part, float(low), float(high)) * _GEOMETRY_SCALE
+    return np.concatenate([np.sqrt(share), mean_height, shape, pooled]).astype(np.float32)
+
+
+def _geometry(cells: Cells, part: NDArray[np.int64], low_m: float, high_m: float) -> Array:
+    points = cells.points.reshape(-1, 3)[part]
+    rows, columns = np.divmod(part, cells.there.shape[1])
+    middle = points.mean(axis=0)
+    spread = points - middle
+    _, _, axes = np.linalg.svd(spread, full_matrices=False) if len(part) >= 3 else (0, 0, np.eye(3))
+    extents = [float(np.ptp(np.quantile(spread @ axis, (0.03, 0.97)))) for axis in axes]
+    distance = float(np.median(points[:, 2]))
+    cell_m = distance * STRIDE / cells.focal_px
+    border = float(
+        rows.min() == 0
+        or columns.min() == 0
+        or rows.max() == cells.there.shape[0] - 1
+        or columns.max() == cells.there.shape[1] - 1
+    )
+    way = (cells.votes.reshape(-1, 3)[part] - points).mean(axis=0)
+    return np.array(
+        [
+            *extents,
+            high_m - low_m,
+            cell_m * np.ptp(columns),
+            cell_m * cell_m * len(part) * 10,
+            cell_m,
+            distance,
+            np.log(len(part)),
+            low_m,
+            *way,
+            border,
+        ],
+        np.float32,
+    )

@@ -1,0 +1,425 @@
+"""The updater that sees with the memory's own network; it needs no privilege but a layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.memory.camera import in_image, project
+from planner.memory.learned.anchoring import anchor
+from planner.memory.learned.detector import Detection, Look
+from planner.memory.learned.network import Array
+from planner.memory.sightings import GT_VISIBILITY
+from planner.memory.updater import Facts, Operation
+from planner.memory.wording import describe
+from planner.world.belief import Source
+from planner.world.catalogue import default_catalogue
+from planner.world.entity import Entity, OperationKind
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import Furniture, House
+from planner.world.observation import CameraFrame, Observation
+
+CAMERA: Final = "hand"
+# A thing is missed where its place is this share of the picture's width away from its edge, it
+# would fill as much of it as counts as seen, nothing nearer hides it, and nothing is beside it.
+_MARGIN, _FILL, _HIDING_M, _BESIDE_M = 1 / 16, 0.4, 0.03, 0.15
+
+
+class Eye(Protocol):
+    """Tells what a frame shows; see `Detector`."""
+
+    def look(self, frame: CameraFrame) -> Look:
+        """What the frame shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdaterOptions:
+    """How detections become edits.
+
+    Attributes:
+        nearest_m: least distance of what is believed.
+        farthest_m: greatest.
+        same_m: a detection this near a remembered thing of its class is that thing; with what
+            an action left somewhere, `inferred_m`.
+        moved_m: a thing seen farther than this from its stored place has another place.
+        looks: detections of a new thing from different places before it is believed.
+        sure_score: one detection with such a score counts for two.
+        looks_to_miss: looks on end at the stored place, without the thing, before it goes.
+        missing_to_m: farthest distance from which a thing can be missed.
+        hand_m: a thing this near an agent's hand is in it, where the agent holds something.
+        forget_s: a new thing that is not seen again for so long was none.
+    """
+
+    nearest_m: float = 0.2
+    farthest_m: float = 6.0
+    same_m: float = 0.35
+    inferred_m: float = 1.2
+    moved_m: float = 0.15
+    looks: int = 3
+    sure_score: float = 0.8
+    looks_to_miss: int = 4
+    missing_to_m: float = 3.5
+    hand_m: float = 0.35
+    forget_s: float = 30.0
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A thing that was seen, but not often enough."""
+
+    class_name: str
+    center_m: Vec3
+    distance_m: float
+    looks: float
+    seen_s: float
+    pose: Pose
+
+
+@dataclass(slots=True)
+class _Record:
+    """What was noticed of a remembered thing: looks without it, and what else it looked like."""
+
+    missed: int = 0
+    agreed: int = 1
+    others: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grasp:
+    """An agent's hand in `map` and whether it holds something."""
+
+    point_m: Vec3
+    holding: bool
+
+
+class LearnedUpdater:
+    """Adds what was seen often enough, follows what moved, removes what is seen to be gone."""
+
+    name = "learned"
+
+    def __init__(self, layout: House, eye: Eye, options: UpdaterOptions | None = None) -> None:
+        """Takes the house's layout, which the robot knows, and who looks at pictures."""
+        self._layout = layout
+        self._eye = eye
+        self._options = options or UpdaterOptions()
+        self._objects = default_catalogue().objects
+        self._candidates: list[_Candidate] = []
+        self._records: dict[int, _Record] = {}
+        self._hands: dict[str, _Grasp] = {}
+        self._openings: dict[str, float] = {}
+        self._looks: dict[str, tuple[CameraFrame, Look]] = {}
+
+    def update(
+        self,
+        observation: Observation,
+        entities: Sequence[Entity],
+        last_action: str,  # noqa: ARG002 - what it did is in the memory already
+    ) -> list[Operation]:
+        """The edits that an observation calls for; see `MemoryUpdater`."""
+        hand = observation.base.compose(observation.hand).position_m
+        self._hands[observation.agent] = _Grasp(hand, observation.holding)
+        frame = observation.cameras.get(CAMERA)
+        if frame is None:
+            return []
+        look = self._look(observation.agent, frame)
+        options = self._options
+        held = {e.class_name for e in entities if e.picked}
+        seen = [
+            d
+            for d in look.detections
+            if options.nearest_m <= d.distance_m <= options.farthest_m
+            and not self._in_hand(d, held)
+        ]
+        things = [e for e in entities if not e.is_furniture and not e.picked]
+        self._records = {e.entity_id: self._records.get(e.entity_id, _Record()) for e in things}
+        openness = {e.name: e.openness for e in entities if e.openness is not None}
+        pairs = _pairs(things, seen, self._radius)
+        operations = self._openness(look, entities)
+        openness.update({n: v for n, v in self._openings.items() if n not in openness})
+        numbers = {e.name: e.entity_id for e in entities if e.is_furniture}
+        for entity, detection in pairs:
+            self._agree(entity)
+            operations.append(self._followed(entity, detection, openness, numbers))
+        used = {id(detection) for _, detection in pairs}
+        free = [d for d in seen if id(d) not in used]
+        gone, free = self._contradicted(things, {e.entity_id for e, _ in pairs}, free)
+        added = self._believed(free, frame.pose, observation.stamp_s)
+        matched = {e.entity_id for e, _ in pairs}
+        missed = self._missed([e for e in things if e.entity_id not in matched], seen, frame)
+        for number in {e.entity_id for e in (*gone, *missed)}:
+            operations.append(Operation(OperationKind.REMOVE, entity_id=number))
+        operations += [self._added(c, openness, numbers) for c in added]
+        return operations
+
+    def _look(self, agent: str, frame: CameraFrame) -> Look:
+        """What the frame shows; the same picture from the same place is looked at once."""
+        last = self._looks.get(agent)
+        if (
+            last is None
+            or last[0].pose != frame.pose
+            or not np.array_equal(last[0].depth_m, frame.depth_m)
+            or not np.array_equal(last[0].rgb, frame.rgb)
+        ):
+            last = (frame, self._eye.look(frame))
+            self._looks[agent] = last
+        return last[1]
+
+    # What is in hands
+
+    def _in_hand(self, detection: Detection, held: set[str]) -> bool:
+        return any(
+            math.dist(detection.center_m, grasp.point_m) <= self._options.hand_m
+            and (grasp.holding or detection.class_name in held)
+            for grasp in self._hands.values()
+        )
+
+    # What is remembered
+
+    def _radius(self, entity: Entity) -> float:
+        seen = entity.source is Source.SEEN
+        return self._options.same_m if seen else self._options.inferred_m
+
+    def _agree(self, entity: Entity) -> None:
+        record = self._records[entity.entity_id]
+        record.missed = 0
+        record.agreed += 1
+
+    def _followed(
+        self,
+        entity: Entity,
+        detection: Detection,
+        openness: Mapping[str, float],
+        numbers: Mapping[str, int],
+    ) -> Operation:
+        """The update of a thing that was seen again; its stored place where it did not move."""
+        moved = math.dist(entity.position_m, detection.center_m) > self._options.moved_m
+        nearer = detection.distance_m <= 1.2 * (entity.seen_distance_m or math.inf)
+        if entity.source is Source.SEEN and not (moved and nearer):
+            return Operation(
+                OperationKind.UPDATE,
+                entity_id=entity.entity_id,
+                description=entity.description,
+                position_m=entity.position_m,
+                distance_m=min(detection.distance_m, entity.seen_distance_m or math.inf),
+                facts=_facts_of(entity),
+            )
+        facts = self._facts(entity.class_name, detection.center_m, openness)
+        if entity.source is not Source.SEEN and entity.relation is not None and not facts.parent:
+            # An action put it there; that geometry does not tell where is no news.
+            facts = _facts_of(entity)
+        return Operation(
+            OperationKind.UPDATE,
+            entity_id=entity.entity_id,
+            description=describe(
+                entity.class_name, entity.states, "", numbers.get(facts.parent or "")
+            ),
+            position_m=detection.center_m,
+            distance_m=detection.distance_m,
+            facts=facts,
+        )
+
+    def _contradicted(
+        self, things: Sequence[Entity], matched: set[int], free: list[Detection]
+    ) -> tuple[list[Entity], list[Detection]]:
+        """Things that look like another class time and again, and the detections left over."""
+        gone: list[Entity] = []
+        left: list[Detection] = []
+        for detection in free:
+            reach = self._half_width(detection.class_name)
+            same_place = [e for e in things if math.dist(e.position_m, detection.center_m) <= reach]
+            if not same_place:
+                left.append(detection)
+                continue
+            entity = min(same_place, key=lambda e: math.dist(e.position_m, detection.center_m))
+            if entity.entity_id in matched:
+                continue
+            record = self._records[entity.entity_id]
+            record.missed = 0
+            votes = record.others.get(detection.class_name, 0) + 1
+            record.others[detection.class_name] = votes
+            if votes > record.agreed + 1:
+                gone.append(entity)
+                left.append(detection)
+        return gone, left
+
+    def _half_width(self, class_name: str) -> float:
+        return max(0.08, 0.5 * sorted(self._objects[class_name].size_m)[1])
+
+    def _missed(
+        self, hidden: Sequence[Entity], seen: Sequence[Detection], frame: CameraFrame
+    ) -> list[Entity]:
+        """Things whose place was in view often enough without them."""
+        if not hidden:
+            return []
+        options = self._options
+        points = np.array([e.position_m for e in hidden], float)
+        projected = project(frame.intrinsics, frame.pose, points)
+        lens = frame.intrinsics
+        inside = in_image(lens, projected, lens.width_px * _MARGIN)
+        inside &= (projected[:, 2] >= options.nearest_m) & (projected[:, 2] <= options.missing_to_m)
+        gone = []
+        for index in np.flatnonzero(inside).tolist():
+            entity = hidden[index]
+            u, v, depth_m = (float(value) for value in projected[index])
+            measured = float(frame.depth_m[int(v), int(u)])
+            size = max(entity.size_m) or 0.1
+            share = (lens.fx_px * size / depth_m) ** 2 * _FILL / (lens.width_px * lens.height_px)
+            bare = measured >= depth_m - _HIDING_M and share >= GT_VISIBILITY.least_fraction
+            near = any(math.dist(d.center_m, entity.position_m) <= _BESIDE_M for d in seen)
+            if not bare or near:
+                continue
+            record = self._records[entity.entity_id]
+            record.missed += 1
+            if record.missed >= options.looks_to_miss:
+                gone.append(entity)
+        return gone
+
+    # What is new
+
+    def _believed(self, free: Sequence[Detection], pose: Pose, stamp_s: float) -> list[_Candidate]:
+        """Takes detections in; returns the candidates that were seen often enough."""
+        options = self._options
+        for detection in free:
+            weight = 2.0 if detection.score >= options.sure_score else 1.0
+            near = [
+                c
+                for c in self._candidates
+                if c.class_name == detection.class_name
+                and math.dist(c.center_m, detection.center_m) <= options.same_m
+            ]
+            if not near:
+                self._candidates.append(
+                    _Candidate(
+                        detection.class_name,
+                        detection.center_m,
+                        detection.distance_m,
+                        weight,
+                        stamp_s,
+                        pose,
+                    )
+                )
+                continue
+            known = min(near, key=lambda c: math.dist(c.center_m, detection.center_m))
+            # The same picture again says nothing new.
+            if not _same_view(known.pose, pose):
+                known.looks += weight
+                known.pose = pose
+            known.seen_s = stamp_s
+            if detection.distance_m <= 1.1 * known.distance_m:
+                known.center_m, known.distance_m = detection.center_m, detection.distance_m
+        believed = [c for c in self._candidates if c.looks >= options.looks]
+        self._candidates = [
+            c
+            for c in self._candidates
+            if c.looks < options.looks and stamp_s - c.seen_s <= options.forget_s
+        ]
+        return believed
+
+    def _added(
+        self, candidate: _Candidate, openness: Mapping[str, float], numbers: Mapping[str, int]
+    ) -> Operation:
+        facts = self._facts(candidate.class_name, candidate.center_m, openness)
+        return Operation(
+            OperationKind.ADD,
+            description=describe(candidate.class_name, {}, "", numbers.get(facts.parent or "")),
+            position_m=candidate.center_m,
+            distance_m=candidate.distance_m,
+            facts=facts,
+        )
+
+    def _facts(self, class_name: str, center_m: Vec3, openness: Mapping[str, float]) -> Facts:
+        size_m = self._objects[class_name].size_m
+        support = anchor(self._layout, center_m, size_m, openness)
+        return Facts(class_name, size_m, support.parent, support.relation, support.room)
+
+    # Furniture
+
+    def _openness(self, look: Look, entities: Iterable[Entity]) -> list[Operation]:
+        """Updates of furniture that is seen open or closed and was thought otherwise."""
+        articulated = {p.name: p for p in self._layout.furniture if p.joints}
+        operations = []
+        for entity in entities:
+            piece = articulated.get(entity.name)
+            if piece is None:
+                continue
+            logits = look.open_logits[_inside(piece, look.points_m)]
+            if len(logits) < 40:
+                continue
+            mean = float(np.mean(np.clip(logits, -4, 4)))
+            before = self._openings.get(entity.name, 0.0)
+            # Smoothed over looks, so that one odd picture opens nothing.
+            self._openings[entity.name] = now = 0.7 * before + 0.3 * mean
+            was_open = (entity.openness or 0.0) >= 0.5
+            if (now > 1.5 and not was_open) or (now < -1.5 and was_open):
+                operations.append(_opened(entity, open_=not was_open))
+        return operations
+
+
+def _pairs(
+    things: Sequence[Entity],
+    seen: Sequence[Detection],
+    radius: Callable[[Entity], float],
+) -> list[tuple[Entity, Detection]]:
+    """Remembered things and detections of the same class, nearest first, each once."""
+    near = sorted(
+        (
+            (math.dist(entity.position_m, detection.center_m), i, j)
+            for i, entity in enumerate(things)
+            for j, detection in enumerate(seen)
+            if entity.class_name == detection.class_name
+        ),
+    )
+    entities: set[int] = set()
+    detections: set[int] = set()
+    found = []
+    for away_m, i, j in near:
+        if i in entities or j in detections or away_m > radius(things[i]):
+            continue
+        entities.add(i)
+        detections.add(j)
+        found.append((things[i], seen[j]))
+    return found
+
+
+def _facts_of(entity: Entity) -> Facts:
+    return Facts(
+        entity.class_name,
+        entity.size_m,
+        entity.parent,
+        entity.relation,
+        entity.room,
+        entity.states,
+        entity.openness,
+    )
+
+
+def _same_view(a: Pose, b: Pose) -> bool:
+    apart = math.dist(a.position_m, b.position_m)
+    turned = abs(sum(p * q for p, q in zip(a.orientation, b.orientation, strict=True)))
+    return apart < 0.02 and turned > 1 - 1e-4
+
+
+def _inside(piece: Furniture, points_m: Array) -> NDArray[np.bool_]:
+    box = piece.box
+    low, high = np.asarray(box.minimum_m) - 0.03, np.asarray(box.maximum_m) + 0.03
+    inside: NDArray[np.bool_] = np.all((points_m >= low) & (points_m <= high), axis=1)
+    return inside
+
+
+def _opened(entity: Entity, *, open_: bool) -> Operation:
+    openness = 1.0 if open_ else 0.0
+    facts = Facts(
+        entity.class_name, entity.size_m, entity.parent, None, entity.room, entity.states, openness
+    )
+    return Operation(
+        OperationKind.UPDATE,
+        entity_id=entity.entity_id,
+        description=describe(entity.class_name, entity.states, "open" if open_ else "closed"),
+        position_m=entity.position_m,
+        facts=facts,
+    )

@@ -1,0 +1,91 @@
+"""The file of a trained model: safetensors, half precision, with its class list in the header."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from planner.memory.learned.classifier import classifier_shapes
+from planner.memory.learned.network import Array, network_shapes
+from planner.world.errors import FileError
+from planner.world.share import config_dir
+
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Trained weights.
+
+    Attributes:
+        classes: names of the movable things it tells apart, in the network's order.
+        weights: float32 by the names of `network_shapes` and `classifier_shapes`.
+        notes: how it was trained, for the record.
+    """
+
+    classes: tuple[str, ...]
+    weights: Mapping[str, Array]
+    notes: Mapping[str, str]
+
+
+def shipped_model() -> Path:
+    """The model that comes with the package."""
+    return config_dir() / "models" / "memory.safetensors"
+
+
+def write_model(path: Path, model: Model) -> None:
+    """Writes a model.
+
+    Raises:
+        FileError: where it cannot be written.
+    """
+    from safetensors.numpy import save
+
+    metadata = {
+        **model.notes,
+        "planner_memory_model": VERSION,
+        "classes": json.dumps(model.classes),
+    }
+    # The library writes memory as it lies, so transposed views must be laid out first.
+    halves = {n: np.ascontiguousarray(w, np.float16) for n, w in model.weights.items()}
+    body = save(halves, metadata)
+    aside = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_bytes(body)
+        aside.replace(path)
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error}") from None
+
+
+def read_model_file(path: Path) -> Model:
+    """Reads a model.
+
+    Raises:
+        FileError: where it is missing, of another kind or version, or does not fit the network.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="np") as file:
+            metadata: dict[str, str] = dict(file.metadata() or {})
+            weights = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    if metadata.pop("planner_memory_model", "") != VERSION:
+        raise FileError(path, "planner_memory_model", f"is not a memory model of version {VERSION}")
+    try:
+        classes = tuple(str(name) for name in json.loads(metadata.pop("classes")))
+    except (KeyError, ValueError, TypeError):
+        raise FileError(path, "classes", "is not a list of names") from None
+    for name, shape in {**network_shapes(), **classifier_shapes(len(classes))}.items():
+        got = weights[name].shape if name in weights else None
+        if got != shape:
+            raise FileError(path, name, f"has shape {got}, not {shape}")
+        if not np.isfinite(weights[name]).all():
+            raise FileError(path, name, "has values that are not finite")
+    return Model(classes, weights, metadata)

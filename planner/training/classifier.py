@@ -1,0 +1,174 @@
+"""Trains the second step of the memory's model: what a segment of a picture is.
+
+Segments come from two sources: those that the network finds in the training frames, with what
+they truly show (often nothing), and the true outlines of things, for what it misses yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.memory.learned.classifier import HIDDEN, classifier_shapes
+from planner.memory.learned.detector import Detector
+from planner.memory.learned.inputs import CELL_PIXEL, network_input
+from planner.memory.learned.network import OFFSET_UNIT_M, STRIDE, Array
+from planner.memory.learned.segments import DESCRIPTION, Cells, cells_of, describe_segment, segments
+from planner.training.frames import RecordedFrame
+from planner.world.errors import PlannerError
+
+NOTHING = 0
+# A segment shows the thing that most of its cells show, where they are at least this share.
+_PURE = 0.55
+_LEAST_CELLS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Described segments.
+
+    Attributes:
+        descriptions: (n, DESCRIPTION).
+        labels: (n,) 0 nothing, 1 + index of the class.
+        ways: (n, 3) to the middle of the thing's box in units of OFFSET_UNIT_M.
+    """
+
+    descriptions: Array
+    labels: NDArray[np.int64]
+    ways: Array
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierRecipe:
+    """How the classifier is trained; `device` is `cpu` or `cuda`."""
+
+    rounds: int = 40
+    batch: int = 256
+    rate: float = 3e-3
+    drop: float = 0.1
+    seed: int = 1
+    device: str = "cpu"
+    least_there: tuple[float, ...] = (0.3, 0.5)
+
+
+def collect(
+    frames: Sequence[RecordedFrame],
+    detector: Detector,
+    indices: Mapping[str, int],
+    recipe: ClassifierRecipe,
+    tell: Callable[[int], None],
+) -> Examples:
+    """Segments of the frames; `tell` hears the number of each frame that is done.
+
+    Raises:
+        FileError: for a picture that cannot be read.
+    """
+    rows: list[Array] = []
+    labels: list[int] = []
+    ways: list[Array] = []
+    for number, frame in enumerate(frames):
+        camera = frame.camera()
+        cells = cells_of(camera, *detector.outputs(network_input(camera)))
+        ids = np.zeros(cells.there.shape, np.int32)
+        if camera.instances is not None:
+            ids = camera.instances[CELL_PIXEL::STRIDE, CELL_PIXEL::STRIDE]
+        rotation, origin = camera.pose.rotation(), np.asarray(camera.pose.position_m)
+        centers = {
+            t.instance: (np.asarray(t.center_m) - origin) @ rotation for t in frame.record.things
+        }
+        classes = {t.instance: indices[t.class_name] for t in frame.record.things}
+        for part, instance in _parts(cells, ids.ravel(), centers, recipe):
+            rows.append(describe_segment(cells, part))
+            labels.append(NOTHING if instance is None else 1 + classes[instance])
+            middle = cells.points.reshape(-1, 3)[part].mean(axis=0)
+            way = np.zeros(3) if instance is None else (centers[instance] - middle)
+            ways.append((way / OFFSET_UNIT_M).astype(np.float32))
+        tell(number)
+    if not rows:
+        raise PlannerError("the frames show no things at all")
+    return Examples(np.stack(rows), np.array(labels, np.int64), np.stack(ways))
+
+
+def _parts(
+    cells: Cells,
+    ids: NDArray[np.int32],
+    centers: Mapping[int, object],
+    recipe: ClassifierRecipe,
+) -> list[tuple[NDArray[np.int64], int | None]]:
+    """Segments with the instance that each shows; None for nothing. Mixed ones are left out."""
+    found: list[tuple[NDArray[np.int64], int | None]] = []
+    for least in recipe.least_there:
+        for part in segments(cells, least, _LEAST_CELLS):
+            instances, counts = np.unique(ids[part], return_counts=True)
+            best = int(counts.argmax())
+            share = counts[best] / len(part)
+            things = sum(
+                int(c) for i, c in zip(instances, counts, strict=True) if int(i) in centers
+            )
+            if int(instances[best]) in centers and share >= _PURE:
+                found.append((part, int(instances[best])))
+            elif things <= 0.2 * len(part):
+                found.append((part, None))
+    measured = cells.measured.ravel()
+    for instance in centers:
+        part = np.flatnonzero((ids == instance) & measured)
+        if len(part) >= _LEAST_CELLS:
+            found.append((part, instance))
+    return found
+
+
+def train_classifier(
+    examples: Examples, classes: int, recipe: ClassifierRecipe, tell: Callable[[str], None]
+) -> dict[str, Array]:
+    """The classifier's weights by the names of the model file.
+
+    Raises:
+        PlannerError: where PyTorch is not installed.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise PlannerError("training needs PyTorch: pip install 'planner[train]'") from None
+    from torch.nn import functional
+
+    torch.manual_seed(recipe.seed)
+    net = torch.nn.Sequential(
+        torch.nn.Linear(DESCRIPTION, HIDDEN),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(recipe.drop),
+        torch.nn.Linear(HIDDEN, classes + 4),
+    ).to(recipe.device)
+    given = torch.from_numpy(examples.descriptions).to(recipe.device)
+    labels = torch.from_numpy(examples.labels).to(recipe.device)
+    ways = torch.from_numpy(examples.ways).to(recipe.device)
+    # The features' size depends on the network: scaled here, folded into the weights below.
+    scale = given.std(dim=0).clamp(min=0.05)
+    given = given / scale
+    optimiser = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=1e-3)
+    for turn in range(recipe.rounds):
+        for group in optimiser.param_groups:
+            group["lr"] = recipe.rate * (1 - turn / recipe.rounds) + 1e-5
+        for rows in torch.randperm(len(given), device=given.device).split(recipe.batch):
+            made = net(given[rows])
+            loss = functional.cross_entropy(made[:, :-3], labels[rows], label_smoothing=0.02)
+            things = labels[rows] > NOTHING
+            if bool(things.any()):
+                loss = loss + (made[things][:, -3:] - ways[rows][things]).abs().mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        if (turn + 1) % 10 == 0:
+            tell(f"round {turn + 1}: loss {float(loss.detach()):.3f}")
+    first, second = net[0], net[3]
+    weights = {
+        "look.1.weight": first.weight / scale,
+        "look.1.bias": first.bias,
+        "look.2.weight": second.weight,
+        "look.2.bias": second.bias,
+    }
+    made = {name: w.detach().cpu().numpy().astype(np.float32) for name, w in weights.items()}
+    assert {n: w.shape for n, w in made.items()} == classifier_shapes(classes)  # noqa: S101
+    return made

@@ -1,0 +1,313 @@
+"""Trains the first step of the memory's model, its network, with PyTorch on a CPU or a GPU."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from planner.memory.learned.network import (
+    FEATURES,
+    Array,
+    ConvSpec,
+    convolutions,
+    network,
+)
+from planner.training.detector_samples import Labelled, class_indices, cuts, labelled
+from planner.training.frames import RecordedFrame
+from planner.world.errors import PlannerError
+
+CHECKPOINT = "checkpoint.pt"
+_CUTS_A_FRAME = 4
+_NORM_EPSILON = 1e-5
+# How much each part of the loss counts. Classes are told by the second step; here they only
+# make the features tell things apart.
+_CLASS, _THERE, _OFFSET, _OPEN = 0.25, 6.0, 1.0, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorRecipe:
+    """How the network is trained.
+
+    Attributes:
+        steps: updates of the weights; the learning rate falls to nothing over them.
+        batch: cuts a step.
+        size_px: of the square cuts; a multiple of 16.
+        rate: highest learning rate.
+        seed: fixes weights and samples.
+        device: `cpu` or `cuda`.
+        save_every: steps between checkpoints.
+    """
+
+    steps: int = 3000
+    batch: int = 24
+    size_px: int = 128
+    rate: float = 4e-3
+    seed: int = 1
+    device: str = "cpu"
+    save_every: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How training stands: means over the steps since the last one told."""
+
+    step: int
+    loss: float
+    there_right: float
+    class_right: float
+    offset_m: float
+    elapsed_s: float
+
+
+def train_detector(
+    frames: Sequence[RecordedFrame],
+    classes: Sequence[str],
+    folder: Path,
+    recipe: DetectorRecipe,
+    tell: Callable[[Progress], None],
+) -> dict[str, Array]:
+    """Trains to the recipe's last step, from the folder's checkpoint on where there is one.
+
+    Args:
+        frames: the training set.
+        classes: names of the things to tell apart.
+        folder: gets the checkpoint.
+        recipe: how.
+        tell: hears of progress now and then.
+
+    Returns:
+        The network's weights by the names of the model file.
+
+    Raises:
+        PlannerError: where PyTorch is not installed, or the checkpoint is of another recipe.
+        FileError: where frames cannot be read.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise PlannerError("training needs PyTorch: pip install 'planner[train]'") from None
+    torch.manual_seed(recipe.seed)
+    # Channels last is a quarter faster on CPUs and no slower on GPUs.
+    net = _torch_network(len(classes)).to(recipe.device, memory_format=torch.channels_last)
+    optimiser = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=1e-4)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: _rate(s, recipe.steps))
+    begin = _resume(folder, recipe, net, optimiser, schedule)
+    batches = _batches(frames, classes, recipe, begin)
+    started, told = time.monotonic(), _Means()
+    net.train()
+    for step in range(begin, recipe.steps):
+        batch = next(batches)
+        loss, measures = _loss(net, batch, recipe.device)
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
+        optimiser.step()
+        schedule.step()
+        told.add(measures)
+        if (step + 1) % 20 == 0:
+            tell(Progress(step + 1, *told.take(), time.monotonic() - started))
+        if (step + 1) % recipe.save_every == 0 or step + 1 == recipe.steps:
+            _save(folder, recipe, step + 1, net, optimiser, schedule)
+    net.eval()
+    return folded_weights(net)
+
+
+def _rate(step: int, steps: int) -> float:
+    """Rises over the first twentieth, then falls like half a cosine."""
+    warm = max(1, steps // 20)
+    if step < warm:
+        return (step + 1) / warm
+    return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))) + 0.005
+
+
+class _Means:
+    def __init__(self) -> None:
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, row: tuple[float, ...]) -> None:
+        self._rows.append(row)
+
+    def take(self) -> tuple[float, float, float, float]:
+        a, b, c, d = (float(np.mean(column)) for column in zip(*self._rows, strict=True))
+        self._rows.clear()
+        return a, b, c, d
+
+
+# The network in PyTorch
+
+
+def _torch_network(classes: int) -> Any:
+    """A module that gives (features, heads) and has the linear layer `classes`."""
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):  # type: ignore[misc,unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.convs = nn.ModuleDict()
+            self.norms = nn.ModuleDict()
+            for spec in convolutions():
+                key = spec.name.replace(".", "_")
+                self.convs[key] = nn.Conv2d(
+                    spec.inputs,
+                    spec.outputs,
+                    spec.kernel,
+                    spec.stride,
+                    spec.padding,
+                    bias=not spec.scaled,
+                )
+                if spec.scaled:
+                    self.norms[key] = nn.BatchNorm2d(spec.outputs, eps=_NORM_EPSILON)
+            self.classes = nn.Linear(FEATURES, classes)
+
+        def forward(self, image: Any) -> tuple[Any, Any]:
+            return network(self, image)
+
+        def conv(self, spec: ConvSpec, x: Any) -> Any:
+            key = spec.name.replace(".", "_")
+            made = self.convs[key](x)
+            if spec.scaled:
+                made = self.norms[key](made)
+            return torch.relu(made) if spec.relu else made
+
+        def add(self, x: Any, y: Any) -> Any:  # type: ignore[override,unused-ignore]
+            return torch.relu(x + y)
+
+        def double(self, x: Any) -> Any:  # type: ignore[override,unused-ignore]
+            return nn.functional.interpolate(x, scale_factor=2, mode="nearest")
+
+    return Net()
+
+
+def folded_weights(net: Any) -> dict[str, Array]:
+    """The module's weights with its normalisations folded in, by the names of the model file."""
+    weights: dict[str, Array] = {}
+    for spec in convolutions():
+        key = spec.name.replace(".", "_")
+        conv = net.convs[key]
+        weight = conv.weight.detach().cpu().double().numpy()
+        if spec.scaled:
+            norm = net.norms[key]
+            mean, var = (
+                v.detach().cpu().double().numpy() for v in (norm.running_mean, norm.running_var)
+            )
+            gain, shift = (v.detach().cpu().double().numpy() for v in (norm.weight, norm.bias))
+            scale = gain / np.sqrt(var + _NORM_EPSILON)
+            weight = weight * scale[:, None, None, None]
+            bias = shift - mean * scale
+        else:
+            bias = conv.bias.detach().cpu().double().numpy()
+        weights[f"{spec.name}.weight"] = weight.astype(np.float32)
+        weights[f"{spec.name}.bias"] = bias.astype(np.float32)
+    return weights
+
+
+def _loss(net: Any, batch: Labelled, device: str) -> tuple[Any, tuple[float, float, float, float]]:
+    import torch
+    from torch.nn import functional
+
+    image, classes, offsets, weights, opened = (
+        torch.from_numpy(array).to(device)
+        for array in (batch.image, batch.classes, batch.offsets, batch.weights, batch.open)
+    )
+    features, heads = net(image.contiguous(memory_format=torch.channels_last))
+    there, asked = (classes > 0).float(), classes >= 0
+    there_loss = functional.binary_cross_entropy_with_logits(heads[:, 0][asked], there[asked])
+    things = (classes > 0) & (weights > 0)
+    weight = weights[things]
+    total = weight.sum().clamp(min=1e-3)
+    logits = net.classes(features.permute(0, 2, 3, 1)[things])
+    target = classes[things] - 1
+    class_loss = (functional.cross_entropy(logits, target, reduction="none") * weight).sum() / total
+    way = heads[:, 2:5].permute(0, 2, 3, 1)[things] - offsets.permute(0, 2, 3, 1)[things]
+    offset_loss = (way.abs().sum(dim=1) * weight).sum() / total
+    articulated = opened >= 0
+    open_loss = heads.sum() * 0
+    if bool(articulated.any()):
+        open_loss = functional.binary_cross_entropy_with_logits(
+            heads[:, 1][articulated], opened[articulated]
+        )
+    loss = _CLASS * class_loss + _THERE * there_loss + _OFFSET * offset_loss + _OPEN * open_loss
+    with torch.no_grad():
+        found = heads[:, 0] > 0
+        both = (found & (classes > 0)).sum() / ((found | (classes > 0)) & asked).sum().clamp(min=1)
+        right = ((logits.argmax(dim=1) == target).float() * weight).sum() / total
+        off_m = 0.1 * (way.norm(dim=1) * weight).sum() / total
+    return loss, (float(loss.detach()), float(both), float(right), float(off_m))
+
+
+# Batches
+
+
+def _batches(
+    frames: Sequence[RecordedFrame],
+    classes: Sequence[str],
+    recipe: DetectorRecipe,
+    begin: int,
+) -> Iterator[Labelled]:
+    """Endless batches: frames in a new order each round, cuts of several frames mixed."""
+    indices = class_indices(classes)
+    rng = np.random.default_rng([recipe.seed, 11, begin])
+    pool: list[Labelled] = []
+    while True:
+        for index in rng.permutation(len(frames)):
+            whole = labelled(frames[int(index)], indices)
+            pool += cuts(whole, recipe.size_px, _CUTS_A_FRAME, rng)
+            if len(pool) >= 4 * recipe.batch:
+                picked = rng.permutation(len(pool))
+                chosen = [pool[i] for i in picked[: recipe.batch]]
+                pool = [pool[i] for i in picked[recipe.batch :]]
+                yield _stack(chosen)
+
+
+def _stack(parts: Sequence[Labelled]) -> Labelled:
+    return Labelled(
+        *(
+            np.ascontiguousarray(np.stack([getattr(part, name) for part in parts]))
+            for name in ("image", "classes", "offsets", "weights", "open")
+        )
+    )
+
+
+# Checkpoints
+
+
+def _save(
+    folder: Path, recipe: DetectorRecipe, step: int, net: Any, optimiser: Any, schedule: Any
+) -> None:
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = folder / (CHECKPOINT + ".part")
+    content = {
+        "recipe": asdict(recipe),
+        "step": step,
+        "net": net.state_dict(),
+        "optimiser": optimiser.state_dict(),
+        "schedule": schedule.state_dict(),
+    }
+    torch.save(content, aside)
+    aside.replace(folder / CHECKPOINT)
+
+
+def _resume(folder: Path, recipe: DetectorRecipe, net: Any, optimiser: Any, schedule: Any) -> int:
+    """Takes up a checkpoint; returns the step to go on from."""
+    import torch
+
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return 0
+    content = torch.load(path, map_location=recipe.device, weights_only=True)
+    kept = {**content["recipe"], "device": recipe.device, "save_every": recipe.save_every}
+    if kept != asdict(recipe):
+        raise PlannerError(f"{path}: is of another recipe {content['recipe']}")
+    net.load_state_dict(content["net"])
+    optimiser.load_state_dict(content["optimiser"])
+    schedule.load_state_dict(content["schedule"])
+    return int(content["step"])

@@ -1,0 +1,241 @@
+"""Recorded camera frames with their truth: what detectors and memory models are trained on.
+
+A data set is a folder of shards and a `manifest.json`. A shard is one folder, written aside and
+renamed when whole, so that a killed run goes on with the next missing shard:
+
+    shard-00000/frames.jsonl          one `FrameRecord` a line
+    shard-00000/000000.rgb.png        8-bit colours
+    shard-00000/000000.depth.png      16-bit millimetres, 0: nothing was measured
+    shard-00000/000000.instances.png  16-bit instance ids, 0: structure and nothing
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import cv2
+import numpy as np
+from pydantic import ValidationError
+
+from planner.world.errors import FileError, from_validation
+from planner.world.files import FileModel, read_model
+from planner.world.geometry import Pose, Quaternion, Vec3
+from planner.world.observation import CameraFrame, Intrinsics
+
+FRAMES_FILE = "frames.jsonl"
+MANIFEST_FILE = "manifest.json"
+_MOST_MM = 65_535
+# The lowest compression: pictures are read far more often than they are sent anywhere.
+_PNG = (cv2.IMWRITE_PNG_COMPRESSION, 1)
+
+
+class Lens(FileModel):
+    """An ideal pinhole camera in pixels."""
+
+    width_px: int
+    height_px: int
+    fx_px: float
+    fy_px: float
+    cx_px: float
+    cy_px: float
+
+
+class ThingTruth(FileModel):
+    """A movable thing in the picture: its instance id, class and the middle of its box in map."""
+
+    instance: int
+    name: str
+    class_name: str
+    center_m: Vec3
+    parent: str | None = None
+
+
+class FurnitureTruth(FileModel):
+    """A piece of furniture in the picture; `openness` 0 to 1, None where nothing opens."""
+
+    instance: int
+    name: str
+    class_name: str
+    openness: float | None = None
+
+
+class FrameRecord(FileModel):
+    """The truth of one picture; the pose is the optical frame in `map`."""
+
+    number: int
+    house: str
+    agent_kind: str
+    position_m: Vec3
+    quaternion: Quaternion
+    lens: Lens
+    things: tuple[ThingTruth, ...] = ()
+    furniture: tuple[FurnitureTruth, ...] = ()
+
+
+class Manifest(FileModel):
+    """What a data set holds and how it was made; counts are of all shards."""
+
+    version: Literal[1] = 1
+    kind: str
+    seed: int
+    recipe: dict[str, str | int | float]
+    shards: int
+    frames: int
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame:
+    """A record with its pictures, which are read when asked for."""
+
+    record: FrameRecord
+    folder: Path
+
+    def camera(self) -> CameraFrame:
+        """The frame as an updater gets it.
+
+        Raises:
+            FileError: for a picture that is missing or of another kind.
+        """
+        lens = self.record.lens
+        size = (lens.height_px, lens.width_px)
+        rgb = self._picture("rgb", cv2.IMREAD_COLOR, (*size, 3))[..., ::-1]
+        depth = self._picture("depth", cv2.IMREAD_UNCHANGED, size)
+        instances = self._picture("instances", cv2.IMREAD_UNCHANGED, size)
+        return CameraFrame(
+            rgb=np.ascontiguousarray(rgb.astype(np.uint8)),
+            depth_m=depth.astype(np.float32) / np.float32(1000),
+            instances=instances.astype(np.int32),
+            intrinsics=Intrinsics(
+                lens.width_px, lens.height_px, lens.fx_px, lens.fy_px, lens.cx_px, lens.cy_px
+            ),
+            pose=Pose(self.record.position_m, self.record.quaternion),
+        )
+
+    def _picture(self, kind: str, flag: int, shape: tuple[int, ...]) -> np.ndarray:
+        path = self.folder / f"{self.record.number:06d}.{kind}.png"
+        image = cv2.imread(str(path), flag)
+        if image is None or image.shape != shape:
+            got = "nothing" if image is None else f"{image.shape}"
+            raise FileError(path, "", f"is not a picture of {shape}: {got}")
+        return np.asarray(image)
+
+
+def write_shard(
+    root: Path, index: int, frames: Iterable[tuple[FrameRecord, CameraFrame]]
+) -> tuple[FrameRecord, ...]:
+    """Writes a shard aside and renames it when whole; returns its records.
+
+    Raises:
+        FileError: where it cannot be written.
+    """
+    folder = shard_path(root, index)
+    aside = folder.with_name(folder.name + ".part")
+    records = []
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        with (aside / FRAMES_FILE).open("w", encoding="utf-8") as lines:
+            for record, frame in frames:
+                _write_pictures(aside, record.number, frame)
+                lines.write(record.model_dump_json() + "\n")
+                records.append(record)
+        aside.rename(folder)
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error}") from None
+    return tuple(records)
+
+
+def _write_pictures(folder: Path, number: int, frame: CameraFrame) -> None:
+    instances = frame.instances if frame.instances is not None else np.zeros(frame.depth_m.shape)
+    depth_mm = np.clip(np.rint(np.nan_to_num(frame.depth_m) * 1000), 0, _MOST_MM)
+    for kind, image in (
+        ("rgb", np.ascontiguousarray(frame.rgb[..., ::-1])),
+        ("depth", depth_mm.astype(np.uint16)),
+        ("instances", instances.astype(np.uint16)),
+    ):
+        path = folder / f"{number:06d}.{kind}.png"
+        done, buffer = cv2.imencode(".png", image, _PNG)
+        if not done:
+            raise FileError(path, "", "cannot be encoded")
+        path.write_bytes(buffer.tobytes())
+
+
+def shard_path(root: Path, index: int) -> Path:
+    """The folder of a shard."""
+    return root / f"shard-{index:05d}"
+
+
+def read_shard(folder: Path) -> list[RecordedFrame]:
+    """The frames of a shard in order.
+
+    Raises:
+        FileError: naming the file and line that is wrong.
+    """
+    path = folder / FRAMES_FILE
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            record = FrameRecord.model_validate_json(line)
+        except ValidationError as error:
+            raise from_validation(f"{path}:{number}", error) from None
+        found.append(RecordedFrame(record, folder))
+    return found
+
+
+def read_frames(root: Path) -> list[RecordedFrame]:
+    """The frames of all whole shards.
+
+    Raises:
+        FileError: where there are none, or one is wrong.
+    """
+    frames = [frame for folder in sorted(root.glob("shard-?????")) for frame in read_shard(folder)]
+    if not frames:
+        raise FileError(root, "", "holds no frames: make some with planner train memory-views")
+    return frames
+
+
+def write_manifest(root: Path, manifest: Manifest) -> None:
+    """Writes the manifest, which says that the data set is whole."""
+    aside = root / (MANIFEST_FILE + ".part")
+    text = json.dumps(manifest.model_dump(mode="json"), indent=1)
+    try:
+        aside.write_text(text + "\n", encoding="utf-8")
+        aside.replace(root / MANIFEST_FILE)
+    except OSError as error:
+        raise FileError(root / MANIFEST_FILE, "", f"cannot be written: {error}") from None
+
+
+def read_manifest(root: Path) -> Manifest:
+    """The manifest of a data set.
+
+    Raises:
+        FileError: where there is none: it is not whole.
+    """
+    return read_model(root / MANIFEST_FILE, Manifest)
+
+
+def lens_of(intrinsics: Intrinsics) -> Lens:
+    """The lens as it is recorded."""
+    return Lens(
+        width_px=intrinsics.width_px,
+        height_px=intrinsics.height_px,
+        fx_px=intrinsics.fx_px,
+        fy_px=intrinsics.fy_px,
+        cx_px=intrinsics.cx_px,
+        cy_px=intrinsics.cy_px,
+    )
+
+
+def missing_shards(root: Path, count: int) -> Iterator[int]:
+    """The shards of a data set that are not there yet."""
+    return (index for index in range(count) if not shard_path(root, index).is_dir())

@@ -1,0 +1,89 @@
+"""Trains the memory's own model from recorded frames: the network, then the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from planner.memory.learned.classifier import classifier_shapes
+from planner.memory.learned.detector import Detector
+from planner.memory.learned.network import Array
+from planner.memory.learned.weights import Model, write_model
+from planner.training.classifier import ClassifierRecipe, collect, train_classifier
+from planner.training.detector import DetectorRecipe, Progress, train_detector
+from planner.training.detector_samples import class_indices
+from planner.training.frames import RecordedFrame
+from planner.world.catalogue import default_catalogue
+
+MODEL_FILE = "memory.safetensors"
+
+
+def train_memory_model(
+    frames: Sequence[RecordedFrame],
+    folder: Path,
+    network: DetectorRecipe,
+    classifier: ClassifierRecipe,
+    tell: Callable[[str], None],
+    *,
+    looked_at: int = 0,
+) -> Path:
+    """Trains both steps and writes the model; goes on from the folder's checkpoint.
+
+    Args:
+        frames: the training set.
+        folder: gets the checkpoint and `memory.safetensors`.
+        network: how the network is trained.
+        classifier: how the classifier is.
+        tell: hears of progress.
+        looked_at: how many frames the classifier learns from, spread evenly; 0 = all.
+
+    Raises:
+        PlannerError: where PyTorch is missing, or the checkpoint is of another recipe.
+        FileError: where a frame cannot be read or the model not be written.
+    """
+    classes = sorted(default_catalogue().objects)
+
+    def told(progress: Progress) -> None:
+        tell(
+            f"step {progress.step}: loss {progress.loss:.3f}, cells right "
+            f"{progress.there_right:.2f}, classes {progress.class_right:.2f}, "
+            f"middles {progress.offset_m * 100:.1f} cm, {progress.elapsed_s:.0f} s"
+        )
+
+    weights = train_detector(frames, classes, folder, network, told)
+    notes = {
+        "frames": str(len(frames)),
+        "steps": str(network.steps),
+        "batch": str(network.batch),
+        "seed": str(network.seed),
+    }
+    chosen = frames[:: max(1, len(frames) // looked_at)] if looked_at else frames
+    return finish_model(chosen, folder, weights, classifier, notes, tell)
+
+
+def finish_model(
+    frames: Sequence[RecordedFrame],
+    folder: Path,
+    weights: Mapping[str, Array],
+    recipe: ClassifierRecipe,
+    notes: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> Path:
+    """Trains the classifier for a network's weights and writes the model of both."""
+    classes = tuple(sorted(default_catalogue().objects))
+    empty = {n: np.zeros(s, np.float32) for n, s in classifier_shapes(len(classes)).items()}
+    detector = Detector(Model(classes, {**weights, **empty}, {}))
+
+    def looked(number: int) -> None:
+        if (number + 1) % 200 == 0:
+            tell(f"looked at {number + 1} of {len(frames)} frames")
+
+    examples = collect(frames, detector, class_indices(classes), recipe, looked)
+    nothing = int(np.count_nonzero(examples.labels == 0))
+    tell(f"{len(examples.labels)} segments, {nothing} of them of nothing")
+    learned = train_classifier(examples, len(classes), recipe, tell)
+    path = folder / MODEL_FILE
+    write_model(path, Model(classes, {**weights, **learned}, notes))
+    return path

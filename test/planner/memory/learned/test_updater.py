@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from planner.memory.learned.detector import Detection, Look
+from planner.memory.learned.updater import LearnedUpdater
+from planner.memory.memory import Memory
+from planner.world.entity import Entity
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import House
+from planner.world.house_checks import load_house
+from planner.world.observation import CameraFrame, Intrinsics, Observation
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from sim_bridge.embedded.sensing import optical_rotation
+
+LENS = Intrinsics(64, 64, 60.0, 60.0, 31.5, 31.5)
+NOTHING = (np.zeros((0, 3), np.float32), np.zeros(0, np.float32))
+
+
+class Script:
+    """Sees what it is told to see."""
+
+    def __init__(self) -> None:
+        self.detections: Sequence[Detection] = ()
+        self.looks = 0
+
+    def look(self, frame: CameraFrame) -> Look:
+        self.looks += 1
+        return Look(tuple(self.detections), *NOTHING)
+
+
+@pytest.fixture(scope="module")
+def house() -> House:
+    return load_house("train_0")
+
+
+class Robot:
+    """A memory that sees by a script, with a camera that may be put anywhere."""
+
+    def __init__(self, house: House) -> None:
+        self.eye = Script()
+        self.memory = Memory(house, LearnedUpdater(house, self.eye))
+        self.table = next(p for p in house.furniture if p.class_name == "table")
+        self.stamp_s = 0.0
+
+    def top(self, dx: float = 0.0) -> Vec3:
+        surface = max(self.table.surfaces, key=lambda s: s.center[2])
+        x, y, z = self.table.pose.apply(surface.center)
+        return (x + dx, y, z + 0.05)
+
+    def see(self, *things: tuple[str, Vec3], depth_m: float = 1.5, score: float = 0.7) -> None:
+        """One more look from another place at what lies 1.5 m straight ahead of the camera."""
+        self.stamp_s += 0.5
+        self.eye.detections = [Detection(c, score, p, 1.5, (31.5, 31.5), 30) for c, p in things]
+        x, y, z = self.top()
+        pose = Pose.from_matrix(
+            np.array([x - 1.5, y + 0.05 * (-1) ** int(self.stamp_s * 2), z]),
+            optical_rotation(0.0, 0.0),
+        )
+        depth = np.full((64, 64), depth_m, np.float32)
+        rgb = np.full((64, 64, 3), int(self.stamp_s * 2) % 255, np.uint8)
+        frame = CameraFrame(rgb, depth, None, LENS, pose)
+        base = Pose.planar(x - 1.5, y)
+        hand = Pose((0.3, 0.0, 0.7))
+        self.memory.observe(
+            Observation(
+                self.stamp_s, "agent_0", base, base, 0, 0, hand, {}, 1.0, False, {"hand": frame}
+            )
+        )
+
+    @property
+    def things(self) -> list[Entity]:
+        return [e for e in self.memory.snapshot().entities if not e.is_furniture]
+
+
+def test_a_thing_is_believed_when_it_was_seen_from_several_places(house: House) -> None:
+    robot = Robot(house)
+    robot.see(("cup", robot.top()))
+    robot.see(("cup", robot.top(0.02)))
+    assert robot.things == []
+    robot.see(("cup", robot.top()))
+    (cup,) = robot.things
+    number = next(
+        e.entity_id for e in robot.memory.snapshot().entities if e.name == robot.table.name
+    )
+    assert cup.parent == robot.table.name
+    assert cup.description == f"cup with the Object.{number}"
+    assert cup.position_m == pytest.approx(robot.top(), abs=0.03)
+    assert any(cup.size_m)
+
+
+def test_a_certain_look_counts_twice(house: House) -> None:
+    robot = Robot(house)
+    robot.see(("cup", robot.top()), score=0.95)
+    robot.see(("cup", robot.top()), score=0.95)
+    assert len(robot.things) == 1
+
+
+def test_the_same_thing_seen_again_is_no_news(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(4):
+        robot.see(("cup", robot.top()))
+    told = robot.memory.sequence
+    for dx in (0.03, -0.02, 0.05):
+        robot.see(("cup", robot.top(dx)))
+    assert len(robot.things) == 1
+    assert robot.memory.sequence == told
+
+
+def test_two_things_of_a_class_are_two(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(4):
+        robot.see(("cup", robot.top()), ("cup", robot.top(0.5)))
+    assert len(robot.things) == 2
+
+
+def test_what_is_gone_is_removed_and_what_is_hidden_stays(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(4):
+        robot.see(("plate", robot.top()))
+    for _ in range(8):
+        robot.see(depth_m=0.7)
+    assert len(robot.things) == 1
+    for _ in range(8):
+        robot.see(depth_m=3.0)
+    assert robot.things == []
+
+
+def test_a_thing_that_always_looks_like_another_is_that_other(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.see(("plate", robot.top()))
+    for _ in range(12):
+        robot.see(("bowl", robot.top()))
+    assert [e.class_name for e in robot.things] == ["bowl"]
+
+
+def test_what_a_hand_holds_is_not_seen_as_another_thing(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(4):
+        robot.see(("cup", robot.top()))
+    (cup,) = robot.things
+    call = SkillCall(SkillName.PICK, (cup.name,))
+    done = SkillResult(SkillCode.SUCCESS, "Successful execution!")
+    robot.memory.note_result("agent_0", call, done, robot.stamp_s)
+    x, y, _ = robot.top()
+    for _ in range(5):
+        robot.see(("cup", (x - 1.2, y, 0.7)), depth_m=3.0)
+    (held,) = robot.things
+    assert held.picked
+
+
+def test_a_picture_that_did_not_change_is_looked_at_once(house: House) -> None:
+    robot = Robot(house)
+    robot.see(("cup", robot.top()))
+    updater = robot.memory._updater
+    assert isinstance(updater, LearnedUpdater)
+    frame = updater._looks["agent_0"][0]
+    here = Pose((0.0, 0.0, 0.0))
+    for stamp_s in (7.0, 8.0, 9.0):
+        again = dataclasses.replace(frame)
+        robot.memory.observe(
+            Observation(stamp_s, "agent_0", here, here, 0, 0, here, {}, 1.0, False, {"hand": again})
+        )
+    assert robot.eye.looks == 1
+    assert robot.things == []
