@@ -10,7 +10,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
 
-.PHONY: help setup test lint test-unit test-fast test-slow test-integration nightly demo bench clean
+.PHONY: help setup test lint test-unit test-fast test-slow test-integration nightly test-vllm demo bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -44,6 +44,10 @@ test-integration: setup ## tests with real ROS nodes
 nightly: setup ## the judge against its reference, 10,000 random cases (about an hour)
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
 	  test/planner/evaluation -rR $(ARGS)
+
+test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 GB, minutes)
+	@$(TIMED) vllm env PLANNER_VLLM_PYTHON="$$(scripts/vllm.sh)" \
+	  $(BIN)/pytest -n 0 test/planner/planning/test_vllm.py $(ARGS)
 
 demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=...
 	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \

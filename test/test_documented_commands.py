@@ -46,6 +46,7 @@ RUN: Mapping[str, Says] = {
     "planner houses generate --seed 7 --room bedroom=2 --room kitchen=1 --room living_room=1 "
     "--objects 60 -o /tmp/small.json": Says(""),
     "planner houses draw /tmp/small.json -o /tmp/small.png --object-names": Says(""),
+    "planner serve org/Model-8B-Instruct --gpu-memory 24 --gpus 1 --dry-run": Says("vllm serve"),
     "planner houses --help": Says("generate"),
     "planner evaluate --help": Says("bag"),
 }

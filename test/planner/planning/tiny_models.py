@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,25 @@ def make_tiny(folder: Path, *, template: str | None = TEMPLATE, context: int = 4
     Qwen2ForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def make_adapter(model: Path, folder: Path) -> Path:
+    """A LoRA adapter of random weights, strong enough to change what the model says."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(1)
+    config = LoraConfig(r=8, lora_alpha=64, target_modules=["q_proj", "v_proj"])
+    adapted = get_peft_model(AutoModelForCausalLM.from_pretrained(model), config)
+    for name, weights in adapted.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weights, std=0.5)
+    adapted.save_pretrained(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    # In the environment of the model server, which has what this one may lack.
+    target = Path(sys.argv[1])
+    make_adapter(make_tiny(target / "tiny"), target / "adapter")
