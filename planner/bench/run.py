@@ -11,6 +11,7 @@ import asyncio
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from typing import Protocol
 
@@ -18,7 +19,9 @@ from planner.bench.backend_port import BackendPort
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.progress import Verdict
 from planner.memory.memory import Memory
-from planner.planning.planner import AgentResult, Context, Planner, Task
+from planner.planning.dialogues import PLANNER_LIMIT
+from planner.planning.llm.chat import ModelAwayError, ModelError
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.skills.executor import SkillExecutor
 from planner.skills.team import Team
 from planner.world.belief import Belief
@@ -41,11 +44,23 @@ class Event:
     result: SkillResult | None = None
 
 
+class End(StrEnum):
+    """Why a run stopped (spec/partnr.md D-2, and what can go wrong besides)."""
+
+    DONE = "done"
+    SIM_STEP_LIMIT = "sim_step_limit"
+    PLANNER_LIMIT = "planner_limit"
+    GAVE_UP = "gave_up"
+    QUESTION = "question"
+    MODEL_FAULT = "model_fault"
+
+
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run ended: the judge's verdict, why it stopped, and what was done.
 
-    `reason` is `done`, `sim_step_limit` or the planner's own words for giving up.
+    `reason` is `done`, `sim_step_limit` or the planner's own words for giving up, `end` the same
+    as one of few words. `evidence` is what the planner's decisions left, the newest of each key.
     """
 
     verdict: Verdict
@@ -53,6 +68,8 @@ class RunResult:
     sim_steps: int
     decisions: int
     events: tuple[Event, ...]
+    end: End = End.DONE
+    evidence: Mapping[str, str] = field(default_factory=dict)
 
 
 class Leaper(Protocol):
@@ -97,6 +114,7 @@ class EpisodeRun:
         look: shows the memory what one agent senses now.
         tell: hears each event as it happens.
         leaper: the backend, where it can take steps in which nothing happens in one go.
+        knows: what planners and skills are told instead of what the memory believes.
     """
 
     backend: Backend
@@ -108,14 +126,22 @@ class EpisodeRun:
     look: Callable[[str], None]
     tell: Callable[[Event], None] = say_nothing
     leaper: Leaper | None = None
+    knows: Callable[[], Belief] | None = None
     _judged: int = -1
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
         """Runs to the end of the episode."""
-        return asyncio.run(self._run())
+        return asyncio.run(self.play())
 
-    async def _run(self) -> RunResult:
+    async def play(self) -> RunResult:
+        """As `run`, inside a loop; gives way only while the planner waits for its model.
+
+        A model without a usable answer ends the run, which is judged as it stands.
+
+        Raises:
+            ModelAwayError: where the model is not there, which says nothing about the planner.
+        """
         layout = self.house.model_copy(update={"objects": ()})
         team = Team()
         workers = {
@@ -130,21 +156,26 @@ class EpisodeRun:
             )
             for name in self.task.agents
         }
-        decisions, steps, reason = 0, 0, "sim_step_limit"
+        decisions, steps, end, reason = 0, 0, End.SIM_STEP_LIMIT, ""
+        evidence: dict[str, str] = {}
         self._look_around()
         while steps < MOST_STEPS:
             self._collect(workers)
             idle = tuple(n for n, w in workers.items() if w.call is None and not w.done)
             if idle:
                 decisions += 1
-                decision = await self.planner.decide(self._context(layout, workers, idle))
+                decision = await self._decision(self._context(layout, workers, idle))
+                if isinstance(decision, ModelError):
+                    end, reason = End.MODEL_FAULT, str(decision)
+                    break
+                evidence.update(decision.evidence)
                 if decision.failure or decision.question:
-                    reason = decision.failure or decision.question
+                    end, reason = _stopped(decision)
                     break
                 self._start(workers, decision.calls)
                 self._collect(workers)
             if all(worker.done for worker in workers.values()):
-                reason = "done"
+                end = End.DONE
                 break
             working = [name for name, worker in workers.items() if worker.call is not None]
             steps += self._pass(working, MOST_STEPS - steps)
@@ -153,7 +184,23 @@ class EpisodeRun:
                     worker.executor.step()
             self._look_around()
         self._judge()
-        return RunResult(self.evaluator.finish(), reason, steps, decisions, tuple(self.events))
+        return RunResult(
+            self.evaluator.finish(),
+            reason or str(end),
+            steps,
+            decisions,
+            tuple(self.events),
+            end,
+            evidence,
+        )
+
+    async def _decision(self, context: Context) -> Decision | ModelError:
+        try:
+            return await self.planner.decide(context)
+        except ModelAwayError:
+            raise
+        except ModelError as error:
+            return error
 
     def _pass(self, working: Collection[str], most: int) -> int:
         """Lets time pass until something may happen, or a look is due; returns the steps."""
@@ -182,6 +229,8 @@ class EpisodeRun:
         self.memory.note_result(agent, call, result, self.backend.now_s())
 
     def _belief(self) -> Belief:
+        if self.knows is not None:
+            return self.knows()
         return self.memory.belief(self.backend.now_s())
 
     def _judge(self) -> None:
@@ -239,3 +288,10 @@ class EpisodeRun:
     def _note(self, event: Event) -> None:
         self.events.append(event)
         self.tell(event)
+
+
+def _stopped(decision: Decision) -> tuple[End, str]:
+    if not decision.failure:
+        return End.QUESTION, decision.question
+    limit = decision.failure.startswith(PLANNER_LIMIT)
+    return End.PLANNER_LIMIT if limit else End.GAVE_UP, decision.failure

@@ -18,11 +18,12 @@ def traced(
     planner: str,
     seed: int | None = None,
     acting: Sequence[str] = (),
+    decided: Sequence[Decided] = (),
 ) -> EpisodeTrace:
     """The trace of a run whose judge told the builder (`run_embedded(trace=builder)`).
 
-    A decision is a moment at which calls began: planners that are asked and start nothing leave
-    no event.
+    `decided` has the calls of a model. Without one a decision is a moment at which calls began:
+    planners that are asked and start nothing leave no event.
     """
     began: dict[str, Event] = {}
     moments: dict[float, list[str]] = {}
@@ -33,7 +34,9 @@ def traced(
         else:
             start = began.pop(event.agent)
             builder.deed(event.agent, event.call, event.result, event.stamp_s, start.stamp_s)
-    for cycle, (stamp_s, _agents) in enumerate(moments.items(), start=1):
+    for decision in decided:
+        builder.decided(decision)
+    for cycle, (stamp_s, _agents) in enumerate(() if decided else moments.items(), start=1):
         builder.decided(Decided(stamp_s, planner, tuple(acting), cycle))
     return builder.finish(
         episode, result.verdict, planner=planner, seed=seed, reason=result.reason, acting=acting

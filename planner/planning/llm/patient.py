@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from planner.planning.llm.chat import ChatModel, Completion, Message, ModelAwayError, ModelError
+from planner.planning.llm.chat import ChatModel, Completion, Message, ModelAwayError
 
 WAITING = "waiting for model"
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 5.0
@@ -53,7 +53,8 @@ class PatientModel:
         """The other model's answer; `deadline_s` is for each attempt, not for the waiting.
 
         Raises:
-            ModelError: where the model did not come back in time, and for all else.
+            ModelAwayError: where the model did not come back in time.
+            ModelError: for all else.
         """
         began_s, wait_s, waited = time.monotonic(), self._first_wait_s, False
         while True:
@@ -69,7 +70,7 @@ class PatientModel:
             except ModelAwayError as error:
                 gone_s = time.monotonic() - began_s
                 if gone_s + wait_s > self._patience_s:
-                    raise ModelError(f"{error}; waited {gone_s:.0f} s for the model") from None
+                    raise ModelAwayError(f"{error}; waited {gone_s:.0f} s for the model") from None
                 self.say(f"{WAITING}: {error}")
                 waited = True
                 await asyncio.sleep(wait_s)
