@@ -11,6 +11,7 @@ from planner.evaluation.metrics.measure import (
     STATE_CHANGES,
     Measure,
     done,
+    parsed,
     robots,
 )
 from planner.evaluation.task import STATE_PREDICATES
@@ -118,8 +119,26 @@ def _outside(trace: EpisodeTrace) -> str:
 
 
 def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
-    """Whether percent complete is higher after an action than before it."""
-    return trace.percent_at(line.ended_step) > trace.percent_at(line.started_step)
+    """Whether percent complete is higher after an action than before it (D-59).
+
+    A thing that is carried over its table is on top of it already, before it is put down: then the
+    Place is useful that put down what came to count in the hand.
+    """
+    if trace.percent_at(line.ended_step) > trace.percent_at(line.started_step):
+        return True
+    call = parsed(line)
+    if call is None or call.name is not SkillName.PLACE:
+        return False
+    grasps = [
+        hold.step
+        for hold in trace.holds
+        if (hold.agent, hold.entity) == (line.agent, call.arguments[0])
+        and hold.step <= line.started_step
+    ]
+    return bool(grasps) and any(
+        step is not None and grasps[-1] < step <= line.ended_step and _can_do(asked, call)
+        for step, asked in zip(trace.end.first_steps, trace.episode.propositions, strict=True)
+    )
 
 
 def doer_of(trace: EpisodeTrace, index: int) -> str:

@@ -129,6 +129,10 @@ def test_d_60_a_thing_carried_over_its_table_is_its_carriers(make_trace, make_ca
     holds = (HoldLine(25, "agent_0", "cup_0"), HoldLine(85, "agent_0", ""))
     found = make_trace((True,), first_steps=(50,), calls=calls, holds=holds)
     assert partnr.doer_of(found, 0) == "agent_0"
+    progress = (ProgressLine(0, 0.0, (False,)), ProgressLine(50, 1.0, (True,)))
+    over = make_trace((True,), first_steps=(50,), calls=calls, holds=holds, progress=progress)
+    # The second Place changed nothing.
+    assert partnr.extraneous_effort(over).value == 0.5
 
 
 def test_d_60_a_state_is_whose_action_changed_it(make_trace, make_call) -> None:
