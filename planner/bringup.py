@@ -69,6 +69,13 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("model", "", "language model of the planner: a server's name for it, local:FOLDER"),
     Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
     Argument(
+        "control",
+        "decentralized",
+        "of a planner with a model: a dialogue for each agent, or one for all",
+        ("single", "centralized", "decentralized"),
+    ),
+    Argument("traces", "", "store of solved tasks, for the planner partnr_rag"),
+    Argument(
         "memory",
         "auto",
         "who keeps the robots' memory; auto = privileged for a planner that needs one",
@@ -97,6 +104,8 @@ class Arguments:
     planner: str = "none"
     model: str = ""
     model_url: str = ""
+    control: str = "decentralized"
+    traces: str = ""
     memory: str = "auto"
     house: str = ""
     episode: str = ""
@@ -132,6 +141,8 @@ class Arguments:
             planner=text["planner"],
             model=text["model"],
             model_url=text["model_url"],
+            control=text["control"],
+            traces=text["traces"],
             memory=text["memory"],
             house=text["house"],
             episode=text["episode"],
@@ -328,6 +339,8 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
                 "episode": args.episode,
                 "model": args.model,
                 "model_url": args.model_url,
+                "control": args.control,
+                "traces": args.traces,
             },
         ),
     )

@@ -322,6 +322,23 @@ def test_one_instruction_after_another_becomes_a_skill_call(
     assert len(begun) >= count
 
 
+def test_partnrs_planner_names_things_and_tells_its_cell(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
+) -> None:
+    replies = ["Thought: I go there.\nNavigate[table_0]\nAssigned!", "Thought: done\nDone[]"]
+    _, begun = alone(
+        planner="partnr_react", control="single", model=script(tmp_path / "script", *replies)
+    )
+    traces = client.listen(PlannerTrace, "/planner/trace", 100)
+    result = Instructions(client).follow("Go to the table.", agents=["agent_0"])
+    assert result.code == InstructionCode.DONE
+    assert [call for _, call in begun] == ["Navigate[table_0]"]
+    client.wait(lambda: len(traces) == 2, "the traces")
+    told = {item.key: item.value for item in traces[1].parameters}
+    assert (told["control"], told["memory_source"]) == ("single", "summary")
+    assert "cup_0: table_0 in" in traces[1].prompt
+
+
 def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
     alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
 ) -> None:

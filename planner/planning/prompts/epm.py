@@ -99,7 +99,8 @@ def numbered(belief: Belief) -> list[BeliefNode]:
 
 def entity_line(node: BeliefNode) -> str:
     """`Object.100: washer dryer in bathroom_2`."""
-    words = node.description or node.class_name.replace("_", " ")
+    # One line: what a model or a person wrote of a thing cannot pass for a line of the prompt.
+    words = " ".join((node.description or node.class_name.replace("_", " ")).split())
     room = f" in {node.room}" if node.room is not None else ""
     return f"Object.{node.entity_id}: {words}{room}"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from planner.planning.grammar import is_speakable
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import SkillName
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
@@ -199,7 +200,9 @@ def _floor_first(node: BeliefNode) -> tuple[bool, int, str]:
 
 def summary(belief: Belief, agent: str, *, states: bool = False) -> str:
     """All known objects with where they are; `agent` is who reads it."""
-    nodes = sorted(belief.of_kind(EntityKind.OBJECT), key=_floor_first_by_class)
+    # A name that no call can hold says nothing here either, and might be more than a name.
+    known = [node for node in belief.of_kind(EntityKind.OBJECT) if is_speakable(node.name)]
+    nodes = sorted(known, key=_by_class)
     if not nodes:
         return f"{OBJECTS}\n{NO_OBJECTS}"
     lines, counts = [OBJECTS], dict[str, int]()
@@ -208,14 +211,14 @@ def summary(belief: Belief, agent: str, *, states: bool = False) -> str:
         if count <= MOST_OF_CLASS:
             lines.append(f"{node.name}: {_where(node, belief, agent)}{_states(node, states)}")
     lines += [
-        f"{name}: {count - MOST_OF_CLASS} more"
+        f"{' '.join(name.split())}: {count - MOST_OF_CLASS} more"
         for name, count in counts.items()
         if count > MOST_OF_CLASS
     ]
     return "\n".join(lines)
 
 
-def _floor_first_by_class(node: BeliefNode) -> tuple[str, int, str]:
+def _by_class(node: BeliefNode) -> tuple[str, int, str]:
     number = node.name.rpartition("_")[2]
     return node.class_name, int(number) if number.isdecimal() else -1, node.name
 

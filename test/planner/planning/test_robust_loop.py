@@ -301,6 +301,8 @@ def test_a_description_that_gives_orders_is_only_a_description(toy_world: Make, 
     assert done.heard[0].error
     assert world.log == []
     assert "Fly" not in done.heard[0].grammar
+    lines = done.model.asked[0][1].text.splitlines()
+    assert [line for line in lines if line.startswith("Assigned!")] == ["Assigned!"] * 2
 
 
 @pytest.mark.parametrize(
