@@ -149,18 +149,23 @@ def doer_of(trace: EpisodeTrace, index: int) -> str:
     is carried over a table is on top of it already); else the last one before, which is how a
     relation or a gate comes true by something else. Of a spatial relation the last placement.
     """
+    cause = _cause(trace, index)
+    return cause.agent if cause is not None else ""
+
+
+def _cause(trace: EpisodeTrace, index: int) -> CallLine | None:
     step, asked = trace.end.first_steps[index], trace.episode.propositions[index]
     if step is None:
-        return ""
+        return None
     able = [(line, call) for line, call in done(trace, EFFECTIVE) if _can_do(asked, call)]
     going_on = [line for line, _ in able if line.started_step < step <= line.ended_step]
     if going_on:
-        return going_on[-1].agent
+        return going_on[-1]
     carried = [line for line, call in able if _carries(trace, line, call, step)]
     if carried:
-        return carried[0].agent
+        return carried[0]
     before = [line for line, _ in able if line.ended_step <= step]
-    return before[-1].agent if before else ""
+    return before[-1] if before else None
 
 
 def _can_do(asked: Asked, call: SkillCall) -> bool:
