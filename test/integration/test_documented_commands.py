@@ -124,8 +124,11 @@ def test_action_send_goal(client: Client, words: list[str]) -> None:
 @pytest.mark.parametrize("words", of("service", "call"))
 def test_service_call(client: Client, words: list[str]) -> None:
     fields = yaml.safe_load(words[5]) if len(words) > 5 else {}
-    answer = client.call(type_named(words[4]), words[3], **fields)
-    assert getattr(answer, "success", True), answer
+    # Refused while the node has not seen the world yet; asked again until it has.
+    client.wait(
+        lambda: client.call(type_named(words[4]), words[3], **fields).success,
+        f"success of {words[3]}",
+    )
 
 
 def test_every_line_is_of_a_kind_that_is_run_here() -> None:
