@@ -19,6 +19,7 @@ from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
 from planner.memory.service.node import MemoryServices
 from planner.memory.sightings import VISIBILITIES, Visibility
+from planner.memory.still_world import StillWorld
 from planner.memory.store import Store, StoreError
 from planner.memory.updater import MemoryUpdater
 from planner.ros import images, parameters, qos
@@ -79,6 +80,7 @@ class MemoryNode(Node):
         self._cameras: dict[str, CameraInput] = {}
         self._pending: dict[str, Exposure] = {}
         self._hands: dict[str, float] = {}
+        self._still = StillWorld()
         self._truth_s = 0.0
         self._dirty = False
         self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
@@ -177,6 +179,7 @@ class MemoryNode(Node):
             self._memory.close()
             self._memory = None
         self._pending.clear()
+        self._still.forget()
         self._frames.forget()
 
     def _begin(self) -> None:
@@ -262,7 +265,9 @@ class MemoryNode(Node):
 
     def _watch(self, agent: str) -> None:
         def is_due(stamp_s: float) -> bool:
-            return self._memory is not None and self._memory.due(agent, stamp_s)
+            if self._memory is None or not self._memory.due(agent, stamp_s):
+                return False
+            return self._still.needs_look(agent, stamp_s, self._truth_newest_s())
 
         def on_exposure(exposure: Exposure) -> None:
             self._look(agent, exposure)
@@ -296,12 +301,16 @@ class MemoryNode(Node):
                 self._pending[agent] = exposure
             return
         self._truth_s = observation.stamp_s
+        self._still.note_look(agent, observation.stamp_s, self._truth_newest_s())
         if self._worker is None:
             self._tell(memory.observe(observation))
             return
         memory.note_sensed(observation)
         entities = memory.snapshot().entities
         self._worker.offer(observation, entities, memory.last_action(agent))
+
+    def _truth_newest_s(self) -> float | None:
+        return self._truth.newest_s if self._truth is not None else None
 
     def _take_proposals(self) -> None:
         """Applies what the updater's thread made of pictures."""

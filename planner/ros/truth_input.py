@@ -46,6 +46,11 @@ class TruthInput:
         self._reader = WorldReader()
         node.create_subscription(WorldMessage, "/world/state", self._on_data, qos.LATCHED, raw=True)
 
+    @property
+    def newest_s(self) -> float | None:
+        """The stamp of the newest state, which stands until another comes; None before any."""
+        return self._heard[-1].stamp_s if self._heard else None
+
     def at(self, stamp_s: float) -> WorldState | None:
         """The newest state that is not after `stamp_s`, else the oldest; None before any."""
         for heard in reversed(self._heard):
