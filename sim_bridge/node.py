@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import WorldState as WorldMessage
@@ -23,6 +24,7 @@ from planner.ros.presence import is_of_process, same_host
 from planner.ros.world_messages import WorldMessages
 from planner.world.episode import MOST_AGENTS
 from planner.world.errors import PlannerError
+from planner.world.files import read_model
 from planner.world.share import config_dir
 from sim_bridge.agent.node import AgentPort, Sensing
 from sim_bridge.domain_lock import DomainLock
@@ -31,6 +33,8 @@ from sim_bridge.opening import LARGEST_SEED, Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S, Every, IdleTime, Pace, Pacer, TimeMode, split_step
 from sim_bridge.registry import BACKENDS, make_backend
 from sim_bridge.runtime import Runtime
+from sim_bridge.safety.options import SafetyOptions, default_safety
+from sim_bridge.safety.rules import NOTICE
 
 LOAD_FAILED = 1
 # In which the bridges of other machines are found, where discovery reaches them.
@@ -64,12 +68,14 @@ class BridgeNode(Node):
             settings = parameters.text(
                 self, "backend_config", "", "file with the backend's settings; empty = shipped"
             )
-            self._runtime = Runtime(make_backend(backend, settings))
+            self._runtime = Runtime(make_backend(backend, settings), _declare_safety(self))
             self._make_outlets()
             self._take_up(opened)
         except PlannerError:
             super().destroy_node()
             raise
+        if not self._runtime.backend.simulated:
+            self.get_logger().warning(NOTICE)
         self.create_service(LoadEpisode, "/world/load", self._on_load)
         if self._runtime.backend.simulated:
             self.create_service(StepWorld, "/world/step", self._on_step)
@@ -167,6 +173,9 @@ class BridgeNode(Node):
         now_s = self._runtime.now_s()
         for port in self._ports.values():
             port.settle(now_s)
+        for receipt in self._runtime.gate.take_receipts():
+            if receipt.agent in self._ports:
+                self._ports[receipt.agent].publish_receipt(receipt)
 
     def _keep_house(self, wall_s: float) -> None:
         """What goes by the wall clock, whether or not simulated time passes."""
@@ -360,6 +369,13 @@ def _declare_sensing(node: Node) -> Sensing:
         choices=images.DEPTH_ENCODINGS,
     )
     return Sensing(cameras, camera_hz, encoding)
+
+
+def _declare_safety(node: Node) -> SafetyOptions:
+    name = parameters.text(
+        node, "safety_config", "", "file with the numbers of the safety rules; empty = shipped"
+    )
+    return read_model(Path(name), SafetyOptions) if name else default_safety()
 
 
 class BeatExecutor(SingleThreadedExecutor):

@@ -12,9 +12,12 @@ from planner.world.observation import Observation
 from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle
-from sim_bridge.control import Command, Control, Outcome
+from sim_bridge.control import Command, Outcome
 from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
+from sim_bridge.safety.approvals import Answer
+from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.options import SafetyOptions
 
 
 @dataclass(slots=True)
@@ -30,9 +33,10 @@ class Job:
 class Runtime:
     """Everything that the bridge node does between two messages."""
 
-    def __init__(self, backend: Backend) -> None:
-        self.backend = backend
-        self.controls: dict[str, Control] = {}
+    def __init__(self, backend: Backend, safety: SafetyOptions | None = None) -> None:
+        """Puts the safety gate before the backend, whichever it is."""
+        self.gate = SafetyGate(backend, safety)
+        self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""
         self.blind = ""
@@ -59,18 +63,12 @@ class Runtime:
         for job in self._running:
             _end(job, PrimitiveCode.CANCELED, "another episode was loaded")
         self._running.clear()
-        ready = self.backend.simulated
-        self.controls = {agent: Control(ready=ready) for agent in self.agents}
 
     def begin(self, agent: str, request: Request) -> Job:
         """Starts what a request asks for; a refusal is the job's result."""
         primitive = read_request(agent, self.agents, request)
         if isinstance(primitive, PrimitiveResult):
             return _refused(agent, request, primitive)
-        control = self.controls[agent]
-        if control.obstacles:
-            text = f"{agent} may not move: {', and '.join(control.obstacles)}"
-            return _refused(agent, request, PrimitiveResult(PrimitiveCode.NOT_ALLOWED, text))
         handle = self.backend.start(agent, primitive)
         job = Job(agent, request.name, handle, self.backend.poll(handle))
         if not job.status.done:
@@ -98,11 +96,16 @@ class Runtime:
 
     def command(self, agent: str, command: Command) -> Outcome:
         """Carries out a Trigger service of an agent."""
-        outcome = self.controls[agent].apply(command)
-        if outcome.stops:
-            self.backend.stop(agent)
-            self.refresh()
+        outcome = self.gate.command(agent, command)
+        self.refresh()
         return outcome
+
+    def answer(self, agent: str, answer: Answer) -> Outcome:
+        """What the operator says to what waits for approval, or to who holds the lease."""
+        if answer is Answer.TAKE_LEASE:
+            return self.gate.take_lease(agent)
+        approve = answer is not Answer.REFUSE
+        return self.gate.answer(agent, approve=approve, remember=answer is Answer.APPROVE_KIND)
 
     def step(self, dt_s: float = TICK_S) -> None:
         """Lets time pass and brings the jobs up to date."""

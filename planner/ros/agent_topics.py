@@ -135,6 +135,7 @@ class AgentTopics:
         self._battery = outlet(BatteryState, "battery_state")
         self._safety_state = outlet(DiagnosticStatus, "safety/state")
         self._motion_allowed = outlet(Bool, "safety/motion_allowed")
+        self._receipts = outlet(DiagnosticStatus, "safety/receipts", qos.STATE)
 
     @property
     def wanted(self) -> bool:
@@ -198,9 +199,24 @@ class AgentTopics:
         self._motion_allowed.publish(Bool(data=not obstacles))
         self._safety_state.publish(safety_status(self._agent, obstacles, details))
 
+    def publish_receipt(
+        self, command: str, reason: str, details: Mapping[str, str], *, allowed: bool
+    ) -> None:
+        """What became of one command to the agent."""
+        self._receipts.publish(
+            DiagnosticStatus(
+                level=DiagnosticStatus.OK if allowed else DiagnosticStatus.WARN,
+                name=f"{self._agent}: {command}",
+                message=reason,
+                hardware_id=self._agent,
+                values=[KeyValue(key=key, value=value) for key, value in details.items()],
+            )
+        )
+
     def destroy(self) -> None:
         """Takes the topics away."""
         for outlet in (
+            self._receipts,
             self._odometry,
             self._joints,
             self._gripper,

@@ -18,6 +18,8 @@ from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Every
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Job, Runtime
+from sim_bridge.safety.approvals import Answer
+from sim_bridge.safety.health import Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class AgentPort:
             if camera in can.cameras
         }
         self._topics = AgentTopics(node, agent, losses)
-        self._services = TriggerServices(node, agent, tuple(Command), self._command)
+        self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
         self._server = PrimitiveServer(
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
         )
@@ -108,22 +110,40 @@ class AgentPort:
 
     def announce(self, *, repeat: bool) -> DiagnosticStatus:
         """Publishes whether the agent may move where that changed; returns it in any case."""
-        control = self._runtime.controls[self.agent]
+        gate = self._runtime.gate
+        control, obstacles = gate.control(self.agent), gate.obstacles(self.agent)
+        health, asked = gate.health(self.agent), gate.asked(self.agent)
         details = {
+            "mode": str(gate.mode(self.agent)),
             "claimed": str(control.claimed),
             "powered": str(control.powered),
             "standing": str(control.standing),
             "estop": str(control.estop),
+            "owner": health.owner,
+            "asks": "" if asked is None else f"{asked.primitive.name}: {asked.why}",
         }
-        self._topics.publish_safety(control.obstacles, details, repeat=repeat)
-        return safety_status(self.agent, control.obstacles, details)
+        self._topics.publish_safety(obstacles, details, repeat=repeat)
+        return safety_status(self.agent, obstacles, details)
+
+    def publish_receipt(self, receipt: Receipt) -> None:
+        """Publishes what became of a command."""
+        details = {
+            "stamp_s": f"{receipt.stamp_s:.3f}",
+            "rule": "" if receipt.rule is None else str(int(receipt.rule)),
+        }
+        self._topics.publish_receipt(
+            receipt.command, receipt.reason, details, allowed=receipt.allowed
+        )
 
     def announce_battery(self) -> None:
         """Publishes the battery's state."""
         self._topics.publish_battery(self._runtime.now_s())
 
     def _command(self, command: str) -> tuple[bool, str]:
-        outcome = self._runtime.command(self.agent, Command(command))
+        if command in set(Answer):
+            outcome = self._runtime.answer(self.agent, Answer(command))
+        else:
+            outcome = self._runtime.command(self.agent, Command(command))
         self._node.get_logger().info(f"{self.agent}: {command}: {outcome.message}")
         self.announce(repeat=False)
         return outcome.success, outcome.message
@@ -155,7 +175,9 @@ class AgentPort:
             return
         for pursuit in self._pursuits:
             reason = self._server.lost_client(pursuit.goal)
-            if reason:
+            if not reason:
+                self._runtime.gate.attend(self.agent)
+            else:
                 self._node.get_logger().warning(f"{self.agent}: {pursuit.job.name}: {reason}")
                 self._runtime.abandon(pursuit.job, reason)
 

@@ -1,0 +1,536 @@
+"""The gate before every backend: what an agent may do, and a receipt for each command."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Vec3
+from planner.world.house import House
+from planner.world.observation import Observation
+from planner.world.primitive import (
+    Capabilities,
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+    PrimitiveStatus,
+)
+from planner.world.state import WorldState
+from planner.world.vocabulary import EntityKind
+from sim_bridge.backend import Backend, Handle
+from sim_bridge.control import Command, Control, Outcome
+from sim_bridge.safety.approvals import HANDLING, Approvals, Asked
+from sim_bridge.safety.health import CLEARABLE_CAUSE, Health, Lease, Receipt, Supervised
+from sim_bridge.safety.options import SafetyOptions, default_safety
+from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.watch import (
+    Concern,
+    Severity,
+    Watch,
+    speed_limit,
+    zone_ahead,
+    zone_at,
+)
+
+RECEIPTS_KEPT = 1000
+# A person who takes the lease by force has seen its owner's name just before.
+FORCE_WITHIN_S = 10.0
+
+
+class Mode(StrEnum):
+    """What an agent is allowed to do, in one word (research: F6.2)."""
+
+    OBSERVING = "observing"
+    CLAIMED = "claimed"
+    POWERED = "powered"
+    READY = "ready"
+    PAUSED = "paused"
+    LOST = "lost"
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A primitive that was asked for; `end` is how the gate ended it, if it did."""
+
+    agent: str
+    primitive: Primitive
+    inner: Handle | None
+    end: PrimitiveStatus | None = None
+
+
+@dataclass(slots=True)
+class _Guard:
+    """What the gate knows of one agent."""
+
+    control: Control
+    watch: Watch
+    approvals: Approvals
+    attended_s: float = 0.0
+    current: Handle | None = None
+    concerns: list[Concern] = field(default_factory=list)
+    # The owner of the lease as a person was told it, and when.
+    shown: tuple[str, float] | None = None
+    # What was done to bring it to rest, until a person lets it stand up again.
+    rested: set[Command] = field(default_factory=set)
+
+
+class SafetyGate:
+    """A backend behind the safety rules; itself a `Backend`.
+
+    Simulated agents may do everything from the start; real ones nothing before the operator
+    claimed them, switched their motors on and let them stand up.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        options: SafetyOptions | None = None,
+        people: Callable[[], Sequence[Vec3]] | None = None,
+    ) -> None:
+        """Stands before `backend`.
+
+        Args:
+            backend: the world; a `Supervised` one is watched and switched as well.
+            options: the numbers of the rules; None takes config/safety.yaml.
+            people: where persons are, in `map`; None asks the ground truth, if there is one.
+        """
+        self.backend = backend
+        self.options = options or default_safety()
+        self._robot = backend if isinstance(backend, Supervised) else None
+        self._people = people or self._true_people
+        self._entries: list[_Entry] = []
+        self._guards: dict[str, _Guard] = {}
+        self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
+        self._closed = False
+
+    # What a backend is asked
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the world behind is a simulator."""
+        return self.backend.simulated
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The loaded episode's agents."""
+        return self.backend.agents
+
+    def reset(self, house: House, episode: Episode, seed: int) -> None:
+        """Loads an episode; on an error everything stays as it was."""
+        self.backend.reset(house, episode, seed)
+        self._entries.clear()
+        self._guards = {
+            agent: _Guard(
+                Control(ready=self.simulated),
+                Watch(self.options),
+                Approvals(every_grasp=self.options.approval.every_grasp),
+                attended_s=self.now_s(),
+            )
+            for agent in self.agents
+        }
+
+    def capabilities(self, agent: str) -> Capabilities:
+        """What the agent can do here."""
+        return self.backend.capabilities(agent)
+
+    def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
+        """What the agent senses now; looking on needs no permission."""
+        return self.backend.observe(agent, cameras)
+
+    def world_state(self) -> WorldState | None:
+        """Ground truth, or None where nobody knows it."""
+        return self.backend.world_state()
+
+    def now_s(self) -> float:
+        """Seconds on the world's clock."""
+        return self.backend.now_s()
+
+    def start(self, agent: str, primitive: Primitive) -> Handle:
+        """Begins a primitive that the rules allow; a refusal is its polled result."""
+        handle = Handle(len(self._entries))
+        entry = _Entry(agent, primitive, None)
+        self._entries.append(entry)
+        guard = self._guards.get(agent)
+        if guard is not None and guard.approvals.asked is not None:
+            busy = PrimitiveResult(PrimitiveCode.BUSY, f"{agent} waits for approval of another")
+            self._finish_status(entry, busy)
+            return handle
+        if guard is None or self._is_busy(guard):
+            # The world has its own words for unknown and for busy agents.
+            entry.inner = self.backend.start(agent, primitive)
+            return handle
+        guard.attended_s = self.now_s()
+        refusal = self._refusal(agent, guard, primitive)
+        if refusal is not None:
+            self._finish(entry, refusal)
+            return handle
+        guard.current = handle
+        why = self._why_ask(guard, agent, primitive)
+        if not why:
+            self._launch(entry)
+            return handle
+        until_s = self.now_s() + self.options.approval.timeout_s
+        guard.approvals.ask(Asked(handle, primitive, why, until_s))
+        self._note(agent, primitive.name, False, f"waits for approval: {why}", Rule.APPROVAL)
+        return handle
+
+    def poll(self, handle: Handle) -> PrimitiveStatus:
+        """How a primitive stands."""
+        if not 0 <= handle < len(self._entries):
+            raise PlannerError(f"this world gave out no primitive {handle}")
+        entry = self._entries[handle]
+        if entry.end is not None:
+            return entry.end
+        if entry.inner is None:
+            return PrimitiveStatus("waiting for approval", 0.0, None)
+        return self.backend.poll(entry.inner)
+
+    def cancel(self, handle: Handle) -> None:
+        """Ends a primitive and stops its agent."""
+        if self.poll(handle).done:
+            return
+        entry = self._entries[handle]
+        if entry.inner is None:
+            self._guards[entry.agent].approvals.take()
+            self._finish_status(entry, PrimitiveResult(PrimitiveCode.CANCELED, "canceled"))
+        else:
+            self.backend.cancel(entry.inner)
+
+    def stop(self, agent: str) -> None:
+        """Stops an agent at once; nothing ever refuses this."""
+        guard = self._guards.get(agent)
+        asked = guard.approvals.take() if guard is not None else None
+        if asked is not None:
+            result = PrimitiveResult(PrimitiveCode.STOPPED, "the agent was stopped")
+            self._finish_status(self._entries[asked.handle], result)
+        self.backend.stop(agent)
+
+    def step(self, dt_s: float) -> None:
+        """Lets time pass and looks whether everything may go on."""
+        self.backend.step(dt_s)
+        for agent, guard in self._guards.items():
+            self._watch(agent, guard)
+
+    def close(self) -> None:
+        """Leaves every agent safe (rule 18) and frees the world; safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        for agent, guard in self._guards.items():
+            self.stop(agent)
+            if self._robot is not None and not self.simulated and guard.control.claimed:
+                for command in (Command.SIT, Command.POWER_OFF, Command.RELEASE):
+                    outcome = self._robot.operate(agent, command)
+                    self._note(agent, command, outcome.success, outcome.message, Rule.SHUTDOWN)
+        self.backend.close()
+
+    # What the operator says
+
+    def command(self, agent: str, command: Command) -> Outcome:
+        """Carries out a Trigger service of an agent, or refuses it and changes nothing."""
+        guard = self._guards[agent]
+        control = copy.copy(guard.control)
+        outcome = control.apply(command)
+        if outcome.success and outcome.stops:
+            self.stop(agent)
+        if outcome.success and self._robot is not None:
+            done = self._robot.operate(agent, command)
+            if not done.success:
+                outcome = Outcome(False, done.message, outcome.stops)
+        if outcome.success:
+            guard.control = control
+            if command is Command.CLAIM:
+                guard.watch.claimed()
+                self._clear_faults(agent)
+            if command in (Command.STAND, Command.POWER_ON):
+                guard.rested.clear()
+        self._note(agent, command, outcome.success, outcome.message, Rule.CONSENT)
+        return outcome
+
+    def take_lease(self, agent: str) -> Outcome:
+        """Takes the lease from its owner, at the second call of a person who was told the name."""
+        guard, health = self._guards[agent], self.health(agent)
+        if self._robot is None or health.lease is not Lease.OTHERS:
+            outcome = Outcome(False, "nobody else holds the lease; claim the agent")
+        elif guard.shown is None or not self._shown(guard, health.owner):
+            guard.shown = (health.owner, self.now_s())
+            outcome = Outcome(
+                False,
+                f"{health.owner or 'somebody'} holds the lease; ask them first. To take it by "
+                f"force, call again within {FORCE_WITHIN_S:.0f} s",
+            )
+        else:
+            guard.shown = None
+            outcome = self._robot.take_lease(agent)
+            if outcome.success:
+                guard.control.claimed = True
+                guard.watch.claimed()
+        self._note(agent, "take_lease", outcome.success, outcome.message, Rule.LEASE_IS_NEVER_TAKEN)
+        return outcome
+
+    def _shown(self, guard: _Guard, owner: str) -> bool:
+        if guard.shown is None:
+            return False
+        name, at_s = guard.shown
+        return name == owner and self.now_s() - at_s <= FORCE_WITHIN_S
+
+    def answer(self, agent: str, *, approve: bool, remember: bool = False) -> Outcome:
+        """The operator approves or refuses what waits."""
+        asked = self._guards[agent].approvals.take(remember=approve and remember)
+        if asked is None:
+            return Outcome(False, "nothing waits for approval")
+        entry = self._entries[asked.handle]
+        if approve:
+            concern = self._blocking(self._guards[agent])
+            if concern is None:
+                self._launch(entry)
+                return Outcome(True, f"{asked.primitive.name} was approved")
+            self._finish(entry, _not_allowed(agent, concern.rule, concern.reason, concern.text))
+            return Outcome(False, concern.text)
+        self._finish(
+            entry, _not_allowed(agent, Rule.APPROVAL, "REFUSED", "the operator refused it")
+        )
+        return Outcome(True, f"{asked.primitive.name} was refused")
+
+    def asked(self, agent: str) -> Asked | None:
+        """What waits for the operator, if anything does."""
+        return self._guards[agent].approvals.asked
+
+    def attend(self, agent: str) -> None:
+        """Whoever asked for a motion is still there (rule 8)."""
+        guard = self._guards.get(agent)
+        if guard is not None:
+            guard.attended_s = self.now_s()
+
+    # What is known
+
+    def control(self, agent: str) -> Control:
+        """Whether the agent is claimed, powered, standing or stopped."""
+        return self._guards[agent].control
+
+    def health(self, agent: str) -> Health:
+        """What a robot says of itself; simulated agents are always well."""
+        return self._robot.health(agent) if self._robot is not None else Health()
+
+    def obstacles(self, agent: str) -> tuple[str, ...]:
+        """Why the agent may not move, the first to be cleared first; empty when it may."""
+        guard = self._guards[agent]
+        wrong = [c.text for c in guard.concerns if c.severity is not Severity.WARNS]
+        return (*guard.control.obstacles, *wrong)
+
+    def mode(self, agent: str) -> Mode:
+        """What the agent is allowed to do, in one word."""
+        guard = self._guards[agent]
+        stops = {c.rule for c in guard.concerns if c.severity is Severity.STOPS}
+        if stops & {Rule.LEASE_LOST, Rule.LINK_LOST}:
+            return Mode.LOST
+        if not guard.control.claimed:
+            return Mode.OBSERVING
+        if not guard.control.powered:
+            return Mode.CLAIMED
+        if not guard.control.standing:
+            return Mode.POWERED
+        return Mode.PAUSED if self.obstacles(agent) else Mode.READY
+
+    def take_receipts(self) -> list[Receipt]:
+        """The receipts since the last call, oldest first."""
+        taken = list(self._receipts)
+        self._receipts.clear()
+        return taken
+
+    # The rules
+
+    def _is_busy(self, guard: _Guard) -> bool:
+        return guard.current is not None and not self.poll(guard.current).done
+
+    def _refusal(self, agent: str, guard: _Guard, primitive: Primitive) -> PrimitiveResult | None:
+        if guard.control.obstacles:
+            text = f"{', and '.join(guard.control.obstacles)}"
+            return _not_allowed(agent, Rule.CONSENT, "NOT_READY", text)
+        concern = self._blocking(guard)
+        if concern is not None:
+            return _not_allowed(agent, concern.rule, concern.reason, concern.text)
+        if primitive.name not in set(PrimitiveName):
+            return None
+        if primitive.timeout_s > self.options.motion.longest_primitive_s:
+            most = self.options.motion.longest_primitive_s
+            text = f"timeout_s {primitive.timeout_s:g} is longer than {most:g} s"
+            return _not_allowed(agent, Rule.COMMANDS_EXPIRE, "TOO_LONG", text)
+        return self._zone_refusal(agent, primitive)
+
+    def _zone_refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
+        zones = self.options.keep_out.zones
+        if not zones or primitive.views_rad:
+            return None
+        seen = self.backend.observe(agent, ())
+        frame = {
+            f"{agent}/base_link": seen.base,
+            f"{agent}/odom": seen.base.compose(seen.odometry.inverse()),
+        }.get(primitive.frame)
+        target = primitive.target_m if frame is None else frame.apply(primitive.target_m)
+        zone = zone_at(target, zones)
+        if zone is None:
+            return None
+        text = f"the target lies in the keep-out zone {zone.name!r}"
+        return _not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
+
+    @staticmethod
+    def _blocking(guard: _Guard) -> Concern | None:
+        return next((c for c in guard.concerns if c.severity is not Severity.WARNS), None)
+
+    def _why_ask(self, guard: _Guard, agent: str, primitive: Primitive) -> str:
+        approval = self.options.approval
+        if not approval.where.holds(simulated=self.simulated) or primitive.name not in HANDLING:
+            return ""
+        return guard.approvals.reason(primitive.name, person_near=self._person_near(agent))
+
+    def _person_near(self, agent: str) -> bool:
+        people = self.options.people
+        if not people.where.holds(simulated=self.simulated):
+            return False
+        x, y, _ = self.backend.observe(agent, ()).base.position_m
+        near2 = people.near_m**2
+        return any((p[0] - x) ** 2 + (p[1] - y) ** 2 <= near2 for p in self._people())
+
+    def _true_people(self) -> Sequence[Vec3]:
+        state = self.backend.world_state()
+        if state is None:
+            return ()
+        agents = (e for e in state.entities.values() if e.kind is EntityKind.AGENT)
+        return [e.pose.position_m for e in agents if e.class_name == "human"]
+
+    def _watch(self, agent: str, guard: _Guard) -> None:
+        now_s = self.now_s()
+        guard.concerns = guard.watch.look(self.health(agent), now_s) if self._robot else []
+        if self._robot is not None:
+            self._follow_robot(agent, guard)
+        asked = guard.approvals.asked
+        if asked is not None and now_s >= asked.until_s:
+            guard.approvals.take()
+            text = "the operator did not answer in time"
+            result = _not_allowed(agent, Rule.APPROVAL, "NOT_APPROVED", text)
+            self._finish(self._entries[asked.handle], result)
+        if self._is_busy(guard):
+            end = self._why_stop(agent, guard, now_s)
+            if end is not None:
+                self._halt(agent, guard, end)
+        self._rest(agent, guard, now_s)
+
+    def _follow_robot(self, agent: str, guard: _Guard) -> None:
+        """The robot is the one to say whether it is ours, powered and standing."""
+        if self._robot is None:
+            return
+        health, control = self._robot.health(agent), guard.control
+        lost = any(c.rule is Rule.LEASE_LOST for c in guard.concerns)
+        control.claimed = control.claimed and health.lease is not Lease.FREE and not lost
+        control.powered = control.powered and health.powered
+        control.standing = control.standing and health.standing
+        careful = self._person_near(agent) or self.backend.observe(agent, ()).holding
+        self._robot.limit_speed(agent, speed_limit(self.options, careful=careful))
+
+    def _why_stop(self, agent: str, guard: _Guard, now_s: float) -> Concern | None:
+        stops = next((c for c in guard.concerns if c.severity is Severity.STOPS), None)
+        if stops is not None:
+            return stops
+        if guard.control.obstacles:
+            text = ", and ".join(guard.control.obstacles)
+            return Concern(Rule.CONSENT, Severity.STOPS, "NOT_READY", text)
+        executive = self.options.executive
+        alone_s = now_s - guard.attended_s
+        if executive.where.holds(simulated=self.simulated) and alone_s > executive.stop_after_s:
+            text = f"whoever asked for it was not heard of for {alone_s:.1f} s"
+            return Concern(Rule.EXECUTIVE_LOST, Severity.STOPS, "EXECUTIVE_LOST", text)
+        if self.options.keep_out.zones:
+            seen = self.backend.observe(agent, ())
+            moves = bool(seen.linear_m_s)
+            zone = zone_ahead(seen.base, seen.linear_m_s, self.options) if moves else None
+            if zone is not None:
+                text = f"the keep-out zone {zone.name!r} is right ahead"
+                return Concern(Rule.KEEP_OUT, Severity.STOPS, "KEEP_OUT", text)
+        return None
+
+    def _halt(self, agent: str, guard: _Guard, why: Concern) -> None:
+        handle = guard.current
+        if handle is None:
+            return
+        guard.approvals.take()
+        self.backend.stop(agent)
+        code = PrimitiveCode.NOT_ALLOWED
+        self._finish(
+            self._entries[handle], _not_allowed(agent, why.rule, why.reason, why.text, code)
+        )
+
+    def _rest(self, agent: str, guard: _Guard, now_s: float) -> None:
+        """What is done about an agent that nobody looks after, or whose battery runs out."""
+        if self._robot is None or not guard.control.claimed:
+            return
+        executive, reasons = self.options.executive, {c.reason for c in guard.concerns}
+        idle = not self._is_busy(guard)
+        alone = (
+            executive.where.holds(simulated=self.simulated)
+            and guard.control.standing
+            and guard.current is not None
+            and now_s - guard.attended_s > executive.sit_after_s
+        )
+        wanted: tuple[Command, ...]
+        if "BATTERY_EMPTY" in reasons:
+            wanted, rule = (Command.SIT, Command.POWER_OFF), Rule.BATTERY
+        elif "BATTERY_DOCK" in reasons and idle:
+            wanted, rule = (Command.SIT,), Rule.BATTERY
+        elif alone:
+            wanted, rule = (Command.SIT,), Rule.EXECUTIVE_LOST
+        else:
+            return
+        for command in wanted:
+            if command in guard.rested:
+                continue
+            guard.rested.add(command)
+            outcome = self._robot.operate(agent, command)
+            if outcome.success:
+                guard.control.apply(command)
+            self._note(agent, command, outcome.success, outcome.message, rule)
+
+    def _clear_faults(self, agent: str) -> None:
+        if self._robot is not None:
+            causes = {fault.cause for fault in self._robot.health(agent).faults}
+            if CLEARABLE_CAUSE in causes:
+                self._robot.clear_faults(agent, CLEARABLE_CAUSE)
+
+    # Ends and receipts
+
+    def _launch(self, entry: _Entry) -> None:
+        entry.inner = self.backend.start(entry.agent, entry.primitive)
+        self._note(entry.agent, entry.primitive.name, True, "allowed", None)
+
+    def _finish(self, entry: _Entry, result: PrimitiveResult) -> None:
+        self._finish_status(entry, result)
+        rule = Rule(int(result.evidence["rule"]))
+        self._note(entry.agent, entry.primitive.name, False, result.text, rule)
+
+    @staticmethod
+    def _finish_status(entry: _Entry, result: PrimitiveResult) -> None:
+        entry.end = PrimitiveStatus("refused" if entry.inner is None else "done", 0.0, result)
+
+    def _note(
+        self, agent: str, command: str, allowed: bool, reason: str, rule: Rule | None
+    ) -> None:
+        kept = None if allowed else rule
+        self._receipts.append(Receipt(self.now_s(), agent, str(command), allowed, reason, kept))
+
+
+def _not_allowed(
+    agent: str,
+    rule: Rule,
+    reason: str,
+    text: str,
+    code: PrimitiveCode = PrimitiveCode.NOT_ALLOWED,
+) -> PrimitiveResult:
+    return PrimitiveResult(
+        code, f"{agent} may not move: {text}", {"rule": str(int(rule)), "reason": reason}
+    )

@@ -1,0 +1,99 @@
+"""What a robot says about itself, and what backends of robots can do beyond `Backend`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+from sim_bridge.control import Command, Outcome
+from sim_bridge.safety.rules import Rule
+
+
+class Lease(StrEnum):
+    """Who may command the robot."""
+
+    OURS = "ours"
+    FREE = "free"
+    OTHERS = "others"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong with the robot; `blocks` says that it must not move meanwhile."""
+
+    name: str
+    cause: str
+    blocks: bool
+
+
+# The only cause that goes away by claiming the robot again; falls need a person.
+CLEARABLE_CAUSE = "LEASE_TIMEOUT"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The last that is known of a robot.
+
+    Attributes:
+        age_s: seconds since the robot last answered.
+        epoch: of the lease; another one means that the robot was started anew.
+        lease: who may command it, and `owner` the name it gave.
+        battery: share of a full one, 0 to 1; None where unknown.
+        estopped: whether an emergency stop is engaged.
+        powered, standing: as the robot reports.
+        faults: those that are active.
+    """
+
+    age_s: float = 0.0
+    epoch: str = ""
+    lease: Lease = Lease.OURS
+    owner: str = ""
+    battery: float | None = None
+    estopped: bool = False
+    powered: bool = True
+    standing: bool = True
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedLimit:
+    """What every mobility command must be bounded by."""
+
+    linear_m_s: float
+    angular_rad_s: float
+
+
+@runtime_checkable
+class Supervised(Protocol):
+    """A backend whose agents are machines with a will of their own."""
+
+    def health(self, agent: str) -> Health:
+        """The last that is known; never waits."""
+
+    def operate(self, agent: str, command: Command) -> Outcome:
+        """Carries out what a Trigger service asks; waits for the robot's answer.
+
+        A refusal or a failure is an outcome, never an exception.
+        """
+
+    def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
+        """Bounds every mobility command from now on."""
+
+    def clear_faults(self, agent: str, cause: str) -> None:
+        """Clears the behaviour faults of one cause."""
+
+    def take_lease(self, agent: str) -> Outcome:
+        """Takes the lease by force; only ever called for a person who saw the owner's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One command and what became of it; `rule` is what refused it or ended it."""
+
+    stamp_s: float
+    agent: str
+    command: str
+    allowed: bool
+    reason: str
+    rule: Rule | None = None

@@ -1,0 +1,185 @@
+"""The numbers of the safety rules, read from one file (config/safety.yaml)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+from shapely.geometry import Polygon
+
+from planner.world.files import FileModel, read_model
+from planner.world.share import config_dir
+
+Seconds = Annotated[float, Field(gt=0, le=600)]
+Metres = Annotated[float, Field(ge=0, le=100)]
+Speed = Annotated[float, Field(gt=0, le=1.6)]
+Share = Annotated[float, Field(ge=0, le=1)]
+# No setting lets a robot walk faster, whatever else the file says.
+FASTEST_M_S = 1.0
+
+
+class Where(StrEnum):
+    """In front of which worlds a rule holds."""
+
+    REAL = "real"
+    ALWAYS = "always"
+    NEVER = "never"
+
+    def holds(self, *, simulated: bool) -> bool:
+        """Whether the rule holds for a world of this kind."""
+        return self is Where.ALWAYS or (self is Where.REAL and not simulated)
+
+
+class Motion(FileModel):
+    """Rules 1 and 9: commands expire by themselves and bound the speed."""
+
+    command_ttl_s: Annotated[float, Field(gt=0.1, le=2.0)] = 1.0
+    velocity_ttl_s: Annotated[float, Field(gt=0.1, le=1.0)] = 0.6
+    resend_s: Annotated[float, Field(gt=0, le=1.0)] = 0.3
+    longest_primitive_s: Seconds = 600.0
+    speed_m_s: Speed = 0.5
+    turn_speed_rad_s: Annotated[float, Field(gt=0, le=2)] = 0.8
+    careful_speed_m_s: Speed = 0.25
+    hard_cap_m_s: Annotated[float, Field(gt=0, le=FASTEST_M_S)] = 1.0
+    braking_m_s2: Annotated[float, Field(gt=0, le=5)] = 1.0
+    hand_speed_m_s: Annotated[float, Field(gt=0, le=1)] = 0.5
+    obstacle_padding_m: Metres = 0.1
+
+    @model_validator(mode="after")
+    def _re_sent_in_time(self) -> Self:
+        if self.resend_s > self.command_ttl_s / 2:
+            raise ValueError("resend_s must be at most half of command_ttl_s")
+        if self.speed_m_s > self.hard_cap_m_s:
+            raise ValueError("speed_m_s must not be above hard_cap_m_s")
+        return self
+
+    def stopping_m(self, speed_m_s: float) -> float:
+        """How far a robot may still go that nobody tells anything any more."""
+        return speed_m_s * self.command_ttl_s + speed_m_s**2 / (2 * self.braking_m_s2)
+
+
+class Timeouts(FileModel):
+    """Rule 2: how long each kind of call to the robot may take."""
+
+    state_s: Seconds = 0.5
+    command_s: Seconds = 0.5
+    lease_s: Seconds = 0.5
+    image_s: Seconds = 1.0
+    upload_s: Seconds = 30.0
+
+
+class Keepalive(FileModel):
+    """Rule 3: what the robot does by itself when the bridge falls silent."""
+
+    warn_after_s: Seconds = 2.0
+    motors_off_after_s: Seconds = 5.0
+
+
+class EstopMode(StrEnum):
+    """Who holds the emergency stop."""
+
+    NONE = "none"
+    ENDPOINT = "endpoint"
+
+
+class EstopOptions(FileModel):
+    """Rule 4: by default the tablet keeps the emergency stop."""
+
+    mode: EstopMode = EstopMode.NONE
+    timeout_s: Seconds = 5.0
+
+
+class Link(FileModel):
+    """Rule 7: when the link counts as lost, and as found again."""
+
+    stale_after_s: Seconds = 1.0
+    good_for_s: Seconds = 1.0
+
+
+class Executive(FileModel):
+    """Rule 8: whoever asked for a motion must still be there."""
+
+    where: Where = Where.REAL
+    stop_after_s: Seconds = 1.0
+    sit_after_s: Seconds = 10.0
+
+
+class People(FileModel):
+    """Rules 9 and 12: how near a person is near."""
+
+    where: Where = Where.REAL
+    near_m: Metres = 2.0
+
+
+class Zone(FileModel):
+    """A polygon of the map that no agent may enter or reach into."""
+
+    name: str
+    polygon_m: tuple[tuple[float, float], ...] = Field(min_length=3)
+
+    @model_validator(mode="after")
+    def _is_simple(self) -> Self:
+        if not self.shape.is_valid or self.shape.area <= 0:
+            raise ValueError(f"{self.name}: polygon_m is not a simple polygon")
+        return self
+
+    @cached_property
+    def shape(self) -> Polygon:
+        """The zone as a shapely polygon."""
+        return Polygon(self.polygon_m)
+
+
+class KeepOut(FileModel):
+    """Rule 11."""
+
+    margin_m: Metres = 0.3
+    zones: tuple[Zone, ...] = ()
+
+
+class Approval(FileModel):
+    """Rule 14: what hands do is approved by the operator."""
+
+    where: Where = Where.REAL
+    timeout_s: Seconds = 60.0
+    every_grasp: bool = False
+
+
+class Battery(FileModel):
+    """Rule 15, shares of a full battery."""
+
+    warn: Share = 0.30
+    no_new_task: Share = 0.20
+    finish_and_dock: Share = 0.15
+    sit_and_power_off: Share = 0.10
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        steps = (self.warn, self.no_new_task, self.finish_and_dock, self.sit_and_power_off)
+        if list(steps) != sorted(steps, reverse=True):
+            raise ValueError("warn, no_new_task, finish_and_dock, sit_and_power_off must not rise")
+        return self
+
+
+class SafetyOptions(FileModel):
+    """All numbers of the safety rules."""
+
+    version: Literal[1] = 1
+    motion: Motion = Motion()
+    timeouts: Timeouts = Timeouts()
+    keepalive: Keepalive = Keepalive()
+    estop: EstopOptions = EstopOptions()
+    link: Link = Link()
+    executive: Executive = Executive()
+    people: People = People()
+    keep_out: KeepOut = KeepOut()
+    approval: Approval = Approval()
+    battery: Battery = Battery()
+    shutdown_s: Seconds = 15.0
+
+
+@lru_cache(maxsize=1)
+def default_safety() -> SafetyOptions:
+    """The shipped numbers."""
+    return read_model(config_dir() / "safety.yaml", SafetyOptions)

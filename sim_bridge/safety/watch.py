@@ -1,0 +1,145 @@
+"""What must hold from moment to moment for one agent to move: rules 6 to 9, 11, 15 and 16.
+
+Pure: it is told what is known and the time, and says what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shapely.geometry import LineString, Point
+
+from planner.world.geometry import Pose, Vec3
+from sim_bridge.safety.health import Health, Lease, SpeedLimit
+from sim_bridge.safety.options import SafetyOptions, Zone
+from sim_bridge.safety.rules import Rule
+
+
+class Severity(StrEnum):
+    """What a concern does."""
+
+    WARNS = "warns"
+    REFUSES = "refuses"
+    STOPS = "stops"
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """Something that stands against moving; `reason` is a stable word for programs."""
+
+    rule: Rule
+    severity: Severity
+    reason: str
+    text: str
+
+
+class Watch:
+    """The memory between two moments: since when the link is good, and which epoch it has."""
+
+    def __init__(self, options: SafetyOptions) -> None:
+        self._options = options
+        # A link is trusted from the first word on; after a loss it must last for a while.
+        self._good_after_s = -math.inf
+        self._epoch = ""
+        self._lost: Concern | None = None
+
+    def claimed(self) -> None:
+        """Forgets what only the operator may forgive, who has claimed the agent just now."""
+        self._lost = None
+        self._epoch = ""
+
+    def look(self, health: Health, now_s: float) -> list[Concern]:
+        """What is wrong now."""
+        found = [*self._lease(health), *self._link(health, now_s)]
+        found += battery_concerns(health.battery, self._options)
+        found += [
+            Concern(
+                Rule.FAULTS,
+                Severity.STOPS if fault.blocks else Severity.WARNS,
+                "FAULT",
+                f"the robot reports the fault {fault.name} ({fault.cause})",
+            )
+            for fault in health.faults
+        ]
+        if health.estopped:
+            text = "an emergency stop is engaged on the robot; release it where it was pressed"
+            found.append(Concern(Rule.ESTOP, Severity.STOPS, "ESTOPPED", text))
+        return found
+
+    def _lease(self, health: Health) -> list[Concern]:
+        if health.lease is Lease.OTHERS:
+            who = health.owner or "somebody else"
+            text = f"{who} holds the lease; claim the agent again when it is free"
+            self._lost = Concern(Rule.LEASE_LOST, Severity.STOPS, "LEASE_LOST", text)
+        elif self._epoch and health.epoch and health.epoch != self._epoch:
+            text = "the robot was started anew; claim it again"
+            self._lost = Concern(Rule.LEASE_LOST, Severity.STOPS, "LEASE_LOST", text)
+        if health.lease is Lease.OURS and self._lost is None and health.epoch:
+            self._epoch = health.epoch
+        return [] if self._lost is None else [self._lost]
+
+    def _link(self, health: Health, now_s: float) -> list[Concern]:
+        link = self._options.link
+        if health.age_s > link.stale_after_s:
+            self._good_after_s = math.inf
+            text = f"no word from the robot for {health.age_s:.1f} s"
+            return [Concern(Rule.LINK_LOST, Severity.STOPS, "COMMS_LOST", text)]
+        if math.isinf(self._good_after_s) and self._good_after_s > 0:
+            self._good_after_s = now_s + link.good_for_s
+        if now_s >= self._good_after_s:
+            return []
+        text = "the link to the robot is good again only just now"
+        return [Concern(Rule.LINK_LOST, Severity.REFUSES, "COMMS_LOST", text)]
+
+
+def battery_concerns(battery: float | None, options: SafetyOptions) -> list[Concern]:
+    """Rule 15."""
+    if battery is None:
+        return []
+    steps = options.battery
+    text = f"the battery has {battery:.0%}"
+    if battery < steps.sit_and_power_off:
+        what = (Severity.STOPS, "BATTERY_EMPTY", f"{text}: it sits down and switches off")
+    elif battery < steps.finish_and_dock:
+        what = (Severity.REFUSES, "BATTERY_DOCK", f"{text}: it ends what it does and rests")
+    elif battery < steps.no_new_task:
+        what = (Severity.REFUSES, "BATTERY_LOW", f"{text}: it begins nothing new")
+    elif battery < steps.warn:
+        what = (Severity.WARNS, "BATTERY_WARN", text)
+    else:
+        return []
+    return [Concern(Rule.BATTERY, *what)]
+
+
+def zone_at(point_m: Vec3, zones: Sequence[Zone]) -> Zone | None:
+    """The keep-out zone that a target lies in."""
+    here = Point(point_m[0], point_m[1])
+    return next((zone for zone in zones if zone.shape.covers(here)), None)
+
+
+def zone_ahead(
+    base: Pose, speed_m_s: float, options: SafetyOptions, path_m: Sequence[Vec3] = ()
+) -> Zone | None:
+    """The keep-out zone that an agent is in or cannot stop outside of any more (rule 11)."""
+    x, y, _ = base.position_m
+    ahead_m = options.motion.stopping_m(abs(speed_m_s)) + 1e-6
+    way = math.copysign(ahead_m, speed_m_s or 1.0)
+    end = (x + way * math.cos(base.yaw_rad), y + way * math.sin(base.yaw_rad))
+    lines = [LineString([(x, y), end])]
+    if len(path_m) > 1:
+        lines.append(LineString([point[:2] for point in path_m]))
+    margin_m = options.keep_out.margin_m
+    for zone in options.keep_out.zones:
+        if any(line.distance(zone.shape) < margin_m for line in lines):
+            return zone
+    return None
+
+
+def speed_limit(options: SafetyOptions, *, careful: bool) -> SpeedLimit:
+    """Rule 9: how fast an agent may go; careful beside people and while carrying."""
+    motion = options.motion
+    wanted = motion.careful_speed_m_s if careful else motion.speed_m_s
+    return SpeedLimit(min(wanted, motion.hard_cap_m_s), motion.turn_speed_rad_s)
