@@ -6,7 +6,7 @@ import os
 
 from rclpy.node import Node
 
-from planner.ros.presence import Peers, is_of_process
+from planner.ros.presence import Peers, is_of_process, surely_gone
 
 # Wall seconds until a goal that no server took counts as lost. The middleware lists a killed
 # server for a while and gives it goals; its successor gets those only that come later.
@@ -29,8 +29,8 @@ class ActionEnds:
         self._service = f"{action}/_action/send_goal"
 
     def client(self, gid: bytes) -> Peers:
-        """The one client whose participant has this GUID."""
-        return Peers([gid], self._own_gid(), what="client")
+        """The one client whose participant has this GUID; it may be dead by now."""
+        return Peers([gid], self._own_gid(), what="client", gone=surely_gone)
 
     def no_client(self) -> str:
         """Why nobody can be waiting; "" where somebody may."""

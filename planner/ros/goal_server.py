@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -55,7 +54,8 @@ class GoalServer(ActionServer[Any, Any, Any]):
         self._on_goal = on_goal
         self._on_cancel = on_cancel
         self._ends = ActionEnds(node, name)
-        self._senders: OrderedDict[bytes, Peers] = OrderedDict()
+        self._senders: dict[bytes, Peers] = {}
+        self._open: set[bytes] = set()
         self.configure_introspection(
             node.get_clock(), qos.EVENTS, ServiceIntrospectionState.CONTENTS
         )
@@ -92,6 +92,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
                 handle.abort()
             return result
 
+        self._open.discard(bytes(goal.goal_id.uuid))
         self._senders.pop(bytes(goal.goal_id.uuid), None)
         super().notify_execute(goal, end)
 
@@ -109,10 +110,12 @@ class GoalServer(ActionServer[Any, Any, Any]):
         if event.info.event_type == ServiceEventInfo.REQUEST_RECEIVED and event.request:
             sender = self._ends.client(bytes(event.info.client_gid))
             self._senders[bytes(event.request[0].goal_id.uuid)] = sender
-            if len(self._senders) > SENDERS_KEPT:
-                self._senders.popitem(last=False)
+            ended = [uuid for uuid in self._senders if uuid not in self._open]
+            for uuid in ended[: max(0, len(ended) - SENDERS_KEPT)]:
+                del self._senders[uuid]
 
     def _begin(self, goal: Goal) -> None:
+        self._open.add(bytes(goal.goal_id.uuid))
         goal.execute()
         self._on_goal(goal)
 

@@ -18,6 +18,9 @@ _PROCESS = slice(4, 6)
 # Endpoints of one participant share this prefix.
 _PARTICIPANT = slice(0, 12)
 
+# The pid namespace in which every process of the machine is seen; the kernel's PROC_PID_INIT_INO.
+_WHOLE_MACHINE = "pid:[4026531836]"
+
 Processes = Callable[[int], frozenset[tuple[int, str]]]
 
 
@@ -37,6 +40,30 @@ def running_processes(low_bits: int, proc: Path = Path("/proc")) -> frozenset[tu
         if fields[0] not in ("Z", "X"):
             found.add((pid, fields[19]))
     return frozenset(found)
+
+
+def surely_gone(low_bits: int, proc: Path = Path("/proc")) -> bool:
+    """Whether no process of this machine, in no container, has a pid with these low 16 bits.
+
+    Only who sees the whole machine can tell; a bridge in a container cannot.
+    """
+    try:
+        if str((proc / "self/ns/pid").readlink()) != _WHOLE_MACHINE:
+            return False
+        return not any(_has_pid(status, low_bits) for status in proc.glob("[0-9]*/status"))
+    except OSError:
+        return False
+
+
+def _has_pid(status: Path, low_bits: int) -> bool:
+    """Whether a living process goes by such a pid in any namespace that it is in."""
+    try:
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    except (OSError, ValueError):
+        return False  # it ended meanwhile
+    if fields["State"].split()[0] in ("Z", "X"):
+        return False
+    return any(int(pid) & 0xFFFF == low_bits for pid in fields.get("NSpid", "").split())
 
 
 def _highest_pid(proc: Path) -> int:
@@ -71,6 +98,7 @@ class Peers:
         what: str = "client",
         *,
         endpoints: bool = False,
+        gone: Callable[[int], bool] = lambda _low_bits: False,
     ) -> None:
         """Remembers them.
 
@@ -81,12 +109,15 @@ class Peers:
             what: they are, for people.
             endpoints: whether another endpoint of the same process is another peer, as is a
                 server that was taken down and made anew.
+            gone: as `surely_gone`, where it is known that each of them took part: one that was
+                dead already counts as lost.
         """
         self._what = what
         self._mark = slice(None) if endpoints else _PARTICIPANT
         self._gids = frozenset(gid[self._mark] for gid in gids)
         self._unseen: set[bytes] = set()
         self._processes = processes
+        self._dead = False
         self._running: dict[int, frozenset[tuple[int, str]]] = {}
         for gid in self._gids:
             if own_gid is not None and same_host(gid, own_gid):
@@ -98,6 +129,7 @@ class Peers:
                     self._running[low_bits] = running
                 else:
                     self._unseen.add(gid)
+                    self._dead = self._dead or gone(low_bits)
 
     @property
     def doubtful(self) -> bool:
@@ -120,7 +152,8 @@ class Peers:
             return f"no {self._what} of this action is left"
         if not self._gids <= {gid[self._mark] for gid in gids}:
             return f"a {self._what} of this action has left"
-        for low_bits, before in self._running.items():
-            if not before & self._processes(low_bits):
-                return f"the process of a {self._what} of this action has died"
+        if self._dead or any(
+            not before & self._processes(low_bits) for low_bits, before in self._running.items()
+        ):
+            return f"the process of a {self._what} of this action has died"
         return ""

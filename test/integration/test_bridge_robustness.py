@@ -30,13 +30,17 @@ def world(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
     return write_world(tmp_path, small_house, small_episode)
 
 
-def python(code: str) -> subprocess.Popen[str]:
+def python(code: str, stdin: int | None = None) -> subprocess.Popen[str]:
     """A process that runs `code`, which says on its output when it is ready."""
     environment = ros_environment(os.environ)
     here = str(Path(__file__).parent)
     environment["PYTHONPATH"] = os.pathsep.join([here, environment.get("PYTHONPATH", "")])
     process = subprocess.Popen(
-        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code],
+        env=environment,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -72,6 +76,48 @@ def test_a_client_that_dies_leaves_no_agent_moving(world: Path, number: int) -> 
         assert heard[-1].twist.twist.linear.x == 0.0
         # The log comes by a pipe of its own, which another thread reads.
         client.wait(lambda: "client of this action has" in running.log, "the line in the log")
+        assert client.do("look", (1.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
+        client.close()
+
+
+ASKER = """
+import sys, math
+from bridge_harness import Client
+from planner_msgs.action import ExecutePrimitive
+client = Client("asker")
+action = client.action()
+print("ready", flush=True)
+sys.stdin.readline()
+goal = ExecutePrimitive.Goal(name="navigate", heading_rad=math.nan, standoff_m=math.nan)
+goal.target.header.frame_id = "map"
+goal.target.point.x, goal.target.point.y = 6.8, 1.8
+action.send_goal_async(goal)
+client.idle(1.0)
+print("sent", flush=True)
+client.idle(600)
+"""
+
+
+def test_a_client_that_died_before_its_goal_was_read_sets_no_agent_moving(world: Path) -> None:
+    # At this rate the walk takes longer than DDS keeps listing a killed process.
+    with bridge(episode=world, rate=0.25) as running:
+        client = Client()
+        client.action()
+        heard = client.listen(Odometry, "/agent_0/odometry")
+        with python(ASKER, stdin=subprocess.PIPE) as asker:
+            assert asker.stdin is not None
+            assert asker.stdout is not None
+            running.process.send_signal(signal.SIGSTOP)
+            asker.stdin.write("go\n")
+            asker.stdin.flush()
+            assert asker.stdout.readline() == "sent\n"
+            asker.kill()
+            asker.wait(30)
+            running.process.send_signal(signal.SIGCONT)
+        told = "the process of a client of this action has died"
+        client.wait(lambda: told in running.log, "the line in the log")
+        client.idle(0.5)
+        assert heard[-1].twist.twist.linear.x == 0.0
         assert client.do("look", (1.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
         client.close()
 

@@ -1,10 +1,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from planner.ros.presence import Peers, is_of_process, running_processes
+from planner.ros.presence import Peers, is_of_process, running_processes, surely_gone
 from planner.world.errors import PlannerError
 from sim_bridge.domain_lock import DomainLock
 
@@ -55,6 +56,28 @@ def test_processes_that_cannot_be_seen_are_left_to_the_graph() -> None:
         Peers([gid(300)], None, lambda _bits: frozenset({(1, "1")})),
     ):
         assert clients.lost([elsewhere, gid(300)], 2) == ""
+
+
+def test_a_sender_that_was_dead_before_it_could_be_looked_for_is_lost() -> None:
+    for dead in (True, False):
+        gone = {300: dead}
+        sender = Peers([gid(300)], gid(4), lambda _bits: frozenset(), gone=gone.__getitem__)
+        assert ("died" in sender.lost([gid(300)], 2)) == dead
+
+
+def test_a_process_is_surely_gone_only_where_every_container_can_be_seen(tmp_path: Path) -> None:
+    def process(pid: int, text: str) -> None:
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "status").write_text(text)
+
+    (tmp_path / "self" / "ns").mkdir(parents=True)
+    (tmp_path / "self" / "ns" / "pid").symlink_to("pid:[4026531836]")
+    process(500, "Name:\ta: b\nState:\tS (sleeping)\nNSpid:\t500\t12\n")
+    process(600, "Name:\tdead\nState:\tZ (zombie)\nNSpid:\t600\n")
+    assert [bits for bits in (12, 500, 600, 700) if surely_gone(bits, tmp_path)] == [600, 700]
+    (tmp_path / "self" / "ns" / "pid").unlink()
+    (tmp_path / "self" / "ns" / "pid").symlink_to("pid:[4026532001]")
+    assert not surely_gone(700, tmp_path)
 
 
 def test_a_server_made_anew_in_the_same_process_is_another() -> None:
