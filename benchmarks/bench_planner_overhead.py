@@ -15,6 +15,8 @@ import base64
 import importlib.util
 import json
 import statistics
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,6 +36,8 @@ from planner.planning.grammar import (
     word_of,
     words_of,
 )
+from planner.planning.llm.chat import Message, Speaker
+from planner.planning.llm.in_process import InProcessModel
 from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Task
@@ -47,6 +51,8 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
 PAPERS_GROWTH = 32.8
+# tiny_models.py stands among the tests that share it.
+sys.path.append(str(Path(__file__).parents[1] / "test" / "planner" / "planning"))
 Row = tuple[str, str, str]
 
 
@@ -168,6 +174,35 @@ def engine_rows() -> list[Row]:
     ]
 
 
+def token_cost_rows() -> list[Row]:
+    """A tiny model of random weights, free and held, where torch is installed."""
+    if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
+        return [("a token's cost by the grammar", "not measured: torch is not installed", "")]
+    import torch
+    from tiny_models import make_tiny
+
+    torch.set_num_threads(1)
+    ask = (Message(Speaker.USER, "What is the next action?"),)
+    with tempfile.TemporaryDirectory() as folder:
+        model = InProcessModel(make_tiny(Path(folder)), temperature=1.0)
+
+        def token_ms(grammar: str, most: int) -> float:
+            began_s, tokens = time.process_time(), 0
+            for seed in range(8):
+                answer = asyncio.run(
+                    model.complete(ask, grammar=grammar, seed=seed, max_tokens=most)
+                )
+                tokens += answer.usage.reply_tokens
+            return (time.process_time() - began_s) / tokens * 1e3
+
+        held, free = fresh_grammar().text, ""
+        pairs = [(token_ms(held, 640), token_ms(free, 200)) for _ in range(6)][1:]
+        asyncio.run(model.close())
+    with_ms, without_ms = (statistics.median(column) for column in zip(*pairs, strict=True))
+    words = f"{with_ms:.2f} ms held, {without_ms:.2f} ms free: {with_ms / without_ms - 1:+.0%}"
+    return [("a token of a tiny model", words, "grammar below 10 %")]
+
+
 # ---- tokens -------------------------------------------------------------------------------
 
 
@@ -273,7 +308,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episode", action="append", help="name; instead of every seventh shipped")
     args = parser.parse_args()
-    rows = overhead_rows() + grammar_rows()
+    rows = overhead_rows() + grammar_rows() + token_cost_rows()
     shipped = sorted(path.stem for path in (config_dir() / "episodes").glob("*/*.json"))
     rows += token_rows(args.episode or shipped[::7])
     print_table("planner beside its model", rows)

@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from planner.planning.llm.chat import (
     Completion,
     ContextFullError,
@@ -48,6 +51,7 @@ class _Row:
     began_s: float
     future: Future[Completion] = field(default_factory=Future)
     matcher: Any = None
+    mask: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     noise: Any = None
     said: list[int] = field(default_factory=list)
     first_s: float = math.nan
@@ -82,7 +86,6 @@ class InProcessModel:
         """
         try:
             import llguidance.hf
-            import llguidance.torch
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError as error:
@@ -144,7 +147,9 @@ class InProcessModel:
         row = _Row(
             prompt, grammar, tuple(stop), max_tokens, seed or 0, deadline_s, time.monotonic()
         )
-        row.matcher = self._matcher(grammar) if grammar else None
+        if grammar:
+            row.matcher = self._matcher(grammar)
+            row.mask = np.zeros((self._vocabulary + 31) // 32, np.int32)
         self._rows.put(row)
         try:
             return await asyncio.wrap_future(row.future)
@@ -252,17 +257,12 @@ class InProcessModel:
 
     def _next(self, row: _Row, logits: Any) -> int:
         """The next token of a row, which may be its last."""
-        from llguidance.torch import (
-            allocate_token_bitmask,
-            apply_token_bitmask_inplace,
-            fill_next_token_bitmask,
-        )
-
         torch = self._torch
         if row.matcher is not None:
-            allowed = allocate_token_bitmask(1, self._vocabulary)
-            fill_next_token_bitmask(row.matcher, allowed, 0)
-            apply_token_bitmask_inplace(logits[None, :], allowed)
+            row.matcher.unsafe_compute_mask_ptr(row.mask.ctypes.data, row.mask.nbytes)
+            bits = np.unpackbits(row.mask.view(np.uint8), bitorder="little")
+            refused = torch.from_numpy(bits[: logits.shape[0]] == 0)
+            logits.masked_fill_(refused, -math.inf)
         if self._temperature > 0:
             # Gumbel noise from the row's own seed: a row's answer does not hang on its batch.
             uniform = torch.rand(logits.shape, generator=row.noise).clamp(1e-12, 1 - 1e-7)

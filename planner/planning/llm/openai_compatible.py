@@ -101,7 +101,14 @@ class _Usage(_Record):
     prompt_tokens_details: _Details | None = None
 
 
+class _Fault(_Record):
+    message: str = ""
+    code: int | str | None = None
+
+
 class _Chunk(_Record):
+    # Some faults are only known when the stream has begun, with status 200.
+    error: _Fault | None = None
     choices: tuple[_Choice, ...] = ()
     usage: _Usage | None = None
 
@@ -255,7 +262,7 @@ class OpenAiCompatible:
                 timeout=deadline_s,
                 extra_body={k: v for k, v in body.items() if k not in ("model", "messages")},
             ) as response:
-                reading = _Reading(started_s)
+                reading = _Reading(self._url, started_s)
                 async for part in response.iter_bytes():
                     reading.take(part)
                     if reading.over:
@@ -293,12 +300,21 @@ class _RefusedError(ModelError):
 
 
 def _status_error(url: str, error: Any) -> Exception:
-    status, said = int(error.status_code), " ".join(str(error.message).split())[:_MOST_REASON]
+    try:
+        wait_s = float(error.response.headers.get("retry-after", "0"))
+    except ValueError:
+        wait_s = 0.0
+    return _error_of(url, int(error.status_code), str(error.message), wait_s)
+
+
+def _fault_error(url: str, fault: _Fault) -> Exception:
+    code = str(fault.code or "")
+    return _error_of(url, int(code) if code.isdecimal() else 500, fault.message, 0.0)
+
+
+def _error_of(url: str, status: int, message: str, wait_s: float) -> Exception:
+    said = " ".join(message.split())[:_MOST_REASON]
     if status == 429 or status >= 500 or status in (408, 409):
-        try:
-            wait_s = float(error.response.headers.get("retry-after", "0"))
-        except ValueError:
-            wait_s = 0.0
         wait_s = wait_s if math.isfinite(wait_s) else 0.0
         return _RetryError(f"status {status}", wait_s, away=status in _AWAY)
     if status in (400, 413, 422) and any(word in said.lower() for word in _CONTEXT_WORDS):
@@ -315,8 +331,8 @@ def _transport_errors() -> tuple[type[Exception], ...]:
 class _Reading:
     """An answer as it arrives: server-sent events, or one whole document."""
 
-    def __init__(self, started_s: float) -> None:
-        self._started_s = started_s
+    def __init__(self, url: str, started_s: float) -> None:
+        self._url, self._started_s = url, started_s
         self._buffer = b""
         self._whole = b""
         self._received = 0
@@ -333,6 +349,7 @@ class _Reading:
 
         Raises:
             _RetryError: where it is no answer, or one without end.
+            ModelError: where it is a refusal.
         """
         self._received += len(part)
         if self._received > MOST_BYTES:
@@ -359,6 +376,8 @@ class _Reading:
             chunk = _Chunk.model_validate_json(data)
         except ValidationError:
             raise _RetryError(f"the answer is no chat completion: {data[:80]!r}") from None
+        if chunk.error is not None:
+            raise _fault_error(self._url, chunk.error)
         if chunk.usage is not None:
             self._usage = chunk.usage
         for choice in chunk.choices[:1]:

@@ -161,7 +161,10 @@ def test_a_whole_episode_of_random_weights_makes_no_wrong_call(
     heard: list[ModelCall] = []
     world = toy_world(agents={"agent_0": AgentKind.ROBOT})
     planner = make_partnr_react(
-        Task("Tidy.", ("agent_0",)), model, AskOptions(most_cycles=8), heard.append
+        Task("Tidy.", ("agent_0",)),
+        model,
+        AskOptions(most_cycles=8, deadline_s=280.0),
+        heard.append,
     )
 
     play(planner, world, Task("Tidy.", ("agent_0",)))

@@ -128,7 +128,7 @@ def complete(server: Server, *answers: Answer, **more: Any) -> Completion:
             server.url, "tiny", dialect=more.pop("dialect", Dialect.VLLM), retries=FAST
         )
         try:
-            return await model.complete(HELLO, **({"deadline_s": 5.0} | more))
+            return await model.complete(HELLO, **({"deadline_s": 30.0} | more))
         finally:
             await model.close()
 
@@ -368,6 +368,17 @@ def test_a_full_context_is_its_own_error(server: Server, message: str) -> None:
 def test_a_wrong_model_name_is_told_in_the_servers_words(server: Server) -> None:
     with pytest.raises(ModelError, match=r"status 404: .*`tiny` does not exist"):
         complete(server, says_no(404, "The model `tiny` does not exist."))
+
+
+def test_a_refusal_that_comes_in_the_stream(server: Server) -> None:
+    """vLLM finds a bad grammar only when the stream has begun, with status 200."""
+    fault = {"message": "Invalid grammar specification.", "type": "BadRequestError", "code": 400}
+    data = b"data: " + json.dumps({"error": fault}).encode() + b"\n\ndata: [DONE]\n\n"
+    with pytest.raises(ModelError, match="status 400: Invalid grammar specification"):
+        complete(server, raw(data))
+    assert len(server.bodies) == 1
+    broken = b'data: {"error": {"message": "boom", "code": 500}}\n\n'
+    assert complete(server, raw(broken), says("hi")).text == "hi"
 
 
 @pytest.mark.parametrize("code", [502, 503, 504])
