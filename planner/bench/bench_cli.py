@@ -1,4 +1,4 @@
-"""`planner bench`: scores of parts of the stack. So far: memory updaters on simulated tours."""
+"""`planner bench memory`: scores of memory updaters on simulated tours."""
 
 from __future__ import annotations
 
@@ -22,27 +22,25 @@ REFERENCE = "privileged"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `planner bench`."""
-    actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
-    memory = actions.add_parser("memory", help="score memory updaters on tours of houses")
-    memory.add_argument(
+    """Declares the arguments of `planner bench memory`."""
+    parser.add_argument(
         "houses", nargs="*", metavar="HOUSE", help="names or files; none: the held-out houses"
     )
-    memory.add_argument(
+    parser.add_argument(
         "--updater",
         action="append",
         choices=sorted(_makers(None)),
         help="repeatable; privileged is always there, it says what could be seen",
     )
-    memory.add_argument("--model", type=Path, help="of the learned updater; default: the shipped")
-    memory.add_argument(
+    parser.add_argument("--model", type=Path, help="of the learned updater; default: the shipped")
+    parser.add_argument(
         "--distance", type=float, default=DEFAULT_DISTANCE_M, help="farthest match, metres"
     )
-    memory.add_argument("--seed", type=int, default=1, help="of starts and of what is moved")
-    memory.add_argument("--once", action="store_true", help="no second tour with things moved")
-    memory.add_argument("--rooms-only", action="store_true", help="do not walk up to furniture")
-    memory.add_argument("--json", type=Path, help="everything, for machines")
-    memory.add_argument("--curves", type=Path, help="a picture of the scores over time (PNG)")
+    parser.add_argument("--seed", type=int, default=1, help="of starts and of what is moved")
+    parser.add_argument("--once", action="store_true", help="no second tour with things moved")
+    parser.add_argument("--rooms-only", action="store_true", help="do not walk up to furniture")
+    parser.add_argument("--json", type=Path, help="everything, for machines")
+    parser.add_argument("--curves", type=Path, help="a picture of the scores over time (PNG)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -266,6 +266,10 @@ def move_things(house: House, rng: np.random.Generator) -> House:
     return house.model_copy(update={"objects": tuple(kept)})
 
 
+def _apart_m(a: ObjectPlacement, b: ObjectPlacement) -> float:
+    return float(np.hypot(a.pose[0] - b.pose[0], a.pose[1] - b.pose[1]))
+
+
 class _Staleness:
     """Watches how long the old places of moved things are believed."""
 
@@ -274,7 +278,9 @@ class _Staleness:
         self._moved = [
             o
             for o in before.objects
-            if np.hypot(o.pose[0] - now[o.name].pose[0], o.pose[1] - now[o.name].pose[1]) > 1.0
+            if _apart_m(o, now[o.name]) > 1.0
+            # Where another of its class lies now, a memory that has one there is right.
+            and not any(p.class_name == o.class_name and _apart_m(o, p) < 1.0 for p in now.values())
         ]
         self._left: dict[str, set[str]] = {}
         self._corrected_s: dict[str, list[float]] = {}

@@ -6,11 +6,15 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from planner.bench.memory_data import DataRecipe, make_memory_data
 from planner.bench.views import ViewRecipe, make_views
 from planner.training.classifier import ClassifierRecipe
+from planner.training.conversations import TRAIN_FILE
 from planner.training.detector import DetectorRecipe
+from planner.training.epm_labels import LabelRules
 from planner.training.frames import read_frames, read_manifest
 from planner.training.memory_model import train_memory_model
+from planner.world.share import config_dir
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     views.add_argument("--houses", type=int, default=64, help="shards, each one house")
     views.add_argument("--strewings", type=int, default=default.strewings, help="of each house")
     views.add_argument("--views", type=int, default=default.views, help="of each strewing")
+
+    data = actions.add_parser("memory-data", help="EPM's pictures and conversations, of rollouts")
+    data.add_argument("output", type=Path, help="folder of the data set; goes on where it ended")
+    data.add_argument("--episode", action="append", help="repeatable; default: all for training")
+    data.add_argument("--seed", type=int, default=1)
+    data.add_argument(
+        "--only-changes",
+        action="store_true",
+        help="no Update of known things to which nothing happened (not the paper's rule)",
+    )
 
     model = actions.add_parser("memory-model", help="the model of memory:=learned, from views")
     model.add_argument("data", type=Path, help="folder made by memory-views")
@@ -53,6 +67,16 @@ def _views(args: argparse.Namespace) -> int:
     return 0
 
 
+def _data(args: argparse.Namespace) -> int:
+    shipped = sorted((config_dir() / "episodes" / "train").glob("*.json"))
+    names = tuple(args.episode or [path.stem for path in shipped])
+    rules = LabelRules(update_known=not args.only_changes)
+    manifest = make_memory_data(args.output, DataRecipe(names, args.seed, rules))
+    counts = ", ".join(f"{name} {count}" for name, count in manifest.counts.items())
+    print(f"{args.output / TRAIN_FILE}: {manifest.frames} samples ({counts})")
+    return 0
+
+
 def _model(args: argparse.Namespace) -> int:
     read_manifest(args.data)
     network = DetectorRecipe(steps=args.steps, batch=args.batch, seed=args.seed, device=args.device)
@@ -74,5 +98,6 @@ def _tell(line: str) -> None:
 
 _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory-views": _views,
+    "memory-data": _data,
     "memory-model": _model,
 }

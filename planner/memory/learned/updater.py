@@ -14,7 +14,6 @@ from planner.memory.camera import in_image, project
 from planner.memory.learned.anchoring import anchor
 from planner.memory.learned.detector import Detection, Look
 from planner.memory.learned.network import Array
-from planner.memory.sightings import GT_VISIBILITY
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import describe
 from planner.world.belief import Source
@@ -51,6 +50,7 @@ class UpdaterOptions:
         sure_score: one detection with such a score counts for two.
         looks_to_miss: looks on end at the stored place, without the thing, before it goes.
         missing_to_m: farthest distance from which a thing can be missed.
+        missing_share: of the picture that it would fill, at least, to be missed.
         hand_m: a thing this near an agent's hand is in it, where the agent holds something.
         forget_s: a new thing that is not seen again for so long was none.
     """
@@ -60,10 +60,11 @@ class UpdaterOptions:
     same_m: float = 0.35
     inferred_m: float = 1.2
     moved_m: float = 0.15
-    looks: int = 3
+    looks: int = 5
     sure_score: float = 0.8
     looks_to_miss: int = 4
     missing_to_m: float = 3.5
+    missing_share: float = 0.0004
     hand_m: float = 0.35
     forget_s: float = 30.0
 
@@ -269,7 +270,7 @@ class LearnedUpdater:
             measured = float(frame.depth_m[int(v), int(u)])
             size = max(entity.size_m) or 0.1
             share = (lens.fx_px * size / depth_m) ** 2 * _FILL / (lens.width_px * lens.height_px)
-            bare = measured >= depth_m - _HIDING_M and share >= GT_VISIBILITY.least_fraction
+            bare = measured >= depth_m - _HIDING_M and share >= options.missing_share
             near = any(math.dist(d.center_m, entity.position_m) <= _BESIDE_M for d in seen)
             if not bare or near:
                 continue
@@ -316,7 +317,7 @@ class LearnedUpdater:
         self._candidates = [
             c
             for c in self._candidates
-            if c.looks < options.looks and stamp_s - c.seen_s <= options.forget_s
+            if c not in believed and stamp_s - c.seen_s <= options.forget_s
         ]
         return believed
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner.memory.learned.detector import Detection, Look
-from planner.memory.learned.updater import LearnedUpdater
+from planner.memory.learned.updater import LearnedUpdater, UpdaterOptions
 from planner.memory.memory import Memory
 from planner.world.entity import Entity
 from planner.world.geometry import Pose, Vec3
@@ -43,7 +43,7 @@ class Robot:
 
     def __init__(self, house: House) -> None:
         self.eye = Script()
-        self.memory = Memory(house, LearnedUpdater(house, self.eye))
+        self.memory = Memory(house, LearnedUpdater(house, self.eye, UpdaterOptions(looks=3)))
         self.table = next(p for p in house.furniture if p.class_name == "table")
         self.stamp_s = 0.0
 

@@ -1,0 +1,167 @@
+"""EPM's data set from rollouts of the expert on the embedded simulator (spec/epm.md 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from planner.bench.embedded_run import run_embedded
+from planner.bench.run import Event
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.task import STATE_PREDICATES
+from planner.memory.entity_list import EntityList, Occasion
+from planner.memory.epm_prompt import model_image, update_prompt, view_points
+from planner.memory.memory import Memory
+from planner.memory.operations import CoordinateFrame, to_pixel, write
+from planner.memory.updater import Operation
+from planner.planning.expert import Expert
+from planner.training.conversations import Sample, write_balanced, write_samples
+from planner.training.epm_labels import LabelRules, kind_of, labels, phantom
+from planner.training.frames import Manifest, missing_shards, write_manifest
+from planner.world.belief import Source
+from planner.world.catalogue import default_catalogue
+from planner.world.entity import OperationKind
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.house_checks import load_episode
+from planner.world.observation import CameraFrame, Observation
+from planner.world.skill import SkillCall
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+AGENT, CAMERA = "agent_0", "hand"
+
+
+@dataclass(frozen=True, slots=True)
+class DataRecipe:
+    """How the data set is made: the episodes, one shard each, the seed and the rules."""
+
+    episodes: tuple[str, ...]
+    seed: int = 1
+    rules: LabelRules = field(default_factory=LabelRules)
+
+
+def make_memory_data(root: Path, recipe: DataRecipe) -> Manifest:
+    """Rolls the missing episodes out, then balances all samples and writes the manifest.
+
+    Kept are single-agent runs that succeed, of tasks without changes of object states.
+
+    Raises:
+        FileError: where something cannot be written, or an episode is wrong.
+    """
+    for index in missing_shards(root, len(recipe.episodes)):
+        name = recipe.episodes[index]
+        write_samples(root, index, name, _rollout(name, index, recipe))
+    before, after = write_balanced(root, len(recipe.episodes), recipe.seed)
+    kept = sum(after.values())
+    manifest = Manifest(
+        kind="epm",
+        seed=recipe.seed,
+        recipe={
+            "episodes": len(recipe.episodes),
+            "least_fraction": recipe.rules.visibility.least_fraction,
+            "farthest_m": recipe.rules.visibility.farthest_m,
+            "phantom_share": recipe.rules.phantom_share,
+            "update_known": int(recipe.rules.update_known),
+        },
+        shards=len(recipe.episodes),
+        frames=kept,
+        counts={**after, **{f"{kind} before balancing": n for kind, n in before.items()}},
+    )
+    write_manifest(root, manifest)
+    return manifest
+
+
+def changes_states(episode: Episode) -> bool:
+    """Whether a task asks for a state of a thing, which EPM's data leaves out."""
+    if episode.evaluation is None:
+        return False
+    evaluation = read_evaluation(episode.evaluation, episode.episode_id)
+    return any(p.predicate in STATE_PREDICATES for p in evaluation.propositions)
+
+
+def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:
+    """The samples of one episode; none where the run failed or the task is left out."""
+    episode, house = load_episode(name)
+    if episode.evaluation is None or changes_states(episode):
+        return ()
+    backend = EmbeddedBackend()
+    recorder = _Recorder(backend, house, recipe, np.random.default_rng([recipe.seed, 9, index]))
+    try:
+        result = run_embedded(
+            backend,
+            house,
+            episode,
+            Expert,
+            agents=1,
+            tell=recorder.hear,
+            watch=recorder.watch,
+        )
+    finally:
+        backend.close()
+    return recorder.samples if result.verdict.success else ()
+
+
+class _Recorder:
+    """Keeps an entity list as the labels make it, and a sample for each look."""
+
+    def __init__(
+        self,
+        backend: EmbeddedBackend,
+        house: House,
+        recipe: DataRecipe,
+        rng: np.random.Generator,
+    ) -> None:
+        self._backend = backend
+        self._list = EntityList(house.model_copy(update={"objects": ()}))
+        self._rules = recipe.rules
+        self._rng = rng
+        self._classes = sorted(default_catalogue().objects)
+        self._action = ""
+        self.samples: list[Sample] = []
+
+    def hear(self, event: Event) -> None:
+        """Notes the action under way, as the prompt names it."""
+        if event.agent == AGENT and event.result is None:
+            words = [self._word(word) for word in event.call.arguments]
+            self._action = str(SkillCall(event.call.name, tuple(words)))
+
+    def _word(self, word: str | None) -> str | None:
+        entity = self._list.find(word) if word is not None else None
+        return word if entity is None else f"Object.{entity.entity_id}"
+
+    def watch(self, observation: Observation, _memory: Memory) -> None:
+        """Makes a sample of a look, then lets the list learn from its labels."""
+        frame, state = observation.cameras.get(CAMERA), self._backend.world_state()
+        if observation.agent != AGENT or frame is None or state is None:
+            return
+        known = list(self._list.entities)
+        made = labels(frame, state, known, self._rules)
+        told = list(made)
+        if self._rng.random() < self._rules.phantom_share:
+            ghost = phantom(frame, self._classes, self._list.next_id, self._rng)
+            if ghost is not None:
+                known.append(ghost)
+                told.append(Operation(OperationKind.REMOVE, entity_id=ghost.entity_id))
+        prompt = update_prompt(view_points(frame), known, self._action)
+        answer = write(told)
+        self.samples.append(Sample(model_image(frame), prompt, answer, kind_of(told)))
+        occasion = Occasion(observation.stamp_s, "labels", Source.SEEN, AGENT, frame)
+        self._list.apply([_in_frame(operation, frame) for operation in made], occasion)
+
+
+def _in_frame(operation: Operation, frame: CameraFrame) -> Operation:
+    """The operation with pixels of the camera's picture in place of the model's."""
+    if operation.pixel is None:
+        return operation
+    lens = frame.intrinsics
+    pixel = to_pixel(operation.pixel, CoordinateFrame.PIXEL_384, lens.width_px, lens.height_px)
+    return Operation(
+        operation.kind,
+        operation.entity_id,
+        pixel,
+        operation.description,
+        name=operation.name,
+    )
