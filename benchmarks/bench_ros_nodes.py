@@ -1,11 +1,8 @@
-"""The nodes of a run: idle cost and memory, camera to memory, instruction to first skill call.
+"""The nodes of a run: idle cost and memory, instruction to first skill call, recording.
 
-Repeat with: python benchmarks/bench_ros_nodes.py [idle|camera|instruction|recorder] [--seconds N]
+Repeat with: python benchmarks/bench_ros_nodes.py [idle|instruction|recorder] [--seconds N]
 
 idle: `planner up planner:=expert` with two agents in a shipped house, nobody told anything.
-camera: a bridge in real time, its robot looking round a house, a memory that takes every exposure
-at 10 Hz; from the stamp (the wall time of its tick) to the change in another process. The episode
-is loaded anew whenever nothing new was seen for a while.
 instruction: from sending /instruct to the goal of the first skill call; the model is scripted,
 the body does everything at once.
 recorder: two agents that look round, every topic into a bag.
@@ -35,15 +32,11 @@ import numpy as np
 import rclpy
 from machine import print_table
 from planner_msgs.action import ExecutePrimitive, ExecuteSkill, FollowInstruction
-from planner_msgs.msg import MemoryUpdate
-from planner_msgs.srv import LoadEpisode
 from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
 
 from planner.environment import ros_environment
 from planner.replay.bag import read_bag
-from planner.ros import qos
 from planner.ros.primitive_messages import goal_message
 from planner.world.primitive import Primitive, PrimitiveName
 
@@ -51,8 +44,6 @@ DOMAIN = "86"
 ROOT = Path(__file__).resolve().parents[1]
 EPISODE = "night_light_0"
 SETTLE_S = 10.0
-# In which a robot that turns once has seen what there is.
-RELOAD_S = 10.0
 Rows = list[tuple[str, str, str]]
 
 
@@ -134,70 +125,11 @@ def idle(seconds: float) -> Rows:
     return [*rows, ("all nodes idle", f"{sum(load.values()):6.1%} of one core", total)]
 
 
-class Listener(Node):
-    """When the world's ticks came, and what the memory told of which stamp when."""
-
-    def __init__(self) -> None:
-        super().__init__("bench")
-        self.offset_s = math.inf
-        self.late: list[float] = []
-        self.create_subscription(Clock, "/clock", self._on_clock, qos.CLOCK)
-        self.create_subscription(MemoryUpdate, "/memory/updates", self._note, qos.EVENTS)
-        self.action = ActionClient(self, ExecutePrimitive, "/agent_0/primitive")
-        self.load = self.create_client(LoadEpisode, "/world/load")
-        self._told: set[float] = set()
-
-    def begin_anew(self) -> None:
-        asked = self.load.call_async(LoadEpisode.Request(episode=EPISODE))
-        spin(self, asked.done, 30.0)
-        self.offset_s = math.inf
-        self._told.clear()
-        look_round(self.action)
-
-    def _on_clock(self, message: Clock) -> None:
-        stamp_s = message.clock.sec + message.clock.nanosec * 1e-9
-        # The least delay tells what wall time a stamp stands for.
-        self.offset_s = min(self.offset_s, time.monotonic() - stamp_s)
-
-    def _note(self, message: MemoryUpdate) -> None:
-        stamp = message.header.stamp
-        stamp_s = stamp.sec + stamp.nanosec * 1e-9
-        if stamp_s not in self._told:
-            self._told.add(stamp_s)
-            self.late.append(time.monotonic() - self.offset_s - stamp_s)
-
-
 def look_round(action: ActionClient) -> None:
     views = tuple((math.remainder(i * 0.2, math.tau), 0.4) for i in range(2000))
     look = Primitive(PrimitiveName.LOOK, views_rad=views, timeout_s=3600)
     action.wait_for_server()
     action.send_goal_async(goal_message(look))
-
-
-def camera(seconds: float) -> Rows:
-    commands = (
-        node("bridge", episode=EPISODE, agents=1),
-        node("memory", episode=EPISODE, update_period=0.1),
-    )
-    with running(*commands) as processes:
-        listener = Listener()
-        look_round(listener.action)
-        spin(listener, lambda: False, SETTLE_S)
-        before = busy_s(processes[1].pid)
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            listener.begin_anew()
-            spin(listener, lambda: False, RELOAD_S)
-        load = (busy_s(processes[1].pid) - before) / seconds
-        late_ms = np.array(listener.late) * 1e3
-        listener.destroy_node()
-    p50, p99 = np.percentile(late_ms, (50, 99))
-    return [
-        ("camera stamp to memory told, p50", f"{p50:.1f} ms", ""),
-        ("camera stamp to memory told, p99", f"{p99:.1f} ms", "under 50 ms"),
-        ("changes", f"{len(late_ms)}", ""),
-        ("load of the memory", f"{load:.1%} of one core", ""),
-    ]
 
 
 def instruction(seconds: float) -> Rows:
@@ -297,7 +229,6 @@ def recorder(seconds: float) -> Rows:
 
 MEASURED: dict[str, Callable[[float], Rows]] = {
     "idle": idle,
-    "camera": camera,
     "instruction": instruction,
     "recorder": recorder,
 }

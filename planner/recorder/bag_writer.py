@@ -7,7 +7,9 @@ process; `planner.replay.recovery` completes a bag that was not closed.
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +19,11 @@ from mcap.writer import CompressionType, Writer
 from planner.world.errors import PlannerError
 
 BAG_VERSION = 9
-_CHUNK_BYTES = 4 << 20
+# Between two counts in metadata.yaml, wall seconds; topics are there at once. Readers trust the
+# messages, not the counts.
+METADATA_S = 5.0
+# Pieces of this size stay in the processor's cache while they are packed.
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class BagWriter:
         self._channels: list[int] = []
         self._first_ns: int | None = None
         self._last_ns = 0
+        self._described = (0, time.monotonic())
         self._save_metadata()
 
     def add_topic(self, topic: Topic) -> int:
@@ -116,7 +123,9 @@ class BagWriter:
         try:
             self._writer.flush()
             os.fdatasync(self._stream.fileno())
-            self._save_metadata()
+            topics, saved_s = self._described
+            if topics != len(self._topics) or time.monotonic() - saved_s > METADATA_S:
+                self._save_metadata()
         except OSError as error:
             raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
 
@@ -136,6 +145,7 @@ class BagWriter:
             raise PlannerError(f"{self.folder}: cannot be completed: {error}") from None
 
     def _save_metadata(self) -> None:
+        self._described = (len(self._topics), time.monotonic())
         first = self._first_ns or 0
         document = metadata(
             self._file_name,
@@ -168,7 +178,7 @@ def metadata(
                         "name": topic.name,
                         "type": topic.type_name,
                         "serialization_format": "cdr",
-                        "offered_qos_profiles": yaml.safe_load(topic.qos) or [],
+                        "offered_qos_profiles": _profiles(topic.qos),
                         "type_description_hash": "",
                     },
                     "message_count": count,
@@ -182,6 +192,11 @@ def metadata(
             "ros_distro": "kilted",
         }
     }
+
+
+@lru_cache
+def _profiles(qos: str) -> object:
+    return yaml.safe_load(qos) or []
 
 
 def save_metadata(folder: Path, document: dict[str, object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import struct
 import time
@@ -32,6 +33,9 @@ DEPTH = 100
 EXCLUDED = r".*/body/(image|camera_info)|/rosout|/parameter_events"
 # The wires of services and actions; rosbag2 leaves them out as well.
 _HIDDEN = re.compile(r".*/_.*")
+# Of glibc's malloc.h.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_KEPT_BYTES = 32 << 20
 _IMAGE = "sensor_msgs/msg/Image"
 
 
@@ -179,6 +183,19 @@ def _qos_yaml(offered: list[QoSProfile]) -> str:
     return str(yaml.safe_dump(profiles, sort_keys=False))
 
 
+def _keep_freed_memory() -> None:
+    """Lets the C library keep what pictures and chunks leave free.
+
+    By default it hands pieces of their size back to the system, which zeroes them again for the
+    next picture: a third of the recorder's work.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+
+
 def main() -> int:
     """Runs the node until it is asked to stop."""
+    _keep_freed_memory()
     return run_node(RecorderNode)
