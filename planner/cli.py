@@ -34,7 +34,7 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "bench": Command("planner.bench.bench_cli", "scores of memory updaters"),
+    "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),

@@ -1,0 +1,55 @@
+"""`planner bench`: a suite of episodes, comparisons of runs, claims, and scores of parts.
+
+`planner bench SUITE ...` runs; any other first word is a subcommand of `SUBCOMMANDS`: a module with
+`add_arguments(parser)` and `run(args)`, imported when it is called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_RUN = "planner.bench.runs.run_cli"
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """Where it is implemented, and what it is for."""
+
+    module: str
+    summary: str
+
+
+SUBCOMMANDS: Mapping[str, Subcommand] = {
+    "show": Subcommand("planner.bench.runs.show_cli", "the table of a run"),
+    "compare": Subcommand("planner.bench.runs.compare_cli", "two runs of the same episodes"),
+    "claims": Subcommand("planner.bench.runs.claims_cli", "PARTNR's eight claims beside runs"),
+    "memory": Subcommand("planner.bench.bench_cli", "scores of memory updaters"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The first word decides what the others mean."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    listed = "\n".join(f"  {name:10}{sub.summary}" for name, sub in SUBCOMMANDS.items())
+    parser.epilog = (
+        "SUITE is all, train, heldout, a shipped episode, or a folder or file of episodes:\n"
+        "`planner bench SUITE --help` lists its options. Other words:\n" + listed
+    )
+    parser.add_argument("what", metavar="SUITE|WORD", help="what to run, or one of the words below")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="...", help="its options")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the suite or the subcommand."""
+    known = SUBCOMMANDS.get(args.what)
+    module = importlib.import_module(known.module if known else _RUN)
+    about = known.summary if known else "run a suite of episodes; resumes where it was stopped"
+    parser = argparse.ArgumentParser(prog=f"planner bench {args.what}", description=about)
+    module.add_arguments(parser)
+    parsed = parser.parse_args(args.rest)
+    parsed.suite = args.what
+    status: int = module.run(parsed)
+    return status

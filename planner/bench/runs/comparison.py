@@ -1,0 +1,100 @@
+"""Two runs of the same episodes: by how much the second differs, and whether that is chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.bench.runs.rows import Row
+from planner.bench.runs.table import aligned, number
+from planner.evaluation import statistics
+from planner.evaluation.metrics.table import METRICS, Kind, Metric
+from planner.evaluation.statistics import Comparison
+from planner.world.errors import PlannerError
+
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One metric over the pairs in which both runs have a value: the means and the test."""
+
+    metric: Metric
+    first: float
+    second: float
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Which episodes both runs judged, and how many only one of them did."""
+
+    both: tuple[Key, ...]
+    only_first: int
+    only_second: int
+
+
+def pair(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> Pairing:
+    """Pairs two runs.
+
+    Raises:
+        PlannerError: where they have no judged episode in common, or were judged by other rules.
+    """
+    one = {key for key, row in first.items() if row.verdict is not None}
+    two = {key for key, row in second.items() if row.verdict is not None}
+    both = tuple(sorted(one & two))
+    if not both:
+        raise PlannerError("the runs have no judged episode with the same seed in common")
+    modes = {(row.mode, row.variant) for rows in (first, second) for row in rows.values()}
+    if len(modes) > 1:
+        raise PlannerError("the runs were judged by different rules, so they cannot be compared")
+    return Pairing(both, len(one - two), len(two - one))
+
+
+def compare(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> tuple[Compared, ...]:
+    """Every metric of single episodes that both runs have; pairs without a value drop out."""
+    both = pair(first, second).both
+    found = []
+    for metric in METRICS.values():
+        if not isinstance(metric, Metric):
+            continue
+        pairs = [
+            (first[key].metrics[metric.name], second[key].metrics[metric.name])
+            for key in both
+            if metric.name in first[key].metrics and metric.name in second[key].metrics
+        ]
+        if not pairs:
+            continue
+        ones, twos = [a for a, _ in pairs], [b for _, b in pairs]
+        comparison = statistics.compare(ones, twos, binary=metric.kind is Kind.RATE)
+        means = (sum(ones) / len(ones), sum(twos) / len(twos))
+        found.append(Compared(metric, *means, comparison))
+    return tuple(found)
+
+
+def comparison_lines(pairing: Pairing, compared: tuple[Compared, ...]) -> list[str]:
+    """The comparison as text."""
+    lone = ""
+    if pairing.only_first or pairing.only_second:
+        lone = f"; left out: {pairing.only_first} only in A, {pairing.only_second} only in B"
+    head = ("METRIC", "A", "B", "B - A", "LOW", "HIGH", "LARGER", "SMALLER", "N", "P", "TEST")
+    rows = [head]
+    for found in compared:
+        test = found.comparison
+        rows.append(
+            (
+                found.metric.name,
+                number(found.first),
+                number(found.second),
+                number(test.difference.value),
+                number(test.difference.low),
+                number(test.difference.high),
+                str(test.better),
+                str(test.worse),
+                str(test.difference.n),
+                f"{test.p:.3g}",
+                test.test,
+            )
+        )
+    note = "LARGER, SMALLER: episodes in which the value of B is so. P: if the runs were alike."
+    return [f"{len(pairing.both)} episodes in both runs{lone}", *aligned(rows), note]

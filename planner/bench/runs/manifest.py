@@ -1,0 +1,126 @@
+"""A run's directory: `manifest.json`, `rows.jsonl`, `traces/`; one process writes it at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from planner.bench.runs.rows import ROWS_NAME
+from planner.bench.runs.settings import RunSettings
+from planner.bench.runs.suites import SuiteEpisode, suite_digest
+from planner.episodes.episode_file import write_text
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import FileModel
+from planner.world.versions import read_versioned
+
+MANIFEST_VERSION = 1
+MANIFEST_NAME, TRACES_NAME, _LOCK_NAME = "manifest.json", "traces", ".lock"
+_PACKAGES = ("planner", "numpy", "mujoco", "scipy", "shapely", "pydantic", "openai")
+
+
+class Manifest(FileModel):
+    """What a run is, as when it was begun.
+
+    Attributes:
+        suite: its name; `digest` is of its episodes' bytes.
+        episodes: how many are run, repeated ones included.
+    """
+
+    version: Literal[1] = 1
+    suite: str
+    digest: str
+    episodes: int
+    settings: RunSettings
+    versions: dict[str, str]
+
+
+def new_manifest(
+    suite: str, entries: Sequence[SuiteEpisode], episodes: int, settings: RunSettings
+) -> Manifest:
+    """The manifest of a run that begins now."""
+    return Manifest(
+        suite=suite,
+        digest=suite_digest(entries),
+        episodes=episodes,
+        settings=settings,
+        versions=dict(versions()),
+    )
+
+
+def versions() -> Mapping[str, str]:
+    """Of Python and the packages that results may depend on."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a run's directory.
+
+    Raises:
+        FileError: where there is none, or it cannot be used.
+    """
+    return read_versioned(folder / MANIFEST_NAME, Manifest, MANIFEST_VERSION)
+
+
+@contextmanager
+def open_run(folder: Path, manifest: Manifest) -> Iterator[bool]:
+    """Makes a run's directory, or resumes it; yields whether it was there.
+
+    Raises:
+        PlannerError: where another process is writing it.
+        FileError: where it has other settings, is something else, or cannot be written.
+    """
+    path = folder / MANIFEST_NAME
+    try:
+        if folder.is_dir() and not path.exists() and _strangers(folder):
+            raise FileError(folder, "", f"is no run: it has files and no {MANIFEST_NAME}")
+        (folder / TRACES_NAME).mkdir(parents=True, exist_ok=True)
+        lock = (folder / _LOCK_NAME).open("w")
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PlannerError(f"{folder}: another process is running it") from None
+        resumed = path.exists()
+        if resumed:
+            _refuse_others(path, read_manifest(folder), manifest)
+        else:
+            write_text(path, manifest.model_dump_json(indent=2) + "\n")
+        yield resumed
+
+
+def _strangers(folder: Path) -> bool:
+    known = {TRACES_NAME, _LOCK_NAME, ROWS_NAME}
+    return any(path.name not in known for path in folder.iterdir())
+
+
+def _refuse_others(path: Path, old: Manifest, new: Manifest) -> None:
+    if old.suite != new.suite:
+        raise _other(path, "suite", old.suite, new.suite)
+    if old.digest != new.digest:
+        raise FileError(path, "digest", f"the suite's episodes have changed; {_ADVICE}")
+    if old.episodes != new.episodes:
+        raise _other(path, "episodes", old.episodes, new.episodes)
+    before, after = old.settings.model_dump(mode="json"), new.settings.model_dump(mode="json")
+    for name, value in before.items():
+        if after[name] != value:
+            raise _other(path, f"settings.{name}", value, after[name])
+
+
+_ADVICE = "resume with the same settings, or give another --out"
+
+
+def _other(path: Path, field: str, old: object, new: object) -> FileError:
+    return FileError(path, field, f"is {old!r}, not {new!r}: {_ADVICE}")

@@ -1,0 +1,98 @@
+"""Ray: episodes on the machines of a cluster. Needs the extra `ray`, and the planner on each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from planner.bench.runs.engines import Take
+from planner.bench.runs.models import Models
+from planner.bench.runs.rows import Fault
+from planner.bench.runs.settings import RunSettings
+from planner.bench.runs.suites import Job
+from planner.bench.runs.worker import EpisodeWorker, failed_row
+from planner.bench.runs.worker import Outcome as _Outcome
+from planner.world.errors import PlannerError
+
+NEEDS_EXTRA = "the engine ray needs the extra `ray`: pip install planner[ray]"
+
+
+class RayEngine:
+    """So many actors of one processor each; one that dies costs the episode in its hands."""
+
+    def __init__(self, settings: RunSettings, workers: int, address: str = "") -> None:
+        """`address` of a cluster's head; "" = a cluster on this machine, for as long as it runs.
+
+        Raises:
+            PlannerError: without the extra.
+        """
+        try:
+            import ray
+        except ImportError:
+            raise PlannerError(NEEDS_EXTRA) from None
+        self._ray: Any = ray
+        self._settings, self._workers, self._address = settings, workers, address
+
+    def run(self, jobs: Sequence[Job], take: Take) -> None:
+        """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
+        ray = self._ray
+        try:
+            if self._address:
+                ray.init(address=self._address, log_to_driver=False)
+            else:
+                ray.init(num_cpus=self._workers, include_dashboard=False, log_to_driver=False)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise PlannerError(f"ray: {error}") from None
+        try:
+            self._all(deque(jobs), take)
+        finally:
+            ray.shutdown()
+
+    def _all(self, left: deque[Job], take: Take) -> None:
+        ray = self._ray
+        running: dict[Any, tuple[Any, Job]] = {}
+        for _ in range(min(self._workers, len(left))):
+            self._give(self._hire(), left, running)
+        while running:
+            (done, *_), _ = ray.wait(list(running))
+            actor, job = running.pop(done)
+            try:
+                said = ray.get(done)
+            except ray.exceptions.RayActorError as error:
+                text = f"the worker that ran it died: {str(error).splitlines()[0]}"
+                take(_Outcome(failed_row(self._settings, job, Fault.DIED, text)))
+                actor = self._hire()
+            else:
+                if isinstance(said, PlannerError):
+                    raise said
+                take(said)
+            self._give(actor, left, running)
+
+    def _hire(self) -> Any:
+        return self._ray.remote(num_cpus=1)(RayWorker).remote(self._settings)
+
+    @staticmethod
+    def _give(actor: Any, left: deque[Job], running: dict[Any, tuple[Any, Job]]) -> None:
+        if left:
+            job = left.popleft()
+            running[actor.play.remote(job)] = (actor, job)
+
+
+class RayWorker:
+    """What an actor is: a worker and its loop."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._runner = asyncio.Runner()
+        self._worker: EpisodeWorker | None = None
+
+    def play(self, job: Job) -> _Outcome | PlannerError:
+        """The outcome of an episode, or why none at all can be run."""
+        if self._worker is None:
+            try:
+                self._worker = EpisodeWorker(self._settings, Models(self._settings))
+            except PlannerError as error:
+                return PlannerError(str(error))
+        return self._runner.run(self._worker.play(job))

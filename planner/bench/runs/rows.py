@@ -1,0 +1,215 @@
+"""Rows: one JSON object a line for each episode of a run (docs/schema/bench_row.schema.json).
+
+A row is on the disk before the next one is written, so a run that is killed at any moment loses
+the episodes that were under way and nothing else. A last line that was cut is taken off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from planner.bench.run import End
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode
+from planner.planning.axes import Control, MemorySource, Observability, Privilege, Skills
+from planner.world.errors import FileError, from_validation
+from planner.world.files import FileModel
+
+ROW_VERSION = 1
+ROWS_NAME = "rows.jsonl"
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class RowAxes(FileModel):
+    """The cell of the experiment (spec/partnr.md 1.3)."""
+
+    control: Control
+    observability: Observability
+    skills: Skills
+    privilege: Privilege
+    memory_source: MemorySource
+
+
+class RowCost(FileModel):
+    """What the episode's calls of a model took, all failed ones in `failed_calls`."""
+
+    calls: Count = 0
+    failed_calls: Count = 0
+    prompt_tokens: Count = 0
+    cached_tokens: Count = 0
+    reply_tokens: Count = 0
+    seconds: Seconds = 0.0
+    money: Seconds = 0.0
+
+
+class RowVerdict(FileModel):
+    """What the judge said, and why the run stopped: `end`, in the planner's words `reason`."""
+
+    success: bool
+    percent_complete: Annotated[float, Field(ge=0, le=1)]
+    satisfied: tuple[bool, ...]
+    sim_steps: Count
+    explanation: str = ""
+    end: End
+    reason: str
+    decisions: Count
+    skill_calls: Count
+    failed_skills: Count
+
+
+class Fault(StrEnum):
+    """Why an episode has no verdict.
+
+    REFUSED: it cannot be run as asked; the text says why. CRASH: an exception; the text says
+    which and where. DIED: the process that ran it ended. AWAY: the model's server was not there;
+    such an episode gets no row, the run stops instead.
+    """
+
+    REFUSED = "refused"
+    CRASH = "crash"
+    DIED = "died"
+    AWAY = "away"
+
+
+class RowError(FileModel):
+    """An episode without a verdict."""
+
+    fault: Fault
+    text: str
+
+
+class Row(FileModel):
+    """One episode.
+
+    Attributes:
+        memory: what the memory learned from.
+        metrics: all papers' metrics that have a value (`planner.evaluation.metrics.table`).
+        left_out: why the others have none.
+        evidence: what the planner kept, such as cycles by agent and repeats that were broken.
+        trace: begin of the names of its files in `traces/`.
+        wall_s, cpu_s: what the episode took.
+    """
+
+    version: Literal[1] = 1
+    episode_id: str
+    seed: int
+    house: str
+    task_types: tuple[str, ...]
+    instruction: str
+    planner: str
+    model: str
+    agents: tuple[str, ...]
+    memory: str
+    axes: RowAxes
+    mode: Mode
+    variant: Variant = Variant.BOXES
+    verdict: RowVerdict | None = None
+    error: RowError | None = None
+    metrics: dict[str, float] = Field(default_factory=dict)
+    left_out: dict[str, str] = Field(default_factory=dict)
+    cost: RowCost = Field(default_factory=RowCost)
+    evidence: dict[str, str] = Field(default_factory=dict)
+    trace: str = ""
+    wall_s: Seconds = 0.0
+    cpu_s: Seconds = 0.0
+    versions: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What no other episode of the run has."""
+        return self.episode_id, self.seed
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file; an episode that was run again comes again. A cut last line is left out.
+
+    Raises:
+        FileError: naming the line and the field, and the reason.
+    """
+    try:
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                if not line.endswith(b"\n"):
+                    return
+                yield _row(path, number, line)
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+
+
+def _row(path: Path, number: int, line: bytes) -> Row:
+    try:
+        return Row.model_validate_json(line)
+    except ValidationError as error:
+        plain = from_validation(path, error)
+        where = f"line {number}" + (f".{plain.field}" if plain.field else "")
+        raise FileError(path, where, plain.reason) from None
+
+
+def newest_rows(path: Path) -> dict[tuple[str, int], Row]:
+    """The last row of each episode."""
+    return {row.key: row for row in read_rows(path)}
+
+
+class RowFile:
+    """The rows of a run that goes on; use it with `with`."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens or makes the file and takes off a line that was cut.
+
+        Raises:
+            FileError: where it cannot be written.
+        """
+        self._path = path
+        try:
+            self._stream: IO[bytes] = path.open("ab+")
+            self._stream.truncate(_whole_bytes(self._stream))
+        except OSError as error:
+            raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+
+    def append(self, row: Row) -> None:
+        """Adds a row, which is on the disk when this returns.
+
+        Raises:
+            FileError: where the disk does not take it.
+        """
+        try:
+            self._stream.write(row.model_dump_json(exclude_defaults=False).encode() + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
+
+    def __enter__(self) -> RowFile:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the file."""
+        self._stream.close()
+
+
+def _whole_bytes(stream: IO[bytes]) -> int:
+    """Where the last whole line ends."""
+    end = stream.seek(0, os.SEEK_END)
+    step = 1 << 16
+    while end > 0:
+        begin = max(0, end - step)
+        stream.seek(begin)
+        found = stream.read(end - begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0

@@ -1,0 +1,174 @@
+"""`planner bench SUITE`: runs a suite, or goes on with it, and prints what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from planner.bench.runs.engines import Engine, EngineKind, OneProcess
+from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.pool import ProcessPool
+from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
+from planner.bench.runs.runner import run_jobs
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.suites import find_suite, jobs_of
+from planner.bench.runs.table import summarise, summary_lines
+from planner.evaluation.progress import Mode
+from planner.planning.axes import Control, MemorySource
+from planner.planning.making import LOCAL, PLANNERS, RECORDED, SCRIPTED
+from planner.world.errors import PlannerError
+
+_MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments: what is run, then how."""
+    what = parser.add_argument_group("what is run, kept in the manifest")
+    what.add_argument("--planner", choices=PLANNERS, default="expert")
+    what.add_argument(
+        "--model",
+        default="",
+        metavar="M",
+        help="a server's name for it, local:FOLDER, scripted:FOLDER (EPISODE.txt each) or FILE, "
+        "recorded:RUN or FILE",
+    )
+    what.add_argument("--model-url", default="", metavar="URL", help="the server's, .../v1")
+    what.add_argument("--temperature", type=float, default=0.0, help="of sampling")
+    what.add_argument("--agents", type=int, default=0, metavar="N", help="how many act; 0 = all")
+    what.add_argument(
+        "--memory",
+        choices=[kind.value for kind in MemoryKind],
+        default=MemoryKind.RAYS.value,
+        help="what it learns from; full = planners are told everything",
+    )
+    what.add_argument("--control", choices=[c.value for c in Control], default="decentralized")
+    what.add_argument(
+        "--memory-source",
+        choices=[source.value for source in MemorySource],
+        default="summary",
+        help="how a planner reads the memory",
+    )
+    what.add_argument("--mode", choices=list(_MODES), default="strict", help="whose rules judge")
+    what.add_argument("--episodes", type=int, default=0, metavar="K", help="0 = each once")
+    what.add_argument("--seed", type=int, default=0, help="added to each episode's")
+    what.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's own")
+    what.add_argument("--show-states", action="store_true", help="summaries tell states of things")
+    what.add_argument("--model-deadline", type=float, default=60.0, help="seconds for an answer")
+    what.add_argument("--model-wait", type=float, default=600.0, help="seconds, for one away")
+    what.add_argument("--traces", type=Path, help="store of solved tasks, for partnr_rag")
+    what.add_argument("--encoder", type=Path, help="sentence transformer that finds them")
+    for part in ("prompt", "cached", "reply"):
+        what.add_argument(f"--price-{part}", type=float, default=0.0, help="a million tokens")
+    how = parser.add_argument_group("how it is run, free to change when resuming")
+    how.add_argument("--out", type=Path, required=True, metavar="DIR", help="the run's directory")
+    how.add_argument("--workers", type=int, default=1, metavar="W", help="processes")
+    how.add_argument(
+        "--engine",
+        choices=[kind.value for kind in EngineKind],
+        help="default: one_process, with several workers a pool of processes",
+    )
+    how.add_argument("--ray-address", default="", help="head of a cluster; none = this machine")
+    how.add_argument(
+        "--at-once", type=int, default=1, metavar="C", help="episodes of one process in turns"
+    )
+    how.add_argument("--retry-errors", action="store_true", help="run those without verdict again")
+    how.add_argument("--quiet", action="store_true", help="no line an episode")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where every episode has a verdict, 1 where one has none, 130 after Ctrl-C."""
+    for name, least in (("agents", 0), ("episodes", 0), ("workers", 1), ("at_once", 1)):
+        if getattr(args, name) < least:
+            raise PlannerError(
+                f"--{name.replace('_', '-')} is {getattr(args, name)}, below {least}"
+            )
+    settings = _settings(args)
+    settings.check()
+    suite = find_suite(args.suite)
+    jobs = jobs_of(suite, args.episodes, args.seed)
+    manifest = new_manifest(args.suite, suite, len(jobs), settings)
+    tell = _keep_quiet if args.quiet else _tell
+    try:
+        done = run_jobs(
+            args.out, manifest, jobs, _engine(args, settings), tell, retry_errors=args.retry_errors
+        )
+    except KeyboardInterrupt:
+        kept = len(newest_rows(args.out / ROWS_NAME))
+        print(
+            f"\nstopped with {kept} of {len(jobs)} episodes done; the same command goes on",
+            file=sys.stderr,
+        )
+        return 130
+    if done.found:
+        print(f"{done.found} episodes were done before")
+    rows = newest_rows(args.out / ROWS_NAME).values()
+    print("\n".join(summary_lines(summarise(rows))))
+    return 1 if any(row.error is not None for row in rows) else 0
+
+
+def _settings(args: argparse.Namespace) -> RunSettings:
+    def absolute(path: Path | None) -> str:
+        return str(path.resolve()) if path is not None else ""
+
+    try:
+        return RunSettings(
+            planner=args.planner,
+            model=_model(args.model),
+            model_url=args.model_url,
+            temperature=args.temperature,
+            agents=args.agents,
+            memory=MemoryKind(args.memory),
+            control=Control(args.control),
+            memory_source=MemorySource(args.memory_source),
+            mode=_MODES[args.mode],
+            seed=args.seed,
+            most_cycles=args.max_cycles,
+            show_states=args.show_states,
+            model_deadline_s=args.model_deadline,
+            model_wait_s=args.model_wait,
+            traces=absolute(args.traces),
+            encoder=absolute(args.encoder),
+            prompt_price=args.price_prompt,
+            cached_price=args.price_cached,
+            reply_price=args.price_reply,
+        )
+    except ValueError as error:
+        raise PlannerError(f"a setting is out of its range: {error}") from None
+
+
+def _model(name: str) -> str:
+    """With a path that is the same from everywhere, so that a run can be resumed from anywhere."""
+    for prefix in (SCRIPTED, RECORDED, LOCAL):
+        if name.startswith(prefix):
+            return f"{prefix}{Path(name.removeprefix(prefix)).resolve()}"
+    return name
+
+
+def _engine(args: argparse.Namespace, settings: RunSettings) -> Engine:
+    default = EngineKind.POOL if args.workers > 1 else EngineKind.ONE_PROCESS
+    kind = EngineKind(args.engine) if args.engine else default
+    if kind is EngineKind.ONE_PROCESS and args.workers > 1:
+        raise PlannerError(f"--engine one_process has no {args.workers} workers; leave one out")
+    if kind is not EngineKind.ONE_PROCESS and args.at_once > 1:
+        raise PlannerError("--at-once is for --engine one_process")
+    if kind is EngineKind.RAY:
+        from planner.bench.runs.ray_engine import RayEngine
+
+        return RayEngine(settings, args.workers, args.ray_address)
+    if kind is EngineKind.POOL:
+        return ProcessPool(settings, args.workers)
+    return OneProcess(settings, args.at_once)
+
+
+def _tell(row: Row, count: int, of: int) -> None:
+    if row.error is not None:
+        came = f"{row.error.fault.value}: {row.error.text}"
+    elif row.verdict is not None:
+        share = f"{100 * row.verdict.percent_complete:.0f} %"
+        came = f"{share:>5}  {row.verdict.end.value}  {row.verdict.sim_steps} steps"
+    print(f"{count}/{of}  {row.episode_id} {row.seed}  {came}  {row.wall_s:.1f} s", flush=True)
+
+
+def _keep_quiet(_row: Row, _count: int, _of: int) -> None:
+    pass

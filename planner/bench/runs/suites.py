@@ -1,0 +1,109 @@
+"""Suites: which episodes a benchmark runs, and with which seeds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.episodes.episode_file import episodes_in
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.share import config_dir
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteEpisode:
+    """An episode's file with its name, house, own seed and the first digits of its hash."""
+
+    path: Path
+    episode_id: str
+    house: str
+    seed: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One episode to be run with one seed; with its id it names the row."""
+
+    path: Path
+    episode_id: str
+    house: str
+    seed: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What no other job of the run has."""
+        return self.episode_id, self.seed
+
+
+def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
+    """The episodes of a suite, in order of path.
+
+    Args:
+        name: `all` or a folder's name of the shipped episodes (`train`, `heldout`), a shipped
+            episode's name, or the path of a folder or file.
+
+    Raises:
+        PlannerError: where there is no such suite, or nothing in it can be judged.
+        FileError: for the first episode that cannot be read.
+    """
+    found = []
+    for path, episode in episodes_in(_places(name)):
+        if not isinstance(episode, Episode):
+            raise episode
+        if episode.evaluation is None:
+            raise PlannerError(f"{path}: has no evaluation, so nothing can be judged")
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        found.append(SuiteEpisode(path, episode.episode_id, episode.house, episode.seed, digest))
+    if not found:
+        raise PlannerError(f"the suite {name} has no episodes")
+    names = [entry.episode_id for entry in found]
+    twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+    if twice is not None:
+        raise PlannerError(f"the suite {name} has two episodes {twice}")
+    return tuple(found)
+
+
+def _places(name: str) -> list[Path]:
+    shipped = config_dir() / "episodes"
+    folders = sorted(path for path in shipped.iterdir() if any(path.glob("*.json")))
+    if name == ALL:
+        return folders
+    known = {folder.name: folder for folder in folders}
+    if name in known:
+        return [known[name]]
+    path = Path(name)
+    if path.exists():
+        return [path]
+    files = {found.stem: found for found in shipped.rglob("*.json")}
+    if name in files:
+        return [files[name]]
+    raise PlannerError(
+        f"there is no suite {name!r}: name {', '.join([ALL, *known])}, a shipped episode, "
+        "or a folder or file of episodes"
+    )
+
+
+def jobs_of(suite: Sequence[SuiteEpisode], episodes: int, seed: int) -> tuple[Job, ...]:
+    """So many jobs: each episode once, then again with the next seeds; 0 = each once.
+
+    Episodes of one house follow each other, so that it is prepared once.
+    """
+    count = episodes or len(suite)
+    chosen = []
+    for number in range(count):
+        entry = suite[number % len(suite)]
+        run = entry.seed + seed + number // len(suite)
+        chosen.append(Job(entry.path, entry.episode_id, entry.house, run))
+    return tuple(sorted(chosen, key=lambda job: (job.house, job.episode_id, job.seed)))
+
+
+def suite_digest(suite: Sequence[SuiteEpisode]) -> str:
+    """A hash that changes with any of the episodes."""
+    text = "\n".join(f"{entry.episode_id} {entry.digest}" for entry in suite)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,142 @@
+"""What the rows of a run say together: every metric with n and its interval, by task type too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from planner.bench.runs.rows import Row
+from planner.evaluation import statistics
+from planner.evaluation.metrics.table import METRICS, Kind, Metric
+from planner.evaluation.statistics import Estimate
+
+TASK_TYPES = ("constraint_free", "spatial", "temporal", "heterogeneous")
+# What a planner takes and costs, beside the papers' metrics.
+_COSTS: dict[str, Callable[[Row], float]] = {
+    "model_calls": lambda row: row.cost.calls,
+    "prompt_tokens": lambda row: row.cost.prompt_tokens,
+    "reply_tokens": lambda row: row.cost.reply_tokens,
+    "model_seconds": lambda row: row.cost.seconds,
+    "money": lambda row: row.cost.money,
+    "wall_s": lambda row: row.wall_s,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One number over the episodes that have it; `left_out` counts the others by cause."""
+
+    name: str
+    paper: str
+    estimate: Estimate
+    left_out: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run in numbers.
+
+    Attributes:
+        rows: all of them; `judged` have a verdict, `tasks` are different.
+        lines: each metric; success and percent complete by task type; costs.
+        ends: why runs stopped; `faults`: why there is no verdict.
+        cached_share: of prompt tokens; None without a model.
+    """
+
+    rows: int
+    judged: int
+    tasks: int
+    lines: tuple[Line, ...]
+    ends: tuple[tuple[str, int], ...]
+    faults: tuple[tuple[str, int], ...]
+    cached_share: float | None
+
+
+def summarise(rows: Iterable[Row]) -> Summary:
+    """The numbers of some rows; episodes without a verdict have a share in none of them."""
+    found = list(rows)
+    judged = [row for row in found if row.verdict is not None]
+    lines = [estimated(metric, judged) for metric in METRICS.values() if isinstance(metric, Metric)]
+    for name in ("success", "percent_complete"):
+        metric = METRICS[name]
+        for kind in TASK_TYPES:
+            some = [row for row in judged if kind in row.task_types]
+            if some and isinstance(metric, Metric):
+                line = estimated(metric, some)
+                lines.append(Line(f"{name}, {kind}", line.paper, line.estimate, line.left_out))
+    prompt = sum(row.cost.prompt_tokens for row in judged)
+    cached = sum(row.cost.cached_tokens for row in judged)
+    asked = any(row.cost.calls for row in judged)
+    for name, of_row in _COSTS.items():
+        if asked or name == "wall_s":
+            lines.append(Line(name, "", statistics.mean([of_row(row) for row in judged])))
+    return Summary(
+        rows=len(found),
+        judged=len(judged),
+        tasks=len({row.episode_id for row in found}),
+        lines=tuple(lines),
+        ends=_counted(row.verdict.end.value for row in judged if row.verdict is not None),
+        faults=_counted(row.error.fault.value for row in found if row.error is not None),
+        cached_share=cached / prompt if prompt else None,
+    )
+
+
+def estimated(metric: Metric, rows: Sequence[Row]) -> Line:
+    """One metric over some rows that have a verdict."""
+    values = [row.metrics[metric.name] for row in rows if metric.name in row.metrics]
+    causes = _counted(row.left_out[metric.name] for row in rows if metric.name in row.left_out)
+    if metric.kind is Kind.RATE:
+        estimate = statistics.rate(round(sum(values)), len(values))
+    else:
+        estimate = statistics.mean(values)
+    return Line(metric.name, metric.paper, estimate, causes)
+
+
+def _counted(words: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(Counter(words).most_common())
+
+
+def summary_lines(summary: Summary) -> list[str]:
+    """The table as text."""
+    repeated = f" of {summary.tasks} tasks" if summary.tasks != summary.rows else ""
+    head = f"{summary.rows} episodes{repeated}, {summary.judged} judged; intervals of 95 %"
+    rows = [("METRIC", "VALUE", "LOW", "HIGH", "N", "FROM")]
+    rows += [
+        (
+            line.name,
+            number(line.estimate.value),
+            number(line.estimate.low),
+            number(line.estimate.high),
+            str(line.estimate.n),
+            line.paper,
+        )
+        for line in summary.lines
+    ]
+    text = [head, *aligned(rows)]
+    text.append("ended: " + _listed(summary.ends))
+    if summary.faults:
+        text.append("no verdict: " + _listed(summary.faults))
+    if summary.cached_share is not None:
+        text.append(f"cached share of prompt tokens: {summary.cached_share:.3f}")
+    return text
+
+
+def _listed(counts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts) or "none"
+
+
+def number(value: float | None) -> str:
+    """A number in four digits, whole ones above a thousand; `-` where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows as lines with columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,298 @@
+"""One episode after the other, each in an outcome: a row, a trace and a dialogue, or the error."""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from planner.bench.embedded_run import backend_agents, prepare_embedded
+from planner.bench.run import EpisodeRun, RunResult
+from planner.bench.runs.dialogues import DialogueWriter, HeadLine, HeardModel
+from planner.bench.runs.manifest import versions
+from planner.bench.runs.models import Models, trace_stem
+from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.suites import Job
+from planner.bench.trace import traced
+from planner.evaluation.metrics.table import METRICS, Metric
+from planner.evaluation.trace import LINES, EpisodeTrace
+from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.planning.llm.chat import ChatModel, ModelAwayError
+from planner.planning.llm.ledger import Account, LedgerModel
+from planner.planning.making import make_planner
+from planner.planning.planner import Planner, Task
+from planner.planning.trace import ModelCall
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house_checks import load_episode
+from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+
+_PICTURES = frozenset({MemoryKind.PICTURES, MemoryKind.LEARNED})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one episode: its row, and its files' texts ("" = none)."""
+
+    row: Row
+    trace: str = ""
+    dialogue: str = ""
+
+
+def acting_agents(episode: Episode, count: int) -> tuple[str, ...]:
+    """The agents that act: the first ones; alone the first person (spec/partnr.md D-1)."""
+    names = backend_agents(episode)
+    if count == 1:
+        people = [a.uid for a in episode.agents if a.kind is AgentKind.HUMAN]
+        return (*people, *names)[:1]
+    return names[: count or None]
+
+
+@dataclass(slots=True)
+class _Listener:
+    """Hears an episode's calls of the model, while the world stands still."""
+
+    model: HeardModel | None
+    writer: DialogueWriter
+    run: EpisodeRun | None = None
+    decided: list[Decided] = field(default_factory=list)
+
+    def hear(self, call: ModelCall) -> None:
+        if self.model is None:
+            return
+        messages, finish = self.model.take(call.prompt)
+        step, stamp_s = self._now()
+        self.writer.turn(call, messages, finish, step, stamp_s)
+        usage = call.usage
+        self.decided.append(
+            Decided(
+                stamp_s,
+                call.planner,
+                call.agents,
+                call.cycle,
+                call.model,
+                usage.prompt_tokens,
+                usage.reply_tokens,
+                call.error,
+            )
+        )
+
+    def close(self) -> None:
+        """Takes down the calls without an answer."""
+        for messages, error in self.model.failures if self.model is not None else ():
+            self.writer.failed(messages, error, *self._now())
+
+    def _now(self) -> tuple[int, float]:
+        state = self.run.backend.world_state() if self.run is not None else None
+        return (state.step, state.stamp_s) if state is not None else (0, 0.0)
+
+
+class EpisodeWorker:
+    """Runs episodes with one simulator; what it needs of models is shared with others."""
+
+    def __init__(self, settings: RunSettings, models: Models) -> None:
+        self._settings, self._models = settings, models
+        self._backend: EmbeddedBackend | None = None
+        self._versions = dict(versions())
+
+    async def play(self, job: Job) -> Outcome:
+        """Runs one episode; whatever goes wrong in it is its row's error."""
+        began_s, cpu_s = time.monotonic(), time.process_time()
+        try:
+            outcome = await self._play(job)
+        except ModelAwayError as error:
+            outcome = self._failed(job, Fault.AWAY, str(error))
+        except PlannerError as error:
+            outcome = self._failed(job, Fault.REFUSED, str(error))
+        except Exception as error:  # A defect costs one episode, not the run.
+            self.close()
+            outcome = self._failed(job, Fault.CRASH, _where(error))
+        took = {
+            "wall_s": round(time.monotonic() - began_s, 4),
+            "cpu_s": round(time.process_time() - cpu_s, 4),
+        }
+        return Outcome(outcome.row.model_copy(update=took), outcome.trace, outcome.dialogue)
+
+    def close(self) -> None:
+        """Frees the simulator; the next episode gets a new one."""
+        if self._backend is not None:
+            self._backend.close()
+            self._backend = None
+
+    async def _play(self, job: Job) -> Outcome:
+        settings = self._settings
+        episode, house = load_episode(job.path)
+        acting = acting_agents(episode, settings.agents)
+        chat = self._models.chat(job)
+        account, builder = Account(), TraceBuilder()
+        heard = HeardModel(LedgerModel(chat, (account,), settings.prices)) if chat else None
+        listener = _Listener(heard, DialogueWriter(self._head(episode, job, acting, chat)))
+        make = partial(self._planner, listener=listener)
+        run = prepare_embedded(
+            self._simulator(),
+            house,
+            episode,
+            make,
+            acting=acting,
+            seed=job.seed,
+            images=settings.memory in _PICTURES,
+            trace=builder,
+            updater=self._models.updater(house),
+            mode=settings.mode,
+            all_known=settings.memory is MemoryKind.FULL,
+        )
+        listener.run = run
+        result = await run.play()
+        listener.close()
+        trace = traced(
+            builder,
+            episode,
+            result,
+            planner=settings.planner,
+            seed=job.seed,
+            acting=acting,
+            decided=listener.decided,
+        )
+        row = self._row(job, episode, acting, chat.name if chat else "").model_copy(
+            update={
+                "axes": self._axes(acting, result.evidence),
+                "verdict": _verdict(result),
+                "cost": _cost(account),
+                "evidence": _evidence(result),
+                "trace": trace_stem(job),
+                **_measures(trace),
+            }
+        )
+        return Outcome(row, _text(trace), listener.writer.text() if chat else "")
+
+    def _planner(self, task: Task, listener: _Listener) -> Planner:
+        choice = self._settings.choice(len(task.agents))
+        return make_planner(choice, task, listener.model, listener.hear)
+
+    def _simulator(self) -> EmbeddedBackend:
+        if self._backend is None:
+            pictures = self._settings.memory in _PICTURES
+            self._backend = EmbeddedBackend(None if pictures else EmbeddedOptions(renderer="none"))
+        return self._backend
+
+    def _head(
+        self, episode: Episode, job: Job, acting: Sequence[str], chat: ChatModel | None
+    ) -> HeadLine:
+        return HeadLine(
+            episode_id=episode.episode_id,
+            seed=job.seed,
+            instruction=episode.instruction,
+            planner=self._settings.planner,
+            model=chat.name if chat is not None else "",
+            agents=tuple(acting),
+            axes=self._axes(acting, {}),
+        )
+
+    def _axes(self, acting: Sequence[str], evidence: Mapping[str, str]) -> RowAxes:
+        """The cell; a planner that works in one way only says so itself."""
+        axes = dict(self._settings.axes(len(acting)).as_parameters())
+        axes.update({key: evidence[key] for key in axes if key in evidence})
+        return RowAxes.model_validate(axes)
+
+    def _row(self, job: Job, episode: Episode, acting: Sequence[str], model: str) -> Row:
+        return Row(
+            episode_id=job.episode_id,
+            seed=job.seed,
+            house=episode.house,
+            task_types=episode.task_types,
+            instruction=episode.instruction,
+            planner=self._settings.planner,
+            model=model or self._settings.model,
+            agents=tuple(acting),
+            memory=self._settings.memory.value,
+            axes=self._axes(acting, {}),
+            mode=self._settings.mode,
+            versions=self._versions,
+        )
+
+    def _failed(self, job: Job, fault: Fault, text: str) -> Outcome:
+        return Outcome(failed_row(self._settings, job, fault, text))
+
+
+def failed_row(settings: RunSettings, job: Job, fault: Fault, text: str) -> Row:
+    """The row of an episode without a verdict, of which only the job is certain."""
+    return Row(
+        episode_id=job.episode_id,
+        seed=job.seed,
+        house=job.house,
+        task_types=(),
+        instruction="",
+        planner=settings.planner,
+        model=settings.model,
+        agents=(),
+        memory=settings.memory.value,
+        axes=RowAxes.model_validate(dict(settings.axes(settings.agents).as_parameters())),
+        mode=settings.mode,
+        error=RowError(fault=fault, text=text),
+        versions=dict(versions()),
+    )
+
+
+def _verdict(result: RunResult) -> RowVerdict:
+    verdict = result.verdict
+    ended = [event.result for event in result.events if event.result is not None]
+    return RowVerdict(
+        success=verdict.success,
+        percent_complete=verdict.percent_complete,
+        satisfied=tuple(p.satisfied for p in verdict.propositions),
+        sim_steps=verdict.sim_steps,
+        explanation=verdict.explanation,
+        end=result.end,
+        reason=result.reason,
+        decisions=result.decisions,
+        skill_calls=len(ended),
+        failed_skills=sum(not found.succeeded for found in ended),
+    )
+
+
+def _cost(account: Account) -> RowCost:
+    return RowCost(
+        calls=account.calls,
+        failed_calls=account.failed_calls,
+        prompt_tokens=account.prompt_tokens,
+        cached_tokens=account.cached_tokens,
+        reply_tokens=account.reply_tokens,
+        seconds=round(account.seconds, 6),
+        money=account.cost,
+    )
+
+
+def _evidence(result: RunResult) -> dict[str, str]:
+    known = set(RowAxes.model_fields)
+    return {key: text for key, text in result.evidence.items() if key not in known and text}
+
+
+def _measures(trace: EpisodeTrace) -> dict[str, dict[str, float] | dict[str, str]]:
+    values: dict[str, float] = {}
+    left_out: dict[str, str] = {}
+    for name, metric in METRICS.items():
+        if not isinstance(metric, Metric):
+            continue
+        measure = metric.of_episode(trace)
+        if measure.value is None or not math.isfinite(measure.value):
+            left_out[name] = measure.left_out
+        else:
+            values[name] = measure.value
+    return {"metrics": values, "left_out": left_out}
+
+
+def _text(trace: EpisodeTrace) -> str:
+    return "".join(LINES.dump_json(line).decode() + "\n" for line in trace.lines())
+
+
+def _where(error: Exception) -> str:
+    """The exception and the place in our code where it rose."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
