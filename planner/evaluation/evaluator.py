@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import JsonValue
@@ -119,11 +119,13 @@ class Evaluator:
         """What is remembered of the states so far; changes with `progress.propositions`."""
         return self._judge.latches()
 
-    def update(self, state: WorldState) -> Progress:
+    def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:
         """Takes up the next state.
 
         Args:
             state: of the same episode, not earlier than the one before.
+            changed: names of all entities that are new, gone or other records than in the state
+                before, where the reader of the stream knows them; None = they are looked for.
 
         Raises:
             BrokenStateError: where time runs backwards, an entity has no place in a house, or
@@ -137,8 +139,11 @@ class Evaluator:
                 "evaluator"
             )
         moved = self._hold_until(state.step - 1)
-        changed, removed = _difference(self._entities, state.entities)
-        dirty = self._take_up(changed, removed) if changed or removed else False
+        if changed is None:
+            different, removed = _difference(self._entities, state.entities)
+        else:
+            different, removed = _told(changed, state.entities)
+        dirty = self._take_up(different, removed) if different or removed else False
         self._entities = state.entities
         if dirty or (self._judge.pending and state.step > self._step):
             # Steps in which neither the world nor a gate changed need no look.
@@ -260,6 +265,12 @@ def _at_step(progress: Progress, step: int) -> Progress:
     )
 
 
+def _told(
+    names: Collection[str], new: Mapping[str, EntityState]
+) -> tuple[list[EntityState], list[str]]:
+    return [new[name] for name in names if name in new], [n for n in names if n not in new]
+
+
 def _difference(
     old: Mapping[str, EntityState], new: Mapping[str, EntityState]
 ) -> tuple[list[EntityState], list[str]]:
@@ -270,7 +281,8 @@ def _difference(
         # In one go without a step of Python for each entity: most are the same.
         differ = list(map(operator.is_not, old.values(), new.values()))
         changed = [b for b in itertools.compress(new.values(), differ) if old.get(b.name) is not b]
-        removed = [a.name for a in itertools.compress(old.values(), differ) if a.name not in new]
-        return changed, removed
+        if all(b.name in old for b in changed):
+            return changed, []
+        return changed, [name for name in old if name not in new]
     changed = [entity for name, entity in new.items() if old.get(name) is not entity]
     return changed, [name for name in old if name not in new]

@@ -36,9 +36,9 @@ MOST_CLUSTER_CHOICES = 10_000
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ValueError(f"{name!r} is listed twice")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is listed twice")
     return names
 
 

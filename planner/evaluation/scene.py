@@ -8,7 +8,8 @@ cost of a step follows the change and not the size of the house.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.world.errors import PlannerError
@@ -122,6 +123,38 @@ def _slab(record: Furniture, index: int) -> _Slab:
     return _Slab((cx - sx / 2, cx + sx / 2), (cy - sy / 2, cy + sy / 2), cz + sz / 2, slide)
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What of a house never changes, prepared once for all its episodes."""
+
+    house: House
+    pieces: Mapping[str, _Piece]
+    furniture_cells: Mapping[_Cell, Sequence[_Piece]]
+    rooms: Mapping[str, _RoomVolume]
+
+
+_LAYOUTS: OrderedDict[int, _Layout] = OrderedDict()
+# Layouts kept; one of sixty pieces has some 100 KiB.
+_MOST_LAYOUTS = 16
+
+
+def _layout_of(house: House) -> _Layout:
+    # By identity, because comparing houses takes as long as preparing one; the layout holds its
+    # house, so that no other can come to have the same identity.
+    layout = _LAYOUTS.get(id(house))
+    if layout is None:
+        pieces = {piece.name: _Piece(piece) for piece in house.furniture}
+        cells: dict[_Cell, list[_Piece]] = {}
+        for prepared in pieces.values():
+            for cell in _cells(*prepared.reach_m):
+                cells.setdefault(cell, []).append(prepared)
+        rooms = {room.name: _RoomVolume(room) for room in house.rooms}
+        layout = _LAYOUTS[id(house)] = _Layout(house, pieces, cells, rooms)
+        while len(_LAYOUTS) > _MOST_LAYOUTS:
+            _LAYOUTS.popitem(last=False)
+    return layout
+
+
 class Scene:
     """The entities at one instant, with their boxes and an index of where they are."""
 
@@ -129,13 +162,10 @@ class Scene:
         self.house = house
         self.entities: dict[str, EntityState] = {}
         self._boxes: dict[str, Box] = {}
-        self._pieces = {piece.name: _Piece(piece) for piece in house.furniture}
-        self._furniture_cells: dict[_Cell, list[_Piece]] = {}
-        for prepared in self._pieces.values():
-            for cell in _cells(*prepared.reach_m):
-                self._furniture_cells.setdefault(cell, []).append(prepared)
+        layout = _layout_of(house)
+        self._pieces, self._rooms = layout.pieces, layout.rooms
+        self._furniture_cells = layout.furniture_cells
         self._bare_cells: dict[_Cell, dict[str, None]] = {}
-        self._rooms = {room.name: _RoomVolume(room) for room in house.rooms}
         self.update(entities.values(), ())
 
     def update(self, changed: Iterable[EntityState], removed: Iterable[str]) -> None:

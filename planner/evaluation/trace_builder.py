@@ -7,7 +7,7 @@ order and with the stamps of the world's clock; steps are worked out at the end.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from planner.evaluation.evaluator import Evaluator
@@ -237,8 +237,8 @@ class TracedEvaluator(Evaluator):
         builder.propositions = self.propositions
         builder.state(initial, self.progress)
 
-    def update(self, state: WorldState) -> Progress:
+    def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:
         """As `Evaluator`."""
-        progress = super().update(state)
+        progress = super().update(state, changed)
         self._builder.state(state, progress)
         return progress

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
@@ -15,7 +15,7 @@ from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.replay.bag import read_bag, read_raw
 from planner.replay.deeds import tell_deeds
 from planner.replay.recovery import is_complete
-from planner.replay.state_log import read_states
+from planner.replay.state_log import read_changes
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house_checks import load_episode
@@ -139,7 +139,7 @@ def judge(path: Path, request: Request) -> Iterator[Judged | PlannerError]:
 
 def _judge_log(path: Path, request: Request) -> Iterator[Judged | PlannerError]:
     found = False
-    for run in _runs(path, ((0, state) for state in read_states(path)), request, ()):
+    for run in _runs(path, (_Seen(0, *seen) for seen in read_changes(path)), request, ()):
         found = True
         yield run.ended()
     if not found:
@@ -167,11 +167,19 @@ def _judge_bag(path: Path, request: Request) -> Judged:
     return judged
 
 
-def _bag_states(bag: Path) -> Iterator[tuple[int, WorldState]]:
+class _Seen(NamedTuple):
+    """A state, when it was received, and which entities changed, where that is known."""
+
+    received_ns: int
+    state: WorldState
+    changed: Collection[str] | None = None
+
+
+def _bag_states(bag: Path) -> Iterator[_Seen]:
     reader = WorldBytes()
     for number, raw in enumerate(read_raw(bag, (STATES,))):
         try:
-            yield raw.received_ns, reader.read(raw.data)
+            yield _Seen(raw.received_ns, reader.read(raw.data), reader.changed)
         except PlannerError as error:
             raise FileError(bag, f"{STATES}, message {number}", str(error)) from None
 
@@ -193,7 +201,7 @@ class _Run:
     def episode_id(self) -> str:
         return self.first.episode_id
 
-    def take(self, state: WorldState) -> None:
+    def take(self, state: WorldState, changed: Collection[str] | None) -> None:
         # What happened after the live verdict is not part of the run.
         if self.live is not None and state.step > self.live.sim_steps:
             return
@@ -201,7 +209,7 @@ class _Run:
         if self.evaluator is None or self.error is not None:
             return
         try:
-            self.evaluator.update(state)
+            self.evaluator.update(state, changed)
         except PlannerError as error:
             self.error = _at(self.source, state, error)
 
@@ -215,15 +223,15 @@ class _Run:
 
 def _runs(
     source: Path,
-    states: Iterable[tuple[int, WorldState]],
+    states: Iterable[_Seen],
     request: Request,
     verdicts: Iterable[tuple[int, Any]],
 ) -> Iterator[_Run]:
     """The episodes one after another, each when its last state was taken up."""
     run: _Run | None = None
-    for received_ns, state in states:
+    for received_ns, state, changed in states:
         if run is not None and not _is_another(run.last, state):
-            run.take(state)
+            run.take(state, changed)
             continue
         if run is not None:
             yield run

@@ -87,11 +87,20 @@ def read_states(path: Path) -> Iterator[WorldState]:
     Raises:
         FileError: naming the file, the line and its field, and the reason.
     """
+    return (state for state, _ in read_changes(path))
+
+
+def read_changes(path: Path) -> Iterator[tuple[WorldState, tuple[str, ...] | None]]:
+    """As `read_states`, with the names of what is new, gone or different.
+
+    None with the first state of an episode.
+    """
     world: WorldLine | None = None
     entities: dict[str, EntityState] = {}
+    begins = True
     for number, line in _lines(path):
         if isinstance(line, WorldLine):
-            world, entities = line, {}
+            world, entities, begins = line, {}, True
             continue
         if world is None:
             raise FileError(path, f"line {number}", "a state before the line `world`")
@@ -100,9 +109,12 @@ def read_states(path: Path) -> Iterator[WorldState]:
             if entities.pop(name, None) is None:
                 raise FileError(path, f"line {number}.removed", f"there is no entity {name!r}")
         entities.update((entity.name, entity) for entity in line.changed)
-        yield WorldState(
+        names = None if begins else (*line.removed, *(entity.name for entity in line.changed))
+        begins = False
+        state = WorldState(
             line.stamp_s, line.step, line.revision, world.house, world.episode_id, entities
         )
+        yield state, names
 
 
 def _lines(path: Path) -> Iterator[tuple[int, _Line]]:

@@ -13,12 +13,12 @@ from planner.world.world_bytes import CDR_LITTLE_ENDIAN, WorldBytes
 class WorldReader(WorldBytes):
     """Reads one message after another."""
 
-    def read(self, data: bytes) -> WorldState:
+    def read(self, data: bytes | memoryview) -> WorldState:
         """The state that a serialised WorldState carries.
 
         Raises:
             PlannerError: for data that are no such message.
         """
         if data[:2] != CDR_LITTLE_ENDIAN:
-            return world_record(deserialize_message(data, WorldMessage))
+            return world_record(deserialize_message(bytes(data), WorldMessage))
         return super().read(data)
