@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import BinaryIO
 
 from planner.bench.embedded_run import run_embedded
 from planner.bench.run import Event
-from planner.bench.trace import traced
+from planner.bench.trace import LoggedTrace, traced
 from planner.evaluation.trace import write_traces
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.learned.detector import Detector
@@ -15,7 +16,8 @@ from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.updater import MemoryUpdater
 from planner.narrator import story
 from planner.planning.expert import Expert
-from planner.world.errors import PlannerError
+from planner.replay.state_log import StateLogWriter
+from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -39,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who tells the memory what pictures show",
     )
     parser.add_argument("--trace", type=Path, help="write what was done to this file, JSON lines")
+    parser.add_argument(
+        "--state-log", type=Path, help="write the true states to this file for planner evaluate"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     episode, house = load_episode(args.episode)
     print(f'task: "{episode.instruction}"')
     backend = EmbeddedBackend()
-    builder = TraceBuilder()
+    log = _opened(args.state_log) if args.state_log else None
+    builder = LoggedTrace(StateLogWriter(log)) if log else TraceBuilder()
     try:
         result = run_embedded(
             backend,
@@ -68,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
         acting = backend.agents[: args.agents or None]
     finally:
         backend.close()
+        if log:
+            log.close()
     if args.trace:
         made = traced(builder, episode, result, planner="expert", seed=args.seed, acting=acting)
         write_traces(args.trace, [made])
@@ -77,6 +85,13 @@ def run(args: argparse.Namespace) -> int:
     print(f"planner: {result.reason} after {result.decisions} decisions")
     print(story.verdict_line(verdict.success, verdict.percent_complete, result.sim_steps, {}))
     return 0 if verdict.success else 1
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error}") from None
 
 
 def _updater(memory: str, house: House) -> MemoryUpdater | None:

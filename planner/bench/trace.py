@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.bench.run import Event, RunResult
+from planner.evaluation.progress import Progress
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.replay.state_log import StateLogWriter
 from planner.world.episode import Episode
+from planner.world.state import WorldState
+
+
+class LoggedTrace(TraceBuilder):
+    """Also writes every state that is judged, so that `planner evaluate` can judge it again."""
+
+    def __init__(self, log: StateLogWriter) -> None:
+        super().__init__()
+        self._log = log
+
+    def state(self, state: WorldState, progress: Progress) -> None:
+        """As `TraceBuilder`."""
+        self._log.write(state)
+        super().state(state, progress)
 
 
 def traced(

@@ -14,7 +14,7 @@ from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.replay.bag import read_bag, read_raw
 from planner.replay.deeds import tell_deeds
-from planner.replay.recovery import is_complete
+from planner.replay.recovery import is_cut_short
 from planner.replay.state_log import read_changes
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -147,14 +147,14 @@ def _judge_log(path: Path, request: Request) -> Iterator[Judged | PlannerError]:
 
 
 def _judge_bag(path: Path, request: Request) -> Judged:
-    complete = is_complete(path)
+    was_cut = is_cut_short(path)
     verdicts = [(m.received_ns, m.content) for m in read_bag(path, (RESULT,))]
     last = None
     for run in _runs(path, _bag_states(path), request, verdicts):
         last = run
     if last is None:
         raise FileError(path, STATES, "holds no state of the world, so nothing can be judged")
-    cut_short = not complete and last.live is None
+    cut_short = was_cut and last.live is None
     if cut_short and not request.partial:
         where = f"{STATES}, episode {last.episode_id}"
         reason = f"the recording was cut short at step {last.last.step}; --partial judges it so far"

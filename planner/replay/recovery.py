@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcap.exceptions import McapError
+from mcap.reader import make_reader
 from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
 from mcap.writer import CompressionType, Writer
@@ -17,6 +18,8 @@ from planner.recorder.bag_writer import Topic, metadata, save_metadata
 from planner.world.errors import FileError
 
 _CUT_OFF = (McapError, EOFError, OSError, ValueError, RuntimeError, struct.error)
+# Name of the metadata record that a completed file has.
+CUT_SHORT = "planner.cut_short"
 _FOOTER_MAGIC = b"\x89MCAP0\r\n"
 
 
@@ -45,8 +48,27 @@ def is_complete(bag: Path) -> bool:
         return stream.read() == _FOOTER_MAGIC and (bag / "metadata.yaml").is_file()
 
 
+def is_cut_short(bag: Path) -> bool:
+    """Whether the recorder was killed before its end, also where the bag was completed since.
+
+    Raises:
+        FileError: where the folder is no bag of ours.
+    """
+    if not is_complete(bag):
+        return True
+    path = mcap_file(bag)
+    try:
+        with path.open("rb") as stream:
+            summary = make_reader(stream).get_summary()
+    except _CUT_OFF as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    return summary is not None and any(m.name == CUT_SHORT for m in summary.metadata_indexes)
+
+
 def recover(bag: Path) -> int:
     """Completes an unfinished bag in place; returns how many messages it holds.
+
+    The completed file keeps a note that it was cut short (`is_cut_short`).
 
     The damaged file stays until the completed one is whole on disk.
 
@@ -109,6 +131,7 @@ def _copy_whole_messages(
                 )
                 counts[record.channel_id] += 1
                 stamps.append(record.log_time)
+        writer.add_metadata(CUT_SHORT, {"messages": str(len(stamps))})
         writer.finish()
     return topics, counts, stamps
 

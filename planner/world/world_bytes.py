@@ -304,7 +304,7 @@ def _named_state(body: memoryview, at: int) -> tuple[tuple[str, bool], int]:
 
 
 def _items(
-    body: memoryview, at: int, read: Callable[[bytes, int], tuple[ItemT, int]]
+    body: memoryview, at: int, read: Callable[[memoryview, int], tuple[ItemT, int]]
 ) -> tuple[list[ItemT], int]:
     (count,) = _U32(body, at)
     at += 4

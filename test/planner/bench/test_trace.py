@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from planner.cli import main
 from planner.evaluation.metrics import llamar, partnr
@@ -29,3 +32,21 @@ def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
     assert rows["moving_distance"] > 1.0
     assert rows["extraneous_effort"] == 0.0
     assert rows["planning_cycles"] is None
+
+
+def test_a_run_leaves_its_states_to_be_judged_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, trace = tmp_path / "states.jsonl", tmp_path / "run.jsonl"
+    run = ["run", "fruit_0", "--no-ros", "--no-images", "--trace", str(trace)]
+    assert main([*run, "--state-log", str(log)]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(log), "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    (told,) = read_traces(trace)
+    assert (result["episode"], result["success"]) == ("fruit_0", True)
+    assert result["sim_steps"] == told.end.sim_steps
+    firsts = [p["first_step"] for p in result["propositions"]]
+    assert firsts == list(told.end.first_steps)
+    assert main([*run, "--state-log", str(tmp_path)]) == 2
+    assert "cannot be written" in capsys.readouterr().err

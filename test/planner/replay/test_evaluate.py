@@ -190,9 +190,14 @@ def test_a_bag_that_was_cut_short_is_judged_only_if_asked(film, capsys) -> None:
 
 def test_what_was_cut_short_can_be_judged_and_says_so(film, capsys) -> None:
     bag = film.solved().bag(live=False, close=False)
-    status, out, _ = evaluate(capsys, bag, "--episode", film.path, "--partial")
-    assert status == 0
-    assert "20 (cut short)" in out
+    first = evaluate(capsys, bag, "--episode", film.path, "--partial")
+    assert first[0] == 0
+    assert "20 (cut short)" in first[1]
+    # Completing the file lost nothing of that: judged again it is still cut short.
+    assert evaluate(capsys, bag, "--episode", film.path, "--partial") == first
+    refusals = [refused(capsys, film, bag) for _ in range(2)]
+    assert refusals[0] == refusals[1]
+    assert "cut short at step 20" in refusals[0]
 
 
 def test_a_killed_recorder_after_the_verdict_leaves_a_whole_run(film, capsys) -> None:
