@@ -69,11 +69,12 @@ class PatientModel:
                 )
             except ModelAwayError as error:
                 gone_s = time.monotonic() - began_s
-                if gone_s + wait_s > self._patience_s:
+                left_s = self._patience_s - gone_s
+                if left_s <= 0:
                     raise ModelAwayError(f"{error}; waited {gone_s:.0f} s for the model") from None
                 self.say(f"{WAITING}: {error}")
                 waited = True
-                await asyncio.sleep(wait_s)
+                await asyncio.sleep(min(wait_s, left_s))
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
             else:
                 if waited:

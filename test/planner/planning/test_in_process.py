@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny(tmp_path_factory.mktemp("tiny"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(folder: Path) -> Iterator[InProcessModel]:
     made = InProcessModel(folder, temperature=1.0)
     yield made

@@ -196,7 +196,8 @@ def test_a_full_context_is_told(server: Server) -> None:
 def test_a_wrong_name_and_a_bad_grammar_are_refused(server: Server) -> None:
     with pytest.raises(ModelError, match="status 404"):
         ask(server, name="other", client={"dialect": Dialect.VLLM})
-    with pytest.raises(ModelError, match="status 400"):
+    # Its front accepts this one; its compiler does not, and says 500 in the stream.
+    with pytest.raises(ModelError, match=r"status (400|500)"):
         ask(server, grammar="root ::= ", client={"dialect": Dialect.VLLM})
 
 
