@@ -52,6 +52,24 @@ RUN: Mapping[str, Says] = {
 }
 # `file::test`.
 ELSEWHERE: Mapping[str, str] = {
+    "planner run bedside_0 --no-ros --memory learned": (
+        "test/planner/memory/learned/test_updater.py"
+        "::test_a_thing_is_believed_when_it_was_seen_from_several_places"
+    ),
+    "planner train memory-views data/views --houses 64": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_views_are_made_and_a_second_call_makes_none_anew"
+    ),
+    "planner train memory-model data/views data/model --steps 2000": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_a_model_is_trained_and_training_goes_on_where_it_was_stopped"
+    ),
+    "planner train memory-data data/epm --episode trophy_show_0": (
+        "test/planner/bench/test_memory_commands.py::test_conversations_are_made_of_a_rollout"
+    ),
+    "planner bench memory heldout_0 --updater learned --json scores.json --curves scores.png": (
+        "test/planner/bench/test_memory_commands.py::test_memories_are_scored"
+    ),
     "planner run night_light_0 --no-ros": (
         "test/planner/bench/test_embedded_run.py::test_a_run_is_the_same_again"
     ),
@@ -155,7 +173,7 @@ def _check_planner(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     module = {"up": up, "demo": demo}[words[0]]
     listed: list[str] = []
 
-    def note(specs: object) -> int:
+    def note(specs: object, _log: object = None) -> int:
         listed.extend(spec.name for spec in specs)  # type: ignore[attr-defined]
         return 0
 

@@ -1,0 +1,99 @@
+"""The commands of docs/memory_models.md, as small as they get."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner.bench.memory_bench import move_things
+from planner.bench.views import ViewRecipe, make_views, training_house
+from planner.cli import main
+from planner.houses.shipped import recipes
+from planner.training.frames import read_frames, read_manifest
+from planner.world.house_checks import load_house
+
+
+def test_views_are_made_and_a_second_call_makes_none_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", "memory-views", str(tmp_path), "--houses", "1", "--strewings", "1"]
+    assert main([*words, "--views", "4"]) == 0
+    assert "4 frames in 1 shards" in capsys.readouterr().out
+    frames = read_frames(tmp_path)
+    assert [f.record.house for f in frames] == ["train_0"] * 4
+    for frame in frames:
+        camera = frame.camera()
+        shown = set(np.unique(camera.instances).tolist())
+        assert {t.instance for t in frame.record.things} <= shown
+    before = (tmp_path / "shard-00000" / "000000.rgb.png").stat().st_mtime_ns
+    make_views(tmp_path, ViewRecipe(houses=1, strewings=1, views=4))
+    assert (tmp_path / "shard-00000" / "000000.rgb.png").stat().st_mtime_ns == before
+    manifest = read_manifest(tmp_path)
+    assert sum(manifest.counts.values()) == sum(len(f.record.things) for f in frames)
+
+
+def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
+    recipe = ViewRecipe(seed=5, houses=1, strewings=1, views=2)
+    for name in ("a", "b"):
+        make_views(tmp_path / name, recipe)
+    a, b = (read_frames(tmp_path / name) for name in ("a", "b"))
+    assert [f.record for f in a] == [f.record for f in b]
+    np.testing.assert_array_equal(a[1].camera().rgb, b[1].camera().rgb)
+
+
+def test_no_held_out_house_is_trained_on() -> None:
+    heldout = {r.name: r.seed for r in recipes() if r.split == "heldout"}
+    shipped = [training_house(index, 1) for index in range(9)]
+    assert not {h.name for h in shipped} & set(heldout)
+    assert not {h.seed for h in shipped} & set(heldout.values())
+
+
+def test_some_things_are_moved_and_none_is_lost() -> None:
+    house = load_house("train_0")
+    moved = move_things(house, np.random.default_rng(1))
+    assert {o.name for o in moved.objects} == {o.name for o in house.objects}
+    before = {o.name: o.pose for o in house.objects}
+    changed = [o for o in moved.objects if o.pose != before[o.name]]
+    assert 0 < len(changed) <= 0.2 * len(house.objects) + 1
+
+
+@pytest.mark.slow
+def test_memories_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, curves = tmp_path / "scores.json", tmp_path / "curves.png"
+    words = ["bench", "memory", "train_0", "--updater", "learned", "--once", "--rooms-only"]
+    assert main([*words, "--json", str(scores), "--curves", str(curves)]) == 0
+    assert "recall_seen" in capsys.readouterr().out
+    summary = json.loads(scores.read_text())["summary"]
+    assert summary["privileged"]["precision"]["mean"] == 1.0
+    assert summary["learned"]["precision"]["mean"] > 0.5
+    assert curves.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_conversations_are_made_of_a_rollout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", "memory-data", str(tmp_path), "--episode", "trophy_show_0"]
+    assert main(words) == 0
+    assert "samples" in capsys.readouterr().out
+    counts = read_manifest(tmp_path).counts
+    assert counts["none"] == counts["update"] == counts["add"] > 0
+    said = (tmp_path / "shard-00000" / "samples.jsonl").read_text()
+    assert " picked" in said
+    assert " placed" in said
+
+
+@pytest.mark.slow
+def test_a_model_is_trained_and_training_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="training needs the extra train")
+    views, out = tmp_path / "views", tmp_path / "model"
+    make_views(views, ViewRecipe(houses=1, strewings=1, views=12))
+    words = ["train", "memory-model", str(views), str(out), "--batch", "4", "--looked-at", "4"]
+    assert main([*words, "--steps", "3"]) == 0
+    assert (out / "memory.safetensors").is_file()
+    # Another recipe than the checkpoint's is refused; the same one has nothing left to do.
+    assert main([*words, "--steps", "4"]) == 2
+    assert main([*words, "--steps", "3"]) == 0
