@@ -79,7 +79,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         "memory",
         "auto",
         "who keeps the robots' memory; auto = privileged for a planner that needs one",
-        ("auto", "none", "privileged"),
+        ("auto", "none", "privileged", "learned"),
     ),
     Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
     Argument("episode", "", "name or file of the episode; empty = only the house"),
@@ -93,6 +93,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         ("true", "false"),
     ),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
+    Argument("pace", "1.0", "of paced time: simulated seconds in a second, 0.1 to 10"),
 )
 
 
@@ -114,6 +115,7 @@ class Arguments:
     record: str = ""
     narrate: bool = False
     paced: bool = True
+    pace: float = 1.0
 
     @staticmethod
     def from_text(given: Mapping[str, str]) -> Arguments:
@@ -151,7 +153,18 @@ class Arguments:
             record=text["record"],
             narrate=text["narrate"] == "true",
             paced=text["paced"] == "true",
+            pace=_number("pace", text["pace"], least=0.1, most=10.0),
         )
+
+
+def _number(name: str, text: str, *, least: float, most: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ArgumentError(name, f"{text!r} is not a number") from None
+    if not least <= number <= most:
+        raise ArgumentError(name, f"{text} is not between {least:g} and {most:g}")
+    return number
 
 
 def _whole(name: str, value: str, *, most: int) -> int:
@@ -212,6 +225,7 @@ def _bridge(args: Arguments) -> NodeSpec:
             "seed": args.seed,
             "agents": args.agents,
             "time_mode": "paced" if args.paced else "fast",
+            "rate": args.pace,
         },
     )
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from planner.bringup import ARGUMENTS, Arguments, node_list
+from planner.demo_log import story_writer
 from planner.up import run_nodes
 
 DEFAULT_TASK = "demo_dinner"
 DEFAULT_HOUSE = "train_0"
+# Quick enough not to wait, slow enough to read along.
+DEFAULT_PACE = 2.5
+LOG_FILE = "log.txt"
 _PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
 
 
@@ -27,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--house", default=DEFAULT_HOUSE, help="of the tour")
     parser.add_argument("--seed", default="0", help="seed of everything random")
+    parser.add_argument(
+        "--pace", default=f"{DEFAULT_PACE}", help="simulated seconds in a second; 1 = real time"
+    )
     parser.add_argument("--fast", action="store_true", help="do not pace time for a spectator")
     parser.add_argument(
         "-o", "--output", default="", help="folder for bag and picture; default demo_output/TIME"
@@ -49,9 +58,15 @@ def run(args: argparse.Namespace) -> int:
         "agents": args.agents,
         "record": str(output),
         "paced": "false" if args.fast else "true",
+        "pace": args.pace,
     }
     if args.planner == "tour":
         given["house"] = args.house
     else:
         given |= {"episode": args.task, "narrate": "true"}
-    return run_nodes(node_list(Arguments.from_text(given)))
+    arguments = Arguments.from_text(given)
+    specs = node_list(arguments)
+    log = output / LOG_FILE
+    speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
+    print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
+    return run_nodes(specs, partial(story_writer, log, sys.stdout))

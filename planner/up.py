@@ -49,8 +49,16 @@ def run(args: argparse.Namespace) -> int:
     return run_nodes(node_list(Arguments.from_text(given)))
 
 
-def run_nodes(specs: Sequence[NodeSpec], out: TextIO = sys.stdout) -> int:
-    """Run nodes as child processes of this one, their output on `out`.
+Write = Callable[[str, str], None]
+
+
+def run_nodes(specs: Sequence[NodeSpec], open_log: Callable[[], Write] | None = None) -> int:
+    """Run nodes as child processes of this one.
+
+    Args:
+        specs: what to run.
+        open_log: makes what takes each line of their log with the name of its source; default
+            is all of it on standard output.
 
     Returns:
         The supervisor's status; see `Supervisor.run`.
@@ -61,7 +69,8 @@ def run_nodes(specs: Sequence[NodeSpec], out: TextIO = sys.stdout) -> int:
     environment = ros_environment(os.environ)
     with tempfile.TemporaryDirectory(prefix="planner-") as folder:
         commands = [_command(spec, environment, Path(folder)) for spec in specs]
-        return Supervisor(commands, log_writer([spec.name for spec in specs], out)).run()
+        write = open_log() if open_log else log_writer([spec.name for spec in specs], sys.stdout)
+        return Supervisor(commands, write).run()
 
 
 def find_executable(name: str) -> Path:

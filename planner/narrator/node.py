@@ -11,10 +11,11 @@ from typing import Any
 import rclpy
 from nav_msgs.msg import Odometry
 from planner_msgs.action import FollowInstruction
-from planner_msgs.msg import Evaluation, MemoryUpdate, Operation, SkillReport
+from planner_msgs.msg import Evaluation, MemoryUpdate, Operation, SkillReport, WorldGraph
 from rclpy.action.client import ActionClient
 from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
@@ -26,6 +27,7 @@ from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.conversions import seconds
 from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
+from planner.ros.memory_messages import belief_record
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.observation import RgbImage
@@ -68,6 +70,8 @@ class NarratorNode(Node):
         self._moves: list[Move] = []
         self._moments: list[Moment] = []
         self._plan: dict[str, str] = {}
+        self._why = ""
+        self._found: dict[str, float] = {}
         self._progress: tuple[float, int] = (-1.0, -1)
         self._result: Evaluation | None = None
         self._waited_s = 0.0
@@ -91,6 +95,9 @@ class NarratorNode(Node):
                 qos.IMAGE_INPUT,
             )
         self.create_subscription(MemoryUpdate, "/memory/updates", self._on_memory, qos.EVENTS)
+        self.create_subscription(
+            WorldGraph, "/world_graph", self._on_graph, qos.STATE_INPUT, raw=True
+        )
         self.create_subscription(SkillReport, "/skills/results", self._on_skill, qos.EVENTS)
         self.create_subscription(Evaluation, "/evaluation", self._on_progress, qos.EVENTS)
         self.create_subscription(Evaluation, "/evaluation/result", self._on_result, qos.LATCHED)
@@ -108,13 +115,26 @@ class NarratorNode(Node):
         self._views[agent] = rgb_array(message)
 
     def _on_memory(self, message: MemoryUpdate) -> None:
-        added = [
-            (operation.entity.description, operation.entity.room)
+        self._found |= {
+            operation.entity.name: seconds(message.header.stamp)
             for operation in message.operations
             if operation.kind == Operation.ADD and not operation.entity.is_furniture
+        }
+
+    def _on_graph(self, data: bytes) -> None:
+        """Tells where new things are; graphs come often and are read only for that."""
+        if not self._found:
+            return
+        nodes = belief_record(deserialize_message(data, WorldGraph)).nodes
+        known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
+        sights = [
+            story.Sight(node.name, node.relation, node.parent or "", node.room or "")
+            for node in map(nodes.__getitem__, known)
         ]
-        for line in story.seen_lines(seconds(message.header.stamp), added):
+        for line in story.seen_lines(max(known.values(), default=0.0), sights):
             self._say(line)
+        for name in known:
+            del self._found[name]
 
     def _on_skill(self, message: SkillReport) -> None:
         stamp = seconds(message.header.stamp)
@@ -150,6 +170,9 @@ class NarratorNode(Node):
 
     def _on_feedback(self, message: Any) -> None:
         feedback = message.feedback
+        if feedback.plan and feedback.plan != self._why:
+            self._why = feedback.plan
+            self._say(story.why_line(self._now_s, feedback.plan))
         for agent, call in zip(feedback.agents, feedback.calls, strict=False):
             if call and self._plan.get(agent) != call:
                 self._say(story.decided_line(self._now_s, agent, call))
@@ -240,6 +263,7 @@ class NarratorNode(Node):
         self._picked_at.clear()
         self._moves.clear()
         self._moments.clear()
+        self._found.clear()
         self._progress = (-1.0, -1)
 
     def _conclude(self) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.world.vocabulary import Relation
 
 _BAR_CELLS = 20
+_LONGEST_WHY = 240
 
 
 def clock(stamp_s: float) -> str:
@@ -12,16 +16,39 @@ def clock(stamp_s: float) -> str:
     return f"{int(stamp_s) // 60:02d}:{int(stamp_s) % 60:02d}"
 
 
-def seen_lines(stamp_s: float, added: Sequence[tuple[str, str]]) -> list[str]:
-    """One line for the (description, room) of everything that was just found."""
-    if not added:
-        return []
+_WORDS = {Relation.ON: "on", Relation.WITHIN: "in", Relation.HELD: "in the hand of"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A thing that was just found: its name, what it rests on, and the room; "" = unknown."""
+
+    name: str
+    relation: Relation | None
+    parent: str
+    room: str
+
+    def __str__(self) -> str:
+        if self.relation is None or not self.parent:
+            return self.name
+        if self.parent.startswith("floor_"):
+            return f"{self.name} on the floor"
+        return f"{self.name} {_WORDS[self.relation]} {self.parent}"
+
+
+def seen_lines(stamp_s: float, found: Sequence[Sight]) -> list[str]:
+    """One line for each room in which something was just found."""
     rooms: dict[str, list[str]] = {}
-    for description, room in added:
-        rooms.setdefault(room or "an unknown room", []).append(description)
-    return [
-        f"{clock(stamp_s)}  saw      {', '.join(found)} in {room}" for room, found in rooms.items()
-    ]
+    for sight in found:
+        rooms.setdefault(sight.room or "an unknown room", []).append(str(sight))
+    return [f"{clock(stamp_s)}  {room}: saw {', '.join(sights)}" for room, sights in rooms.items()]
+
+
+def why_line(stamp_s: float, plan: str) -> str:
+    """Why the planner decided as it did; long thoughts are cut."""
+    words = " ".join(plan.split())
+    cut = words if len(words) <= _LONGEST_WHY else words[:_LONGEST_WHY].rsplit(" ", 1)[0] + " ..."
+    return f"{clock(stamp_s)}  plan:    {cut}"
 
 
 def decided_line(stamp_s: float, agent: str, call: str) -> str:

@@ -25,6 +25,7 @@ def test_the_bridge_gets_what_was_asked_for() -> None:
         "seed": 7,
         "agents": 2,
         "time_mode": "fast",
+        "rate": 1.0,
     }
 
 
@@ -81,6 +82,9 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
         ({"seed": ""}, "seed", "'' is not a whole number"),
         ({"seed": str(2**63)}, "seed", "is greater than"),
         ({"agents": "7"}, "agents", "7 is greater than 6"),
+        ({"pace": "quick"}, "pace", "'quick' is not a number"),
+        ({"pace": "0"}, "pace", "0 is not between 0.1 and 10"),
+        ({"pace": "nan"}, "pace", "nan is not between"),
         ({"paced": "True"}, "paced", "'True' is not one of true, false"),
         ({"narrate": "true"}, "narrate", "needs an episode with an instruction"),
     ],

@@ -7,6 +7,7 @@ import numpy as np
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, draw_run
 from planner.world.house import House
+from planner.world.vocabulary import Relation
 
 
 def test_lines_say_when_who_and_why() -> None:
@@ -19,12 +20,28 @@ def test_lines_say_when_who_and_why() -> None:
 
 
 def test_what_was_seen_is_told_by_room() -> None:
-    lines = story.seen_lines(0, [("cup", "kitchen_0"), ("book", ""), ("apple", "kitchen_0")])
-    assert lines == [
-        "00:00  saw      cup, apple in kitchen_0",
-        "00:00  saw      book in an unknown room",
+    found = [
+        story.Sight("cup_0", Relation.ON, "table_0", "kitchen_0"),
+        story.Sight("book_0", None, "", ""),
+        story.Sight("apple_0", Relation.WITHIN, "fridge_0", "kitchen_0"),
+        story.Sight("ball_0", Relation.ON, "floor_kitchen_0", "kitchen_0"),
+        story.Sight("plate_0", Relation.HELD, "agent_1", "hall_0"),
+    ]
+    assert story.seen_lines(0, found) == [
+        "00:00  kitchen_0: saw cup_0 on table_0, apple_0 in fridge_0, ball_0 on the floor",
+        "00:00  an unknown room: saw book_0",
+        "00:00  hall_0: saw plate_0 in the hand of agent_1",
     ]
     assert story.seen_lines(0, []) == []
+
+
+def test_reasons_are_one_line_however_long() -> None:
+    assert (
+        story.why_line(3, "bring cup_0\nonto table_1") == "00:03  plan:    bring cup_0 onto table_1"
+    )
+    long = story.why_line(3, "because " * 500)
+    assert len(long) < 300
+    assert long.endswith("because ...")
 
 
 def test_the_last_line_has_the_words_that_scripts_look_for() -> None:

@@ -1,0 +1,50 @@
+"""The log of a demo: all of it in a file, on the screen the story and what went wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from planner.world.errors import PlannerError
+
+# Who tells the story; their lines need no name before them.
+TELLERS = ("narrator", "tour")
+_LEVEL = re.compile(r"\[(DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
+# Of the supervisor: starts and orderly ends are no news.
+_NEWS = re.compile(r"died|cannot|giving up|still there|stopping")
+
+
+def is_news(name: str, text: str) -> bool:
+    """Whether a line is for the screen: the story, warnings, and whatever has no level."""
+    level = _LEVEL.match(text)
+    if level is not None:
+        return level[1] not in ("DEBUG", "INFO")
+    return bool(_NEWS.search(text)) if name == "planner" else bool(text.strip())
+
+
+def story_writer(log: Path, out: TextIO) -> Callable[[str, str], None]:
+    """What takes the lines of a run, each with the name of its source.
+
+    Raises:
+        PlannerError: where the file cannot be written.
+    """
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        file = log.open("a", encoding="utf-8")
+    except OSError as error:
+        raise PlannerError(f"{log}: cannot be written: {error}") from None
+
+    def write(name: str, text: str) -> None:
+        try:
+            file.write(f"[{name}] {text}\n")
+            file.flush()
+        except OSError:
+            # A full disk ends the log, not the run; the recorder says so.
+            pass
+        if is_news(name, text):
+            out.write(f"{text}\n" if name in TELLERS else f"[{name}] {text}\n")
+            out.flush()
+
+    return write
