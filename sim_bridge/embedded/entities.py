@@ -193,9 +193,13 @@ class Agent:
     angular_rad_s: float = 0.0
     odometry_drift: tuple[float, float, float] = (0.0, 0.0, 0.0)
     remaining_path: list[tuple[float, float]] = field(default_factory=list)
+    # Who goes first where two meet: the lower name. One that makes way goes by the other's name
+    # meanwhile, so that a third makes way for both.
+    precedence: str = ""
 
     def __post_init__(self) -> None:
         self.tilt_rad = self.rest_tilt_rad
+        self.precedence = self.name
 
     @property
     def rest_tilt_rad(self) -> float:

@@ -28,6 +28,13 @@ NEAR_FRACTION = 0.6
 MOST_LOOKS = 60
 REPLAN_S = 1.0
 LET_PASS_S = 3.0
+# One that stepped aside waits on while the other is still so near and walks, but not for ever.
+PASSING_M = 2.0
+MOST_PASSING_S = 10.0
+# A walk ends as blocked once others held it up for so many times the patience, in all.
+MOST_HELD_UP = 5.0
+# After so long in vain the one that should go first steps back where the other could not.
+YIELD_S = 5.0
 CLOSE_M = 0.3
 # No step is longer, so that what comes later need not be reckoned.
 LOOK_AHEAD_S = 1.0
@@ -135,7 +142,8 @@ class _Walk:
         self.grid = world.ground.grid(agent.body.radius_m)
         self.waited_s = self.blocked_s = 0.0
         self.aside = False
-        self.hold_s = 0.0
+        self.passing: Agent | None = None
+        self.hold_s = self.aside_s = self.held_up_s = 0.0
         self.corners: list[tuple[float, float]] = []
         self.aim(goal)
 
@@ -150,8 +158,12 @@ class _Walk:
 
     def step(self, dt_s: float) -> None:
         """Goes on for `dt_s`; notes when another agent is in the way."""
+        if self.aside or self.blocked_s > 0:
+            self.held_up_s += dt_s
         if not self.corners:
             self.hold_s -= dt_s
+            self.aside_s += dt_s
+            self._give_way_again(dt_s)
         budget = dt_s
         while budget > 0 and self.corners:
             budget = _advance(self.world, self.agent, self.corners[0], budget)
@@ -173,13 +185,39 @@ class _Walk:
             return
         for other in _close_by(self.world, self.agent):
             # Two that meet in a doorway: the one named later goes back.
-            if other.remaining_path and other.name < self.agent.name:
-                aside = _aside(self.world, self.agent, other)
-                if aside is not None:
-                    self.aside = True
-                    self.hold_s = LET_PASS_S
-                    self.follow(aside)
-                    return
+            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S
+            if other.remaining_path and first and self._step_aside(other):
+                return
+
+    def _give_way_again(self, dt_s: float) -> None:
+        """Who stands aside for one may be in the way of the next."""
+        self.waited_s += dt_s
+        if self.waited_s < REPLAN_S:
+            return
+        self.waited_s = 0.0
+        for other in _close_by(self.world, self.agent):
+            if other.remaining_path and self._step_aside(other):
+                return
+
+    def _step_aside(self, other: Agent) -> bool:
+        aside = _aside(self.world, self.agent, other)
+        if aside is None:
+            return False
+        self.agent.precedence = min(self.agent.precedence, other.precedence)
+        if len(aside) > 1:
+            if not self.aside:
+                self.aside_s = 0.0
+            self.aside, self.passing = True, other
+            self.hold_s = LET_PASS_S
+            self.follow(aside)
+        return len(aside) > 1
+
+    def _lets_pass(self) -> bool:
+        other = self.passing
+        if not self.aside or other is None or not other.remaining_path:
+            return False
+        apart = math.dist((self.agent.x_m, self.agent.y_m), (other.x_m, other.y_m))
+        return apart < PASSING_M and self.aside_s < MOST_PASSING_S
 
     def steady_s(self) -> float:
         """How long the walk goes on along its corners, nobody being near."""
@@ -196,10 +234,11 @@ class _Walk:
         """Whether the goal is reached; one that stepped aside sets out again."""
         if self.corners:
             return False
-        if self.hold_s > 0:
+        if self.hold_s > 0 or self._lets_pass():
             return False
         if self.aside:
             self.aside = False
+            self.agent.precedence = self.agent.name
             self.aim(self.goal)
             return False
         return True
@@ -220,13 +259,19 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
             before = (agent.x_m, agent.y_m)
             going.step(dt)
             walked += math.dist(before, (agent.x_m, agent.y_m))
-            if going.blocked_s > world.options.durations.patience:
+            patience_s = world.options.durations.patience
+            if going.blocked_s > patience_s or going.held_up_s > MOST_HELD_UP * patience_s:
                 return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
         return None
     finally:
         agent.remaining_path = []
+        agent.precedence = agent.name
         agent.linear_m_s = 0.0
         agent.angular_rad_s = 0.0
+
+
+def _rank(agent: Agent) -> tuple[str, str]:
+    return agent.precedence, agent.name
 
 
 def _cell_of(grid: FloorGrid, agent: Agent) -> int:
@@ -316,6 +361,7 @@ def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
         aside = _aside(world, agent, other)
         if aside is None:
             continue
+        agent.precedence = min(agent.precedence, other.precedence)
         motion = walk(world, agent, aside[-1])
         try:
             next(motion)
