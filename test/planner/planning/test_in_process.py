@@ -163,7 +163,7 @@ def test_a_whole_episode_of_random_weights_makes_no_wrong_call(
     planner = make_partnr_react(
         Task("Tidy.", ("agent_0",)),
         model,
-        AskOptions(most_cycles=8, deadline_s=280.0),
+        AskOptions(most_cycles=2, deadline_s=280.0),
         heard.append,
     )
 
