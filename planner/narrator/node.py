@@ -170,13 +170,15 @@ class NarratorNode(Node):
 
     def _on_feedback(self, message: Any) -> None:
         feedback = message.feedback
-        if feedback.plan and feedback.plan != self._why:
-            self._why = feedback.plan
+        pairs = list(zip(feedback.agents, feedback.calls, strict=False))
+        new = [(agent, call) for agent, call in pairs if call and self._plan.get(agent) != call]
+        reasons = {agent: story.reason_of(feedback.plan, agent, call) for agent, call in new}
+        if feedback.plan not in ("", self._why) and not any(reasons.values()):
             self._say(story.why_line(self._now_s, feedback.plan))
-        for agent, call in zip(feedback.agents, feedback.calls, strict=False):
-            if call and self._plan.get(agent) != call:
-                self._say(story.decided_line(self._now_s, agent, call))
-            self._plan[agent] = call
+        self._why = feedback.plan
+        for agent, call in new:
+            self._say(story.decided_line(self._now_s, agent, call, reasons[agent]))
+        self._plan.update(pairs)
 
     # The run
 

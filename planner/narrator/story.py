@@ -51,9 +51,18 @@ def why_line(stamp_s: float, plan: str) -> str:
     return f"{clock(stamp_s)}  plan:    {cut}"
 
 
-def decided_line(stamp_s: float, agent: str, call: str) -> str:
-    """What an agent sets out to do."""
-    return f"{clock(stamp_s)}  {agent}  begins  {call}"
+def reason_of(plan: str, agent: str, call: str) -> str:
+    """The reason for a call in a plan of the form "AGENT: REASON: CALL; ..."; "" without one."""
+    for part in plan.split("; "):
+        if part.startswith(f"{agent}: ") and part.endswith(f": {call}"):
+            return part.removeprefix(f"{agent}: ").removesuffix(f": {call}")
+    return ""
+
+
+def decided_line(stamp_s: float, agent: str, call: str, reason: str = "") -> str:
+    """What an agent sets out to do, and why."""
+    why = f"  to {reason}" if reason else ""
+    return f"{clock(stamp_s)}  {agent}  begins  {call}{why}"
 
 
 def ended_line(stamp_s: float, agent: str, call: str, code: int, text: str) -> str:

@@ -35,6 +35,16 @@ def test_what_was_seen_is_told_by_room() -> None:
     assert story.seen_lines(0, []) == []
 
 
+def test_the_reason_for_a_call_is_told_with_it() -> None:
+    plan = "agent_0: bring cup_0 onto table_1: Pick[cup_0]; agent_1: look for a book: Explore[hall]"
+    assert story.reason_of(plan, "agent_0", "Pick[cup_0]") == "bring cup_0 onto table_1"
+    assert story.reason_of(plan, "agent_1", "Explore[hall]") == "look for a book"
+    assert story.reason_of(plan, "agent_1", "Pick[cup_0]") == ""
+    assert story.reason_of("I think that I should go.", "agent_0", "Pick[cup_0]") == ""
+    line = story.decided_line(2, "agent_0", "Pick[cup_0]", "bring cup_0 onto table_1")
+    assert line == "00:02  agent_0  begins  Pick[cup_0]  to bring cup_0 onto table_1"
+
+
 def test_reasons_are_one_line_however_long() -> None:
     assert (
         story.why_line(3, "bring cup_0\nonto table_1") == "00:03  plan:    bring cup_0 onto table_1"
