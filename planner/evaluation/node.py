@@ -9,7 +9,7 @@ from pathlib import Path
 
 from diagnostic_msgs.msg import KeyValue
 from planner_msgs.msg import Evaluation as EvaluationMessage
-from planner_msgs.msg import PropositionState
+from planner_msgs.msg import PropositionState, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.latch_file import Latched, LatchFile
+from planner.evaluation.perceived import perceived_state
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
 from planner.ros import parameters, qos
@@ -31,7 +32,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.state import WorldState
-from planner.world.wire import WorldRecords
+from planner.world.wire import WorldRecords, graph_record
 
 RETELL_S = 1.0
 # A request to finish may overtake the states before it on its way through the middleware: they
@@ -58,7 +59,19 @@ class EvaluatorNode(Node):
         store = parameters.text(
             self, "store", "", "folder that keeps what was achieved if this node dies; empty = none"
         )
+        world = parameters.text(
+            self,
+            "world",
+            "simulated",
+            "simulated = by /world/state; perceived = by /world_graph, where nobody knows better",
+            choices=["simulated", "perceived"],
+        )
         self._mode = _SCORING[scoring]
+        self._variant = Variant.PERCEIVED if world == "perceived" else Variant.BOXES
+        if self._variant is Variant.PERCEIVED and not episode:
+            raise PlannerError("a perceived world says no episode: set the parameter `episode`")
+        # When the task began, where a world without simulation steps counts them from.
+        self._start_s: float | None = None
         self._folder = Path(store) if store else None
         self._given = load_episode(episode) if episode else None
         if self._given and self._given[0].evaluation is not None:
@@ -77,13 +90,16 @@ class EvaluatorNode(Node):
         self._result = Outlet(
             self, EvaluationMessage, "/evaluation/result", qos.LATCHED, self._losses
         )
-        self.create_subscription(
-            WorldMessage,
-            "/world/state",
-            self._on_world,
-            qos.EVENTS_FROM_START,
-            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost),
-        )
+        if self._variant is Variant.PERCEIVED:
+            self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
+        else:
+            self.create_subscription(
+                WorldMessage,
+                "/world/state",
+                self._on_world,
+                qos.EVENTS_FROM_START,
+                event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost),
+            )
         # A group of its own: while a request waits, states have to come in.
         self.create_service(
             Trigger,
@@ -101,7 +117,23 @@ class EvaluatorNode(Node):
 
     def _on_world(self, message: WorldMessage) -> None:
         self._heard_s = time.monotonic()
-        state = self._records.record(message)
+        self._take(self._records.record(message))
+
+    def _on_graph(self, message: WorldGraph) -> None:
+        if self._given is None:
+            return
+        self._heard_s = time.monotonic()
+        try:
+            belief = graph_record(message)
+        except (KeyError, IndexError, ValueError) as error:
+            self.get_logger().error(f"/world_graph {message.sequence} is not judged: {error}")
+            return
+        if self._start_s is None or belief.stamp_s < self._start_s:
+            self._start_s = belief.stamp_s
+        task, house = self._given
+        self._take(perceived_state(belief, house.name, task.episode_id, self._start_s))
+
+    def _take(self, state: WorldState) -> None:
         before, self._state = self._state, state
         if before is None or _is_another_run(before, state):
             self._begin(state)
@@ -139,7 +171,8 @@ class EvaluatorNode(Node):
         evaluation = read_evaluation(task.evaluation, task.episode_id)
         self._seen_from_step = state.step
         latched = None
-        if self._folder is not None:
+        # Steps of a perceived world are counted from a beginning that this node alone knows.
+        if self._folder is not None and self._variant is not Variant.PERCEIVED:
             file = LatchFile(self._folder, task.episode_id)
             latched = file.read(self._mode, state.step, task.evaluation)
         if latched is not None:
@@ -147,7 +180,7 @@ class EvaluatorNode(Node):
             self._unseen_states = state.step - latched.step
             self._seen_from_step = 0
         latches = latched.latches if latched else None
-        return Evaluator(evaluation, house, state, self._mode, latches)
+        return Evaluator(evaluation, house, state, self._mode, latches, variant=self._variant)
 
     def _advance(self, evaluator: Evaluator, state: WorldState) -> None:
         before = evaluator.progress.propositions
@@ -229,11 +262,13 @@ class EvaluatorNode(Node):
             scoring=str(self._mode),
             explanation=self._problem,
             metrics=[
-                KeyValue(key="variant", value=str(Variant.BOXES)),
+                KeyValue(key="variant", value=str(self._variant)),
                 KeyValue(key="seen_from_step", value=str(self._seen_from_step)),
                 KeyValue(key="unseen_states", value=str(self._unseen_states)),
             ],
         )
+        if self._start_s is not None:
+            message.metrics.append(KeyValue(key="start_s", value=repr(self._start_s)))
         if self._evaluator is not None:
             _fill(message, self._verdict or self._evaluator.progress)
         if self._verdict is not None:

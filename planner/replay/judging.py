@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
+from planner.evaluation.perceived import perceived_state
+from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Verdict
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
@@ -20,19 +22,24 @@ from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.state import WorldState
+from planner.world.wire import graph_record
 from planner.world.world_bytes import WorldBytes
 
 STATES = "/world/state"
+GRAPH = "/world_graph"
 RESULT = "/evaluation/result"
 # The message has percent complete in single precision.
 _SINGLE = 1e-6
+# Stamps go through nanoseconds and back.
+_STAMP_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class LiveVerdict:
     """What the evaluator node said when the run was recorded.
 
-    `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each.
+    `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each;
+    `start_s`: when the task began, where steps are counted from there (a perceived world).
     """
 
     mode: str
@@ -40,6 +47,7 @@ class LiveVerdict:
     percent_complete: float
     sim_steps: int
     propositions: tuple[tuple[bool, int, str], ...]
+    start_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,12 @@ def _judge_bag(path: Path, request: Request) -> Judged:
     for run in _runs(path, _bag_states(path), request, verdicts):
         last = run
     if last is None:
-        raise FileError(path, STATES, "holds no state of the world, so nothing can be judged")
+        perceived = _perceived_states(path, request, verdicts)
+        for run in _runs(path, perceived, request, verdicts, Variant.PERCEIVED):
+            last = run
+    if last is None:
+        reason = f"holds no state of the world, nor is one perceived on {GRAPH}: nothing is judged"
+        raise FileError(path, STATES, reason)
     cut_short = was_cut and last.live is None
     if cut_short and not request.partial:
         where = f"{STATES}, episode {last.episode_id}"
@@ -182,6 +195,29 @@ def _bag_states(bag: Path) -> Iterator[_Seen]:
             yield _Seen(raw.received_ns, reader.read(raw.data), reader.changed)
         except PlannerError as error:
             raise FileError(bag, f"{STATES}, message {number}", str(error)) from None
+
+
+def _perceived_states(
+    bag: Path, request: Request, verdicts: Sequence[tuple[int, Any]]
+) -> Iterator[_Seen]:
+    """What the robots believed, where nobody knew the true world."""
+    live = _live(verdicts[-1][1]) if verdicts else None
+    name = request.episode or (verdicts[-1][1].episode_id if verdicts else "")
+    start_s = live.start_s if live else None
+    for number, message in enumerate(read_bag(bag, (GRAPH,))):
+        where = f"{GRAPH}, message {number}"
+        if not name:
+            raise FileError(bag, where, "does not say which episode it is of: name it by --episode")
+        task, house = load_episode(name)
+        try:
+            belief = graph_record(message.content)
+        except (KeyError, IndexError, ValueError) as error:
+            raise FileError(bag, where, f"is no graph: {error}") from None
+        start_s = belief.stamp_s if start_s is None else start_s
+        # What was believed before the live judge began is not part of the run.
+        if belief.stamp_s >= start_s - _STAMP_S:
+            state = perceived_state(belief, house.name, task.episode_id, start_s)
+            yield _Seen(message.received_ns, state)
 
 
 @dataclass(slots=True)
@@ -225,7 +261,8 @@ def _runs(
     source: Path,
     states: Iterable[_Seen],
     request: Request,
-    verdicts: Iterable[tuple[int, Any]],
+    verdicts: Sequence[tuple[int, Any]],
+    variant: Variant = Variant.BOXES,
 ) -> Iterator[_Run]:
     """The episodes one after another, each when its last state was taken up."""
     run: _Run | None = None
@@ -243,7 +280,7 @@ def _runs(
             ),
             None,
         )
-        run = _begun(source, state, request, live)
+        run = _begun(source, state, request, live, variant)
     if run is not None:
         yield run
 
@@ -252,7 +289,9 @@ def _is_another(last: WorldState, state: WorldState) -> bool:
     return state.episode_id != last.episode_id or state.step < last.step
 
 
-def _begun(source: Path, state: WorldState, request: Request, live: LiveVerdict | None) -> _Run:
+def _begun(
+    source: Path, state: WorldState, request: Request, live: LiveVerdict | None, variant: Variant
+) -> _Run:
     run = _Run(source, state, state, live, TraceBuilder() if request.traced else None)
     try:
         run.task, house = load_episode(request.episode or state.episode_id)
@@ -264,11 +303,13 @@ def _begun(source: Path, state: WorldState, request: Request, live: LiveVerdict 
                 f"the recording of {state.house}"
             )
         evaluation = read_evaluation(run.task.evaluation, run.task.episode_id)
-        run.evaluator = (
-            Evaluator(evaluation, house, state, request.mode)
-            if run.builder is None
-            else TracedEvaluator(evaluation, house, state, request.mode, builder=run.builder)
-        )
+        mode, builder = request.mode, run.builder
+        if builder is None:
+            run.evaluator = Evaluator(evaluation, house, state, mode, variant=variant)
+        else:
+            run.evaluator = TracedEvaluator(
+                evaluation, house, state, mode, builder=builder, variant=variant
+            )
     except PlannerError as error:
         run.error = _at(source, state, error)
     return run
@@ -288,4 +329,5 @@ def _live(content: Any) -> LiveVerdict:
         propositions=tuple(
             (bool(p.satisfied), int(p.first_step), str(p.reason)) for p in content.propositions
         ),
+        start_s=next((float(m.value) for m in content.metrics if m.key == "start_s"), None),
     )

@@ -24,7 +24,8 @@ from planner.ros.conversions import header, point_m, point_message, seconds, tim
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 from planner.world.skill import SkillCall, SkillCode, SkillResult, parse_call
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
+from planner.world.wire import graph_record
 
 MAP = "map"
 _OPERATIONS = {
@@ -38,17 +39,14 @@ _SOURCES = {
     Source.TOLD: WorldGraphNode.SOURCE_TOLD,
     Source.INFERRED: WorldGraphNode.SOURCE_INFERRED,
 }
-_SOURCE_OF = {number: source for source, number in _SOURCES.items()}
 _KINDS = {
     EntityKind.ROOM: WorldGraphNode.KIND_ROOM,
     EntityKind.FURNITURE: WorldGraphNode.KIND_FURNITURE,
     EntityKind.OBJECT: WorldGraphNode.KIND_OBJECT,
     EntityKind.AGENT: WorldGraphNode.KIND_AGENT,
 }
-_KIND_OF = {number: kind for kind, number in _KINDS.items()}
 # A furniture's and an agent's edge to its room has no relation of its own.
 _RELATIONS = {None: "in", Relation.ON: "on", Relation.WITHIN: "within", Relation.HELD: "held_by"}
-_RELATION_OF = {word: relation for relation, word in _RELATIONS.items()}
 
 
 # Entities and changes
@@ -169,10 +167,7 @@ class GraphMessages:
 
 def belief_record(message: WorldGraph) -> Belief:
     """The inverse of `GraphMessages.message`; ages come back in single precision."""
-    stamp_s = seconds(message.header.stamp)
-    edges = {edge.child: edge for edge in message.edges}
-    nodes = {node.name: _node_record(node, edges.get(node.name), stamp_s) for node in message.nodes}
-    return Belief(stamp_s, int(message.sequence), nodes)
+    return graph_record(message)
 
 
 def _node_message(node: BeliefNode) -> WorldGraphNode:
@@ -202,27 +197,6 @@ def _edge_message(node: BeliefNode) -> WorldGraphEdge | None:
         relation=_RELATIONS[node.relation],
         parent=node.parent,
         source=_SOURCES[node.source],
-    )
-
-
-def _node_record(node: WorldGraphNode, edge: WorldGraphEdge | None, stamp_s: float) -> BeliefNode:
-    return BeliefNode(
-        name=node.name,
-        kind=_KIND_OF[node.kind],
-        class_name=node.class_name,
-        entity_id=int(node.entity_id) or None,
-        position_m=point_m(node.pose.position),
-        size_m=point_m(node.size),
-        room=node.room or None,
-        parent=edge.parent if edge is not None else None,
-        relation=_RELATION_OF[edge.relation] if edge is not None else None,
-        affordances=tuple(Affordance(word) for word in node.affordances),
-        states={State(item.name): bool(item.value) for item in node.states},
-        openness=None if node.openness < 0 else float(node.openness),
-        holding=node.holding or None,
-        source=_SOURCE_OF[node.source],
-        stamp_s=stamp_s - float(node.age_s),
-        description=node.description,
     )
 
 

@@ -1,4 +1,4 @@
-"""Ground truth from planner_msgs/WorldState, live or read from a bag.
+"""Ground truth from planner_msgs/WorldState and beliefs from WorldGraph, live or from a bag.
 
 The messages are taken by their fields, so that the same function reads rclpy's
 classes and those that a bag reader makes, and nothing here needs ROS.
@@ -8,12 +8,48 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 
 # The constants KIND_* of EntityState.msg.
 _KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
+# The constants SOURCE_* of WorldGraphNode.msg; its KIND_* are those of EntityState.msg.
+_SOURCES = (Source.SEEN, Source.TOLD, Source.INFERRED)
+# A furniture's and an agent's edge to its room has no relation of its own.
+_RELATIONS = {"in": None, "on": Relation.ON, "within": Relation.WITHIN, "held_by": Relation.HELD}
+
+
+def graph_record(message: Any) -> Belief:
+    """The belief that a WorldGraph message carries; ages come back in single precision."""
+    stamp = message.header.stamp
+    stamp_s = float(stamp.sec) + float(stamp.nanosec) * 1e-9
+    edges = {edge.child: edge for edge in message.edges}
+    nodes = {node.name: _node_record(node, edges.get(node.name), stamp_s) for node in message.nodes}
+    return Belief(stamp_s, int(message.sequence), nodes)
+
+
+def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
+    at, size = node.pose.position, node.size
+    return BeliefNode(
+        name=node.name,
+        kind=_KINDS[node.kind],
+        class_name=node.class_name,
+        entity_id=int(node.entity_id) or None,
+        position_m=(float(at.x), float(at.y), float(at.z)),
+        size_m=(float(size.x), float(size.y), float(size.z)),
+        room=node.room or None,
+        parent=edge.parent if edge is not None else None,
+        relation=_RELATIONS[edge.relation] if edge is not None else None,
+        affordances=tuple(Affordance(word) for word in node.affordances),
+        states={State(item.name): bool(item.value) for item in node.states},
+        openness=None if node.openness < 0 else float(node.openness),
+        holding=node.holding or None,
+        source=_SOURCES[node.source],
+        stamp_s=stamp_s - float(node.age_s),
+        description=node.description,
+    )
 
 
 def world_record(message: Any) -> WorldState:

@@ -121,10 +121,13 @@ def _outside(trace: EpisodeTrace) -> str:
 def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
     """Whether percent complete is higher after an action than before it (D-59).
 
-    A thing that is carried over its table is on top of it already, before it is put down: then the
-    Place is useful that put down what came to count in the hand.
+    A thing that is carried over its table is on top of it already (D-13), before it is put down,
+    so that by the letter no Place would be useful. What came to count of a thing in the hand is
+    therefore its Place's, if percent complete is then higher than before the thing was taken: as
+    for a Rearrange, which is both. This departs from the letter of D-59.
     """
-    if trace.percent_at(line.ended_step) > trace.percent_at(line.started_step):
+    after = trace.percent_at(line.ended_step)
+    if after > trace.percent_at(line.started_step):
         return True
     call = parsed(line)
     if call is None or call.name is not SkillName.PLACE:
@@ -135,7 +138,9 @@ def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
         if (hold.agent, hold.entity) == (line.agent, call.arguments[0])
         and hold.step <= line.started_step
     ]
-    return bool(grasps) and any(
+    if not grasps or after <= trace.percent_at(max(0, grasps[-1] - 1)):
+        return False
+    return any(
         step is not None and grasps[-1] < step <= line.ended_step and _can_do(asked, call)
         for step, asked in zip(trace.end.first_steps, trace.episode.propositions, strict=True)
     )

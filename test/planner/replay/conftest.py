@@ -159,11 +159,60 @@ def decision_message(stamp_s: float, agents: Sequence[str], calls: Sequence[str]
     )
 
 
+def graph_message(state: WorldState, stamp_s: float):
+    """A state as robots that have seen all of it believe it."""
+    nodes, edges = [], []
+    for n, entity in enumerate(state.entities.values()):
+        (x, y, z), (sx, sy, sz) = entity.pose.position_m, entity.size_m
+        nodes.append(
+            _new(
+                "planner_msgs/msg/WorldGraphNode",
+                kind=KINDS.index(entity.kind),
+                name=entity.name,
+                class_name=entity.class_name,
+                entity_id=n,
+                description="",
+                room=entity.room or "",
+                pose=_new(
+                    "geometry_msgs/msg/Pose",
+                    position=_new("geometry_msgs/msg/Point", x=x, y=y, z=z + sz / 2),
+                    orientation=_new("geometry_msgs/msg/Quaternion", x=0.0, y=0.0, z=0.0, w=1.0),
+                ),
+                size=_new("geometry_msgs/msg/Vector3", x=sx, y=sy, z=sz),
+                affordances=[str(a) for a in entity.affordances],
+                states=[],
+                openness=-1.0,
+                holding="",
+                source=0,
+                age_s=0.0,
+            )
+        )
+        if entity.parent and entity.relation:
+            edges.append(
+                _new(
+                    "planner_msgs/msg/WorldGraphEdge",
+                    child=entity.name,
+                    relation={"held": "held_by"}.get(str(entity.relation), str(entity.relation)),
+                    parent=entity.parent,
+                    source=0,
+                    age_s=0.0,
+                )
+            )
+    return _new(
+        "planner_msgs/msg/WorldGraph",
+        header=_header(stamp_s),
+        sequence=state.revision,
+        nodes=nodes,
+        edges=edges,
+    )
+
+
 TYPES = {
     "/world/state": "planner_msgs/msg/WorldState",
     "/evaluation/result": "planner_msgs/msg/Evaluation",
     "/skills/results": "planner_msgs/msg/SkillReport",
     "/planner/trace": "planner_msgs/msg/PlannerTrace",
+    "/world_graph": "planner_msgs/msg/WorldGraph",
 }
 
 
@@ -256,5 +305,10 @@ def film(tmp_path: Path, small_house, small_episode) -> Film:
 @pytest.fixture
 def messages() -> SimpleNamespace:
     return SimpleNamespace(
-        world=world_message, verdict=verdict_message, skill=skill_message, decision=decision_message
+        graph=graph_message,
+        key_value=lambda key, value: _new("diagnostic_msgs/msg/KeyValue", key=key, value=value),
+        world=world_message,
+        verdict=verdict_message,
+        skill=skill_message,
+        decision=decision_message,
     )

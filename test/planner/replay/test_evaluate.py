@@ -188,6 +188,35 @@ def test_a_bag_that_was_cut_short_is_judged_only_if_asked(film, capsys) -> None:
     assert "cut short" in error
 
 
+def test_a_world_that_was_only_perceived_is_judged_as_believed(film, messages, capsys) -> None:
+    film.solved()
+    told = [
+        ("/world_graph", messages.graph(state, 1000.0 + n)) for n, state in enumerate(film.states)
+    ]
+    film.states = []
+    bag = film.bag("b", *told, live=False)
+    (found,) = judge(bag, Request(episode=str(film.path)))
+    assert (found.verdict.success, found.verdict.variant) == (True, "perceived")
+    # Thirtieths of a second from the first graph.
+    assert [p.first_step for p in found.verdict.propositions] == [30, 60]
+    # The live judge of the robot came in time for all but the first graph.
+    start = messages.key_value("start_s", "1001.0")
+    late = replace_steps(found.verdict, -30)
+    live = messages.verdict(late, 1002.0, metrics=[start])
+    again = film.bag("live", *told, ("/evaluation/result", live), live=False)
+    (same,) = judge(again, Request(episode=str(film.path)))
+    assert same.verdict.sim_steps == 30
+    assert same.agrees is True
+    status, _, err = evaluate(capsys, bag)
+    assert (status, err.count("error:")) == (2, 1)
+    assert "/world_graph, message 0: does not say which episode it is of" in err
+
+
+def replace_steps(verdict, by: int):
+    moved = tuple(replace(p, first_step=p.first_step + by) for p in verdict.propositions)
+    return replace(verdict, sim_steps=verdict.sim_steps + by, propositions=moved)
+
+
 def test_what_was_cut_short_can_be_judged_and_says_so(film, capsys) -> None:
     bag = film.solved().bag(live=False, close=False)
     first = evaluate(capsys, bag, "--episode", film.path, "--partial")

@@ -133,6 +133,10 @@ def test_d_60_a_thing_carried_over_its_table_is_its_carriers(make_trace, make_ca
     over = make_trace((True,), first_steps=(50,), calls=calls, holds=holds, progress=progress)
     # The second Place changed nothing.
     assert partnr.extraneous_effort(over).value == 0.5
+    # What counted in the hand, and before it was put down no longer, is nobody's use.
+    lost = (*progress, ProgressLine(60, 0.0, (False,)))
+    undone = make_trace((True,), first_steps=(50,), calls=calls, holds=holds, progress=lost)
+    assert partnr.extraneous_effort(undone).value == 1.0
 
 
 def test_d_60_a_state_is_whose_action_changed_it(make_trace, make_call) -> None:
