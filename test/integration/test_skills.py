@@ -174,6 +174,11 @@ def test_refusals_come_at_once_with_code_and_text(caller: Caller) -> None:
         ("Fly[cup_0]", SkillCode.UNKNOWN_SKILL),
         ("x" * 100_000, SkillCode.UNPARSABLE),
         ("Pick[nothing_9]", SkillCode.UNKNOWN_ENTITY),
+        ("Pick[]", SkillCode.WRONG_ARGUMENTS),
+        ("Pick[cup_0, table_0]", SkillCode.WRONG_ARGUMENTS),
+        ("Pick[table_1]", SkillCode.WRONG_ROLE),
+        ("Open[cup_0]", SkillCode.WRONG_ROLE),
+        ("Navigate[$(reboot)]", SkillCode.UNKNOWN_ENTITY),
         ("Clean[cup_0]", SkillCode.NOT_ABLE),
         ("Pick[book_0]", SkillCode.TOO_FAR),
     ):

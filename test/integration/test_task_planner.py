@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -453,6 +456,57 @@ def test_a_model_that_is_not_there(
     assert result.code == InstructionCode.MODEL_FAULT
     assert "127.0.0.1:9" in result.text
     assert any(f.plan.startswith("waiting for model: ") for f in instructions.feedback)
+
+
+class BadModel(BaseHTTPRequestHandler):
+    """A server whose model says things that are no calls, or never ends."""
+
+    endless = False
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+        with suppress(OSError):
+            self._say("\x00 $(reboot) {{{ 猫 \n", None)
+            while self.endless:
+                self._say("and then ", None)
+                time.sleep(0.01)
+            self._say("", "stop")
+            self.wfile.write(b"data: [DONE]\n\n")
+
+    def _say(self, words: str, finish: str | None) -> None:
+        choice = {"index": 0, "delta": {"content": words}, "finish_reason": finish}
+        self.wfile.write(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n")
+        self.wfile.flush()
+
+    def log_message(self, *args: object) -> None:
+        """Says nothing."""
+
+
+@pytest.mark.parametrize("endless", [False, True])
+def test_a_model_that_babbles_ends_the_instruction_and_nothing_is_done(
+    alone: Callable[..., tuple[Process, list[Any]]], client: Client, endless: bool
+) -> None:
+    handler = type("Handler", (BadModel,), {"endless": endless})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        _, begun = alone(
+            planner="react", model="tiny", model_url=url, model_deadline=3.0, model_wait=5.0
+        )
+        result = Instructions(client).follow("Tidy up.", max_calls=4)
+        ends = (InstructionCode.MODEL_FAULT, InstructionCode.GAVE_UP, InstructionCode.CALL_LIMIT)
+        assert result.code in ends, result.text
+        assert result.text
+        assert not begun
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.mark.parametrize(
