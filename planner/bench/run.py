@@ -114,7 +114,8 @@ class EpisodeRun:
         look: shows the memory what one agent senses now.
         tell: hears each event as it happens.
         leaper: the backend, where it can take steps in which nothing happens in one go.
-        knows: what planners and skills are told instead of what the memory believes.
+        knows: what planners and skills are told instead of what the memory believes; then nobody
+            looks.
     """
 
     backend: Backend
@@ -209,8 +210,7 @@ class EpisodeRun:
             self.backend.step(STEP_S)
             self._judge()
             return 1
-        to_look = math.ceil(self.memory.next_look_s(self.backend.now_s()) / STEP_S - 1e-6)
-        count = max(1, min(leaper.steady_steps(STEP_S, working), to_look, most))
+        count = max(1, min(leaper.steady_steps(STEP_S, working), self._to_look(most), most))
         if not leaper.carries():
             leaper.leap(STEP_S, count)
             self._judge_changes(leaper)
@@ -219,6 +219,12 @@ class EpisodeRun:
             self.backend.step(STEP_S)
             self._judge_changes(leaper)
         return count
+
+    def _to_look(self, most: int) -> int:
+        """Steps until a look is due; `most` where nobody looks."""
+        if self.knows is not None:
+            return most
+        return math.ceil(self.memory.next_look_s(self.backend.now_s()) / STEP_S - 1e-6)
 
     def _judge_changes(self, leaper: Leaper) -> None:
         if leaper.revision != self._judged:
@@ -239,7 +245,7 @@ class EpisodeRun:
             self.evaluator.update(state)
 
     def _look_around(self) -> None:
-        for agent in self.backend.agents:
+        for agent in self.backend.agents if self.knows is None else ():
             if self.memory.due(agent, self.backend.now_s()):
                 self.look(agent)
 

@@ -1,0 +1,148 @@
+"""The benchmark runner: many episodes with a scripted model in one process, and two workers.
+
+First PARTNR's privileged baseline solves the suite; then a model that says again what it did runs
+so many episodes as planner partnr_react, with prompts, grammars, traces and rows like a real one.
+Memory is what the process holds (resident), read as episodes end.
+
+Processor time is counted, so that waiting for others is not. For two workers it is the share of
+their processor time that one worker needs: the wall time's ratio on two cores that are free. The
+ratio of wall times here and now is printed too.
+
+Repeat with: python benchmarks/bench_runner.py [--suite S] [--episodes K] [--pool-episodes P]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from machine import print_table
+
+from planner.bench.runs.engines import Engine, OneProcess
+from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.pool import ProcessPool
+from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
+from planner.bench.runs.runner import run_jobs
+from planner.bench.runs.scripts import write_scripts
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.suites import find_suite, jobs_of
+
+Row3 = tuple[str, str, str]
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def resident_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * _PAGE_BYTES / 2**20
+
+
+class Watch:
+    """Memory and processor time as episodes end."""
+
+    def __init__(self) -> None:
+        self.mib: list[float] = []
+        self.rows: list[Row] = []
+
+    def take(self, row: Row, count: int, of: int) -> None:
+        self.mib.append(resident_mib())
+        self.rows.append(row)
+        if count % 100 == 0:
+            print(f"{count}/{of}: {self.mib[-1]:.0f} MiB", flush=True)
+
+
+def carried_out(
+    folder: Path, suite_name: str, episodes: int, settings: RunSettings, engine: Engine
+) -> Watch:
+    suite, watch = find_suite(suite_name), Watch()
+    jobs = jobs_of(suite, episodes, 0)
+    manifest = new_manifest(suite_name, suite, len(jobs), settings)
+    run_jobs(folder, manifest, jobs, engine, watch.take)
+    return watch
+
+
+def spent_s() -> float:
+    """Processor seconds of this process and of its children that have ended."""
+    own, children = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return sum(used.ru_utime + used.ru_stime for used in (own, children))
+
+
+def memory_rows(watch: Watch, took_s: float) -> list[Row3]:
+    count = len(watch.rows)
+    tenth = max(1, count // 10)
+    # The first houses fill the caches, which are bounded; from the second tenth on it must be flat.
+    second, last = watch.mib[tenth : 2 * tenth], watch.mib[-tenth:]
+    before, after = statistics.median(second or last), statistics.median(last)
+    judged = [row.verdict for row in watch.rows if row.verdict is not None]
+    solved = sum(verdict.success for verdict in judged)
+    calls = sum(row.cost.calls for row in watch.rows)
+    return [
+        ("episodes", f"{count}", ""),
+        ("... with a verdict, solved", f"{len(judged)}, {solved}", ""),
+        ("calls of the model an episode", f"{calls / count:.1f}", ""),
+        ("episodes a minute of one core", f"{60 * count / took_s:.0f}", "at least 100"),
+        ("resident after the second tenth", f"{before:.0f} MiB", ""),
+        ("resident over the last tenth", f"{after:.0f} MiB", "the same"),
+        ("growth an episode in between", f"{1024 * (after - before) / count:.1f} KiB", "0"),
+        ("most", f"{max(watch.mib):.0f} MiB", ""),
+    ]
+
+
+def pool_rows(root: Path, suite: str, episodes: int, settings: RunSettings) -> list[Row3]:
+    wall, cpu = [], []
+    for workers in (1, 2):
+        began_s, before_s = time.monotonic(), spent_s()
+        watch = carried_out(
+            root / f"pool_{workers}", suite, episodes, settings, ProcessPool(settings, workers)
+        )
+        # What starting a process takes, is taken once however many episodes it runs.
+        cpu.append(sum(row.cpu_s for row in watch.rows))
+        wall.append(time.monotonic() - began_s)
+        print(f"{workers} workers: {wall[-1]:.1f} s, processor {spent_s() - before_s:.1f} s")
+    ones, twos = (
+        {key: row.metrics for key, row in newest_rows(root / f"pool_{n}" / ROWS_NAME).items()}
+        for n in (1, 2)
+    )
+    return [
+        ("episodes for each number of workers", f"{episodes}", ""),
+        ("two workers against one, by processor time", f"{2 * cpu[0] / cpu[1]:.2f}", "1.8"),
+        ("... by wall time on this machine now", f"{wall[0] / wall[1]:.2f}", "1.8"),
+        ("rows the same", f"{ones == twos}", "True"),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", default="train")
+    parser.add_argument("--episodes", type=int, default=1000)
+    parser.add_argument("--pool-episodes", type=int, default=100, help="0 = no pool")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        baseline = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
+        carried_out(root / "baseline", args.suite, 0, baseline, OneProcess(baseline))
+        write_scripts(root / "baseline", root / "scripts")
+        settings = RunSettings(
+            planner="partnr_react",
+            model=f"scripted:{root / 'scripts'}",
+            memory=MemoryKind.FULL,
+            agents=1,
+        )
+        began_s = time.process_time()
+        watch = carried_out(root / "run", args.suite, args.episodes, settings, OneProcess(settings))
+        rows = memory_rows(watch, time.process_time() - began_s)
+        size = sum(path.stat().st_size for path in (root / "run").rglob("*") if path.is_file())
+        rows.append(("on the disk an episode", f"{size / 1024 / len(watch.rows):.0f} KiB", ""))
+        if args.pool_episodes:
+            rows += pool_rows(root, args.suite, args.pool_episodes, settings)
+    print_table("benchmark runner, scripted model", rows)
+
+
+if __name__ == "__main__":
+    main()
