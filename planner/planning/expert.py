@@ -15,6 +15,7 @@ from planner.planning.expert_notes import MOST_FAILURES, MOST_FAULTS, MOST_ROUND
 from planner.planning.expert_progress import Progress
 from planner.planning.expert_search import Likelihood, drawers_of
 from planner.planning.expert_team import Distances, Team
+from planner.planning.expert_words import told_places
 from planner.planning.goal import Wish, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
@@ -89,7 +90,8 @@ class Expert:
             progress.goal = self._aliases.spoken(self._goal)
         self._notes.agents = context.task.agents
         if self._likelihood is None:
-            self._likelihood = Likelihood(context.layout)
+            told = told_places(context.task.instruction, progress.goal, context.layout)
+            self._likelihood = Likelihood(context.layout, told)
             self._notes.drawers = drawers_of(context.layout)
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
         facts = Facts(context.belief, context.layout, self._notes.beside, self._notes.hands)

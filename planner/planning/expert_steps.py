@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planner.planning.expert_facts import Facts
 from planner.planning.expert_jobs import Job
 from planner.planning.expert_notes import Look, Notes
@@ -12,8 +14,9 @@ from planner.world.vocabulary import Affordance, Relation
 class Steps:
     """Turns jobs into calls; nothing is remembered here, so a lost step is simply done again."""
 
-    def __init__(self, facts: Facts, notes: Notes) -> None:
-        self._facts, self._notes = facts, notes
+    def __init__(self, facts: Facts, notes: Notes, distance: Callable[[str, str], float]) -> None:
+        """Takes also how far it is from an agent to a place, metres."""
+        self._facts, self._notes, self._distance = facts, notes, distance
 
     def next_call(self, agent: str, job: Job) -> SkillCall:
         """What an agent does next for a job."""
@@ -97,12 +100,20 @@ class Steps:
         fetch = self._fetch(agent, job.thing)
         if fetch is not None:
             return fetch
-        faucet = job.spot[1] if job.spot is not None else self._any_faucet()
+        faucet = job.spot[1] if job.spot is not None else self._faucet(agent, job.thing)
         return self._near(agent, faucet) or _call(SkillName.FILL, name)
 
-    def _any_faucet(self) -> str:
-        pieces = self._facts.layout.furniture
-        return next(p.name for p in pieces if Affordance.FAUCET in p.affordances)
+    def _faucet(self, agent: str, thing: str) -> str:
+        """The nearest faucet; the next one where it cannot be reached."""
+        faucets = sorted(
+            (self._distance(agent, piece.name), piece.name)
+            for piece in self._facts.layout.furniture
+            if Affordance.FAUCET in piece.affordances
+        )
+        at = self._notes.at.get(agent)
+        if any(name == at for _, name in faucets):
+            return str(at)
+        return faucets[self._notes.detours[thing] // 2 % len(faucets)][1]
 
     def _pour(self, agent: str, job: Job) -> SkillCall:
         fetch = self._fetch(agent, job.thing)

@@ -85,7 +85,7 @@ class Team:
         self._context, self._facts, self._notes = context, facts, notes
         self._jobs, self._distance, self._likelihood = jobs, distance, likelihood
         self._avoid = avoid
-        self._steps = Steps(facts, notes)
+        self._steps = Steps(facts, notes, distance)
         self._idle = list(context.idle)
         self._retreats: set[str] = set()
         self.calls: dict[str, SkillCall] = {}
@@ -318,8 +318,10 @@ class Team:
             call = self._step_back(agent, look.furniture) or self._steps.look(agent, look)
             self.calls[agent] = call
             where = "inside" if look.inside else "at"
+            told = [n for n in missing if self._likelihood.is_told(n.rpartition("_")[0], look)]
+            why = f" (the words say so of {' and '.join(told)})" if told else ""
             self.story.append(
-                f"{agent}: look for {' and '.join(missing)} {where} {look.furniture}: {call}"
+                f"{agent}: look for {' and '.join(missing)} {where} {look.furniture}{why}: {call}"
             )
 
     def _kept_look(self, agent: str, search: Search) -> Look | None:

@@ -1,0 +1,88 @@
+"""The order in which places are looked at, and the way to water."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.planning.expert_facts import Facts
+from planner.planning.expert_jobs import Job
+from planner.planning.expert_notes import Look, Notes
+from planner.planning.expert_search import Likelihood, Search
+from planner.planning.expert_steps import Steps
+from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.house import House
+from planner.world.house_checks import load_house
+from planner.world.skill import SkillName
+from planner.world.vocabulary import Affordance, EntityKind, floor_name
+
+
+@pytest.fixture(scope="module")
+def house() -> House:
+    return load_house("train_2")
+
+
+def facts_of(house: House) -> Facts:
+    nodes = {
+        name: BeliefNode(
+            entity_id=None,
+            name=name,
+            class_name="robot",
+            kind=EntityKind.AGENT,
+            position_m=(0.0, 0.0, 0.0),
+            size_m=(0.5, 0.5, 1.0),
+            source=Source.SEEN,
+            stamp_s=0.0,
+        )
+        for name in ("agent_0", "agent_1")
+    }
+    return Facts(Belief(0.0, 0, nodes), house, {}, {})
+
+
+def test_fills_at_the_nearest_faucet_and_at_the_next_one_where_that_cannot_be_reached(
+    house: House,
+) -> None:
+    faucets = sorted(p.name for p in house.furniture if Affordance.FAUCET in p.affordances)
+    far = {name: 10.0 - index for index, name in enumerate(faucets)}
+    notes = Notes(hands={"agent_0": "cup_0"})
+    facts = facts_of(house)
+    facts = Facts(facts.belief, house, {}, notes.hands)
+    steps = Steps(facts, notes, lambda _, to: far.get(to, 0.0))
+    job = Job("cup_0", SkillName.FILL, 0)
+    assert str(steps.next_call("agent_0", job)) == f"Navigate[{faucets[-1]}]"
+    notes.detours["cup_0"] = 2
+    assert str(steps.next_call("agent_0", job)) == f"Navigate[{faucets[-2]}]"
+    notes.at["agent_0"] = faucets[0]
+    assert str(steps.next_call("agent_0", job)) == "Fill[cup_0]"
+
+
+def test_low_boards_are_left_for_an_agent_of_another_height_until_all_have_looked(
+    house: House,
+) -> None:
+    shelves = next(p.name for p in house.furniture if p.class_name == "shelves")
+    look = Look(shelves, inside=False)
+    notes = Notes(agents=("agent_0", "agent_1"), looked={shelves}, looked_by={("agent_1", shelves)})
+
+    def search() -> Search:
+        return Search(facts_of(house), notes, ["vase_0"], Likelihood(house))
+
+    others = {p.name for p in house.furniture} | {floor_name(r.name) for r in house.rooms}
+    others.discard(shelves)
+    assert search().best("agent_0", lambda _: 1.0, others) == look
+    assert search().best("agent_1", lambda _: 1.0, others) is None
+    notes.looked_by.add(("agent_0", shelves))
+    assert search().best("agent_0", lambda _: 1.0, others) is None
+
+
+def test_agents_look_in_different_rooms(house: House) -> None:
+    notes = Notes(agents=("agent_0", "agent_1"))
+    search = Search(facts_of(house), notes, ["book_0"], Likelihood(house))
+    first = search.best("agent_0", lambda _: 5.0, set())
+    assert first is not None
+    second = search.best("agent_1", lambda _: 5.0, {first.furniture})
+    assert second is not None
+
+    def room(look: Look) -> str:
+        piece = house.furniture_by_name.get(look.furniture)
+        return piece.room if piece is not None else look.furniture.removeprefix("floor_")
+
+    assert room(first) != room(second)
