@@ -267,14 +267,20 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
 
 def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
     # Only simulators know the true world; a task may be loaded into them at any time, but a
-    # tour has none.
-    if args.backend == "spot" or args.planner == "tour":
+    # tour has none. Of a real one what is believed is judged, once somebody names a task.
+    perceived = args.backend == "spot"
+    if args.planner == "tour" or (perceived and not args.episode):
         return ()
+    world = "perceived" if perceived else "simulated"
     return (
         NodeSpec(
             name="evaluator",
             executable="evaluator",
-            parameters={"episode": args.episode, "store": _store(args, "evaluation")},
+            parameters={
+                "episode": args.episode,
+                "world": world,
+                "store": _store(args, "evaluation"),
+            },
         ),
     )
 

@@ -15,13 +15,15 @@ from typing import Any
 
 import pytest
 from bridge_harness import LATCHED, PATIENCE_S, ROOT, Client, bridge, write_world
-from planner_msgs.msg import Evaluation
+from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger
 
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION
+from planner.ros.memory_messages import GraphMessages
 from planner.ros.world_messages import WorldMessages
+from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Episode
 from planner.world.geometry import Pose
 from planner.world.house import House
@@ -168,6 +170,51 @@ def test_a_task_is_followed_and_judged_when_it_is_said_to_be_over(
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0
+
+
+def believed(state: WorldState, stamp_s: float) -> Belief:
+    """A state as robots that have seen all of it believe it."""
+    nodes = {}
+    for entity in state.entities.values():
+        x, y, z = entity.pose.position_m
+        nodes[entity.name] = BeliefNode(
+            name=entity.name,
+            kind=entity.kind,
+            class_name=entity.class_name,
+            entity_id=entity.instance_id,
+            position_m=(x, y, z + entity.size_m[2] / 2),
+            size_m=entity.size_m,
+            room=entity.room,
+            affordances=entity.affordances,
+        )
+    return Belief(stamp_s, state.revision, nodes)
+
+
+def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
+    task: Path, client: Client, world: World, place: tuple[float, float, float]
+) -> None:
+    heard = client.listen(Evaluation, "/evaluation")
+    graphs = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
+    messages = GraphMessages()
+    graphs.publish(messages.message(believed(world.now, 500.0)))
+    with evaluator(episode=task, world="perceived") as process:
+        latest(client, heard, lambda m: len(m.propositions) == 2)
+        for n, (name, dy) in enumerate((("cup_0", -0.2), ("apple_0", 0.2)), start=1):
+            on_table(world, name, place, dy)
+            graphs.publish(messages.message(believed(world.now, 500.0 + n)))
+            latest(client, heard, lambda m, n=n: m.percent_complete == n / 2)
+        assert client.call(Trigger, "/evaluation/finish").message.startswith("success")
+        verdict = client.hear(Evaluation, "/evaluation/result", LATCHED)
+        metrics = {item.key: item.value for item in verdict.metrics}
+        assert (metrics["variant"], metrics["start_s"]) == ("perceived", "500.0")
+        assert [p.first_step for p in verdict.propositions] == [30, 60]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0
+    with evaluator(world="perceived") as process:
+        said, _ = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == EXIT_CONFIGURATION
+        assert "set the parameter `episode`" in said
 
 
 def test_what_was_achieved_survives_the_death_of_the_node(

@@ -64,6 +64,12 @@ def test_whoever_knows_the_true_world_has_a_judge() -> None:
         assert "evaluator" not in {n.name for n in node_list(Arguments.from_text(given))}
 
 
+def test_what_a_real_robot_believes_is_judged_once_a_task_is_named() -> None:
+    given = Arguments.from_text({"backend": "spot", "episode": "e1"})
+    (judge,) = (node for node in node_list(given) if node.name == "evaluator")
+    assert (judge.parameters["world"], judge.parameters["episode"]) == ("perceived", "e1")
+
+
 def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     given = {"record": "out", "narrate": "true", "episode": "e1"}
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
