@@ -100,7 +100,7 @@ ELSEWHERE: Mapping[str, str] = {
     "planner evaluate STATES.jsonl --metrics --traces TRACES.jsonl": (
         "test/planner/replay/test_evaluate.py::test_the_same_trace_comes_from_a_bag"
     ),
-    "planner run fruit_0 --no-ros --trace TRACE.jsonl": (
+    "planner run fruit_0 --no-ros --trace TRACE.jsonl --state-log STATES.jsonl": (
         "test/planner/bench/test_trace.py::test_a_run_leaves_its_trace"
     ),
     "planner episodes build": (
