@@ -101,7 +101,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/replay/test_evaluate.py::test_the_same_trace_comes_from_a_bag"
     ),
     "planner run fruit_0 --no-ros --trace TRACE.jsonl --state-log STATES.jsonl": (
-        "test/planner/bench/test_trace.py::test_a_run_leaves_its_trace"
+        "test/planner/bench/test_trace.py::test_a_run_leaves_its_states_to_be_judged_again"
     ),
     "planner episodes build": (
         "test/planner/episodes/test_shipped_episodes.py::test_the_file_is_what_its_recipe_makes"
