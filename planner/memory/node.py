@@ -163,7 +163,10 @@ class MemoryNode(Node):
 
     def _on_frames(self) -> None:
         newest_s, memory = self._frames.newest_s, self._memory
-        if newest_s is not None and memory is not None and newest_s < memory.stamp_s - BACKWARDS_S:
+        # Skills report by the clock, which may be well ahead of frames that still wait to be read:
+        # that alone is no new world.
+        before = memory is not None and newest_s is not None and newest_s < memory.stamp_s
+        if before and self._frames.went_back:
             self._end_memory()
         if self._memory is None:
             self._begin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 
@@ -23,10 +24,13 @@ TOLERANCE_S = 0.02
 # Messages of several senders come in any order within so long.
 _DISORDER_S = 0.2
 _DEEPEST = 16
+_BACKWARDS_S = 0.5
 
 
 class FrameTree:
-    """Listens to the frames; `newest_s` is the latest stamp heard on /tf, None before any.
+    """Listens to the frames; `newest_s` is the stamp heard last on /tf, None before any.
+
+    `went_back` tells that it lies well before an earlier one: the world's time began anew.
 
     Messages of /tf are read only when a pose of about their time is asked for.
     """
@@ -38,6 +42,7 @@ class FrameTree:
         self._links: dict[str, deque[tuple[float, TransformStamped]]] = {}
         self._fixed: dict[str, TransformStamped] = {}
         self.newest_s: float | None = None
+        self._greatest_s = -math.inf
         node.create_subscription(TFMessage, "/tf", self._on_links, qos.TF, raw=True)
         node.create_subscription(TFMessage, "/tf_static", self._on_fixed, qos.TF_STATIC)
 
@@ -55,11 +60,16 @@ class FrameTree:
             frame = link.header.frame_id
         return None
 
+    @property
+    def went_back(self) -> bool:
+        """Whether the last stamp is so much before the greatest that a new world tells it."""
+        return self.newest_s is not None and self.newest_s < self._greatest_s - _BACKWARDS_S
+
     def forget(self) -> None:
         """Drops what was heard: the world's time began anew."""
         self._unread.clear()
         self._links.clear()
-        self.newest_s = None
+        self.newest_s, self._greatest_s = None, -math.inf
 
     def _link(self, frame: str, stamp_s: float) -> TransformStamped | None:
         fixed = self._fixed.get(frame)
@@ -74,6 +84,7 @@ class FrameTree:
         if stamp_s is not None:
             self._unread.append((stamp_s, data))
             self.newest_s = stamp_s
+            self._greatest_s = max(self._greatest_s, stamp_s)
             self._on_change()
 
     def _read_near(self, stamp_s: float) -> None:
