@@ -41,6 +41,9 @@ COMMANDS: Mapping[str, Command] = {
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
     "houses": Command("planner.houses.cli", "generate, check, draw and list houses"),
     "run": Command("planner.bench.cli", "one episode in this process, without ROS"),
+    "spot-emulator": Command(
+        "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"
+    ),
     "train": Command("planner.bench.training_cli", "data sets and models of the memory"),
     "serve": Command("planner.planning.serve", "a language model on this machine's GPUs, by vLLM"),
     "up": Command("planner.up", "start the nodes and keep them running"),

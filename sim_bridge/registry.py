@@ -18,7 +18,21 @@ def _embedded(settings: Path | None) -> Backend:
     return EmbeddedBackend(None if settings is None else read_model(settings, EmbeddedOptions))
 
 
-BACKENDS: Mapping[str, Callable[[Path | None], Backend]] = {"embedded": _embedded}
+def _spot(settings: Path | None) -> Backend:
+    try:
+        from sim_bridge.spot.backend import SpotBackend
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("bosdyn", "cryptography", "google", "grpc"):
+            raise
+        raise PlannerError(
+            "the backend 'spot' needs the Spot SDK: pip install 'planner[spot]' (see its licence)"
+        ) from error
+    from sim_bridge.spot.options import SpotOptions
+
+    return SpotBackend(None if settings is None else read_model(settings, SpotOptions))
+
+
+BACKENDS: Mapping[str, Callable[[Path | None], Backend]] = {"embedded": _embedded, "spot": _spot}
 
 
 def make_backend(name: str, settings: str = "") -> Backend:

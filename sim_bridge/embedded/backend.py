@@ -237,7 +237,7 @@ class EmbeddedBackend:
                 PrimitiveCode.BAD_FRAME,
                 f"frame {primitive.frame!r} is none of map, {agent}/odom, {agent}/base_link",
             )
-        problem = _bad_numbers(primitive)
+        problem = bad_numbers(primitive)
         if problem:
             return PrimitiveResult(PrimitiveCode.BAD_TARGET, problem)
         if agent in self._current:
@@ -412,7 +412,7 @@ class EmbeddedBackend:
         return self._renderer
 
 
-def _bad_numbers(primitive: Primitive) -> str:
+def bad_numbers(primitive: Primitive) -> str:
     """What is wrong with the numbers of a primitive; empty when nothing is."""
     looks_around = primitive.name is PrimitiveName.LOOK and primitive.views_rad
     if not looks_around and not all(map(math.isfinite, primitive.target_m)):

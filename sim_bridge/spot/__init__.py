@@ -1,0 +1,1 @@
+"""Boston Dynamics Spot behind the bridge. Only this package imports bosdyn (extra `spot`)."""

@@ -1,0 +1,104 @@
+"""What one state message of the robot says, in our words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from bosdyn.api import robot_state_pb2
+
+from planner.world.geometry import Pose
+from sim_bridge.safety.health import Fault
+from sim_bridge.spot.convert import pose_in, seconds_of
+
+_STANDING = (
+    robot_state_pb2.BehaviorState.STATE_STANDING,
+    robot_state_pb2.BehaviorState.STATE_STEPPING,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyState:
+    """The robot at one instant.
+
+    Attributes:
+        odometry: `base_link` (the body put upright on the ground) in the odometry frame.
+        body_height_m: of the SDK's body frame over the ground.
+        hand: the hand in `base_link`.
+        battery: share of a full one.
+    """
+
+    odometry: Pose
+    body_height_m: float
+    hand: Pose
+    linear_m_s: float
+    angular_rad_s: float
+    joints: dict[str, float]
+    gripper_opening: float
+    holding: bool
+    powered: bool
+    standing: bool
+    estopped: bool
+    battery: float | None
+    faults: tuple[Fault, ...]
+    fault_numbers: dict[str, list[int]]
+
+
+def flat(pose: Pose) -> Pose:
+    """A pose put upright on the ground."""
+    x, y, _ = pose.position_m
+    return Pose.planar(x, y, pose.yaw_rad)
+
+
+def read_state(state: Any) -> BodyState:
+    """Reads a RobotState.
+
+    Raises:
+        PlannerError: where its frames make no tree.
+    """
+    kinematic = state.kinematic_state
+    tree = kinematic.transforms_snapshot
+    body = pose_in(tree, "odom", "body")
+    base = flat(body)
+    velocity = kinematic.velocity_of_body_in_odom
+    heading = base.yaw_rad
+    forward = velocity.linear.x * math.cos(heading) + velocity.linear.y * math.sin(heading)
+    sideways = velocity.linear.y * math.cos(heading) - velocity.linear.x * math.sin(heading)
+    speed = math.hypot(forward, sideways)
+    arm = state.manipulator_state
+    power = state.power_state
+    numbers: dict[str, list[int]] = {}
+    faults = []
+    for fault in state.behavior_fault_state.faults:
+        cause = robot_state_pb2.BehaviorFault.Cause.Name(fault.cause).removeprefix("CAUSE_")
+        numbers.setdefault(cause, []).append(fault.behavior_fault_id)
+        faults.append(Fault(f"behavior fault {fault.behavior_fault_id}", cause, True))
+    critical = robot_state_pb2.SystemFault.SEVERITY_CRITICAL
+    faults += [
+        Fault(fault.name, "SYSTEM", fault.severity == critical)
+        for fault in state.system_fault_state.faults
+    ]
+    stops = robot_state_pb2.EStopState
+    charged = power.HasField("locomotion_charge_percentage")
+    return BodyState(
+        odometry=base,
+        body_height_m=body.position_m[2],
+        hand=base.inverse().compose(pose_in(tree, "odom", "hand")),
+        linear_m_s=math.copysign(speed, forward) if speed else 0.0,
+        angular_rad_s=float(velocity.angular.z),
+        joints={joint.name: joint.position.value for joint in kinematic.joint_states},
+        gripper_opening=min(1.0, max(0.0, arm.gripper_open_percentage / 100.0)),
+        holding=bool(arm.is_gripper_holding_item),
+        powered=power.motor_power_state == robot_state_pb2.PowerState.STATE_ON,
+        standing=state.behavior_state.state in _STANDING,
+        estopped=any(stop.state == stops.STATE_ESTOPPED for stop in state.estop_states),
+        battery=power.locomotion_charge_percentage.value / 100.0 if charged else None,
+        faults=tuple(faults),
+        fault_numbers=numbers,
+    )
+
+
+def stamp_s(state: Any) -> float:
+    """When a state was taken, on the robot's clock."""
+    return seconds_of(state.kinematic_state.acquisition_timestamp)

@@ -1,0 +1,1 @@
+"""An emulator that speaks Spot's protocol over TLS; its world is the embedded simulator."""

@@ -1,0 +1,72 @@
+"""`planner spot-emulator`: the emulator alone, for anybody's Spot code."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from planner.world.errors import PlannerError
+from planner.world.files import read_model
+from sim_bridge.opening import default_house, open_world
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--house", default="", help="name or file; default: the first shipped")
+    parser.add_argument("--episode", default="", help="name or file; default: the bare house")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--port", type=int, default=50443, help="0 takes any free one")
+    parser.add_argument(
+        "--certificate",
+        default="spot-emulator.pem",
+        help="file that the authority's certificate is written to",
+    )
+    parser.add_argument("--troubles", default="", help="file with what goes wrong, and when")
+    parser.add_argument("--seconds", type=float, default=0.0, help="end by itself; 0 = never")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serves until it is interrupted.
+
+    Raises:
+        PlannerError: where an argument is wrong or the SDK's messages are not installed.
+    """
+    try:
+        from sim_bridge.spot.emulator.clock import WallClock
+        from sim_bridge.spot.emulator.faults import FaultScript
+        from sim_bridge.spot.emulator.server import SpotEmulator
+    except ImportError as error:
+        raise PlannerError(
+            "the emulator needs the Spot SDK: pip install 'planner[spot]' (see its licence)"
+        ) from error
+    house = args.house or ("" if args.episode else default_house())
+    opened = open_world(house, args.episode, args.seed, 0 if args.episode else 1)
+    script = read_model(Path(args.troubles), FaultScript) if args.troubles else None
+    try:
+        emulator = SpotEmulator(WallClock(), script=script, port=args.port)
+    except RuntimeError as error:
+        raise PlannerError(f"--port: {args.port} cannot be used ({error})") from error
+    with emulator:
+        emulator.calls.keep_requests = False
+        emulator.load(opened.house, opened.episode, opened.seed)
+        shutil.copyfile(emulator.authority, args.certificate)
+        print(
+            f"A Spot in {opened.house.name} at {emulator.address}:{emulator.port}\n"
+            f"export SPOT_IP={emulator.address} SPOT_PORT={emulator.port} "
+            f"SPOT_CERTIFICATE={Path(args.certificate).resolve()}\n"
+            f"export BOSDYN_CLIENT_USERNAME={emulator.user} "
+            f"BOSDYN_CLIENT_PASSWORD={emulator.password}",
+            flush=True,
+        )
+        _serve(emulator.advance, args.seconds)
+    return 0
+
+
+def _serve(advance: Callable[[], None], seconds: float) -> None:
+    ends_s = time.monotonic() + seconds if seconds > 0 else float("inf")
+    while time.monotonic() < ends_s:
+        time.sleep(0.05)
+        advance()

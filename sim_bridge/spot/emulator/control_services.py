@@ -1,0 +1,278 @@
+"""Who may move it and whether it may move: lease, e-stop, power, keepalive, faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bosdyn.api import estop_pb2, lease_pb2, power_pb2, service_fault_pb2
+from bosdyn.api.keepalive import keepalive_pb2
+
+from sim_bridge.spot.convert import seconds_of, set_stamp
+from sim_bridge.spot.emulator.machine import STALE_S, Endpoint, Machine, Motors, Policy
+from sim_bridge.spot.emulator.service import Handler, fill_lease, use_lease
+
+_MASK = (1 << 64) - 1
+_FIRST_CHALLENGE = 0x5EED
+
+
+def handlers() -> dict[str, dict[str, Handler]]:
+    """The services of this file by full name, each with its methods."""
+    return {
+        "bosdyn.api.LeaseService": {
+            "AcquireLease": _acquire,
+            "TakeLease": _take,
+            "ReturnLease": _return,
+            "RetainLease": _retain,
+            "ListLeases": _list,
+        },
+        "bosdyn.api.EstopService": {
+            "GetEstopConfig": _get_config,
+            "SetEstopConfig": _set_config,
+            "RegisterEstopEndpoint": _register,
+            "DeregisterEstopEndpoint": _deregister,
+            "EstopCheckIn": _check_in,
+            "GetEstopSystemStatus": _estop_status,
+        },
+        "bosdyn.api.PowerService": {
+            "PowerCommand": _power,
+            "PowerCommandFeedback": _power_feedback,
+        },
+        "bosdyn.api.keepalive.KeepaliveService": {
+            "ModifyPolicy": _modify_policy,
+            "CheckIn": _policy_check_in,
+            "GetStatus": _policy_status,
+        },
+        "bosdyn.api.FaultService": {
+            "TriggerServiceFault": _trigger_fault,
+            "ClearServiceFault": _clear_fault,
+        },
+    }
+
+
+# Lease
+
+
+def _acquire(machine: Machine, request: Any, response: Any) -> None:
+    book, reply = machine.lease, lease_pb2.AcquireLeaseResponse
+    if request.resource not in ("", "body"):
+        response.status = reply.STATUS_INVALID_RESOURCE
+    elif book.owner:
+        response.status = reply.STATUS_RESOURCE_ALREADY_CLAIMED
+        response.lease_owner.client_name = book.owner
+    else:
+        response.status = reply.STATUS_OK
+        _give(machine, request.header.client_name, response)
+
+
+def _take(machine: Machine, request: Any, response: Any) -> None:
+    machine.halt()
+    response.status = lease_pb2.TakeLeaseResponse.STATUS_OK
+    _give(machine, request.header.client_name, response)
+
+
+def _give(machine: Machine, client: str, response: Any) -> None:
+    machine.lease.give(client, machine.now_s)
+    fill_lease(machine, response.lease)
+    response.lease_owner.client_name = client
+
+
+def _return(machine: Machine, request: Any, response: Any) -> None:
+    book, reply = machine.lease, lease_pb2.ReturnLeaseResponse
+    lease = request.lease
+    if lease.epoch != book.epoch or not book.owner or tuple(lease.sequence[:1]) != (book.root,):
+        response.status = reply.STATUS_NOT_ACTIVE_LEASE
+        return
+    book.owner = ""
+    machine.policies.clear()
+    response.status = reply.STATUS_OK
+
+
+def _retain(machine: Machine, request: Any, response: Any) -> None:
+    use_lease(machine, request.lease, response.lease_use_result)
+
+
+def _list(machine: Machine, _request: Any, response: Any) -> None:
+    book, resource = machine.lease, response.resources.add()
+    resource.resource = "body"
+    fill_lease(machine, resource.lease)
+    resource.lease_owner.client_name = book.owner
+    resource.is_stale = bool(book.owner) and machine.now_s - book.retained_s > STALE_S
+
+
+# E-stop
+
+
+def _get_config(machine: Machine, _request: Any, response: Any) -> None:
+    if machine.estop_config is not None:
+        response.active_config.CopyFrom(machine.estop_config)
+
+
+def _set_config(machine: Machine, request: Any, response: Any) -> None:
+    reply = estop_pb2.SetEstopConfigResponse
+    if machine.motors is not Motors.OFF:
+        response.status = reply.STATUS_MOTORS_ON
+        return
+    current = "" if machine.estop_config is None else machine.estop_config.unique_id  # type: ignore[attr-defined]
+    if request.target_config_id and request.target_config_id != current:
+        response.status = reply.STATUS_INVALID_ID
+        return
+    config = estop_pb2.EstopConfig()
+    config.CopyFrom(request.config)
+    config.unique_id = f"config-{machine.next_number()}"
+    for endpoint in config.endpoints:
+        endpoint.unique_id = f"endpoint-{machine.next_number()}"
+    machine.estop_config = config
+    machine.endpoints.clear()
+    response.active_config.CopyFrom(config)
+    response.status = reply.STATUS_SUCCESS
+
+
+def _register(machine: Machine, request: Any, response: Any) -> None:
+    reply = estop_pb2.RegisterEstopEndpointResponse
+    response.request.CopyFrom(request)
+    config: Any = machine.estop_config
+    if config is None or config.unique_id != request.target_config_id:
+        response.status = reply.STATUS_CONFIG_MISMATCH
+        return
+    endpoint = estop_pb2.EstopEndpoint()
+    endpoint.CopyFrom(request.new_endpoint)
+    endpoint.unique_id = f"endpoint-{machine.next_number()}"
+    machine.endpoints[endpoint.unique_id] = Endpoint(
+        endpoint, seconds_of(endpoint.timeout) or 5.0, machine.now_s, _FIRST_CHALLENGE
+    )
+    response.new_endpoint.CopyFrom(endpoint)
+    response.status = reply.STATUS_SUCCESS
+
+
+def _deregister(machine: Machine, request: Any, response: Any) -> None:
+    reply = estop_pb2.DeregisterEstopEndpointResponse
+    if machine.motors is not Motors.OFF:
+        response.status = reply.STATUS_MOTORS_ON
+    elif machine.endpoints.pop(request.target_endpoint.unique_id, None) is None:
+        response.status = reply.STATUS_ENDPOINT_MISMATCH
+    else:
+        response.status = reply.STATUS_SUCCESS
+
+
+def _check_in(machine: Machine, request: Any, response: Any) -> None:
+    reply = estop_pb2.EstopCheckInResponse
+    response.request.CopyFrom(request)
+    endpoint = machine.endpoints.get(request.endpoint.unique_id)
+    if endpoint is None:
+        response.status = reply.STATUS_ENDPOINT_UNKNOWN
+        return
+    response.challenge = endpoint.challenge
+    if request.response != (~endpoint.challenge) & _MASK or request.challenge != endpoint.challenge:
+        # The first answer cannot be right: it is how the challenge is learned.
+        response.status = reply.STATUS_INCORRECT_CHALLENGE_RESPONSE
+        return
+    endpoint.last_s, endpoint.level = machine.now_s, request.stop_level
+    endpoint.challenge = (endpoint.challenge * 6364136223846793005 + 1) & _MASK
+    response.challenge = endpoint.challenge
+    response.status = reply.STATUS_OK
+
+
+def _estop_status(machine: Machine, _request: Any, response: Any) -> None:
+    status = response.status
+    for endpoint in machine.endpoints.values():
+        shown = status.endpoints.add()
+        shown.endpoint.CopyFrom(endpoint.message)
+        shown.stop_level = endpoint.level
+        set_stamp(shown.time_since_valid_response, machine.now_s - endpoint.last_s)
+    level = "ESTOP_LEVEL_CUT" if machine.estopped else "ESTOP_LEVEL_NONE"
+    status.stop_level = estop_pb2.EstopStopLevel.Value(level)
+
+
+# Power
+
+
+def _power(machine: Machine, request: Any, response: Any) -> None:
+    if not use_lease(machine, request.lease, response.lease_use_result):
+        return
+    response.license_status = 1
+    response.power_command_id = machine.next_number()
+    kinds = power_pb2.PowerCommandRequest
+    if request.request in (kinds.REQUEST_ON, kinds.REQUEST_ON_MOTORS):
+        if machine.estopped:
+            response.status = power_pb2.STATUS_ESTOPPED
+            return
+        machine.power(on=True)
+    elif request.request in (kinds.REQUEST_OFF, kinds.REQUEST_OFF_MOTORS):
+        machine.power(on=False)
+    response.status = power_pb2.STATUS_IN_PROGRESS
+
+
+def _power_feedback(machine: Machine, _request: Any, response: Any) -> None:
+    busy = machine.motors is Motors.POWERING_ON
+    response.status = power_pb2.STATUS_IN_PROGRESS if busy else power_pb2.STATUS_SUCCESS
+
+
+# Keepalive
+
+
+def _modify_policy(machine: Machine, request: Any, response: Any) -> None:
+    reply = keepalive_pb2.ModifyPolicyResponse
+    for number in request.policy_ids_to_remove:
+        if number not in machine.policies:
+            response.status = reply.STATUS_INVALID_POLICY_ID
+            return
+    for number in request.policy_ids_to_remove:
+        response.removed_policies.add().policy_id = machine.policies.pop(number).number
+    if request.HasField("to_add"):
+        number = machine.next_number()
+        off = [
+            seconds_of(action.after)
+            for action in request.to_add.actions
+            if action.HasField("controlled_motors_off")
+        ]
+        client = request.header.client_name
+        machine.policies[number] = Policy(
+            number,
+            request.to_add.name,
+            client,
+            machine.now_s,
+            min(off) if off else None,
+            request.to_add,
+        )
+        _fill_policy(machine, machine.policies[number], response.added_policy)
+    response.status = reply.STATUS_OK
+
+
+def _fill_policy(machine: Machine, policy: Policy, shown: Any) -> None:
+    shown.policy_id, shown.client_name = policy.number, policy.client
+    shown.policy.CopyFrom(policy.message)
+    set_stamp(shown.last_checkin, policy.last_s + machine.skew_s)
+
+
+def _policy_check_in(machine: Machine, request: Any, response: Any) -> None:
+    reply = keepalive_pb2.CheckInResponse
+    policy = machine.policies.get(request.policy_id)
+    if policy is None:
+        response.status = reply.STATUS_INVALID_POLICY_ID
+        return
+    set_stamp(response.last_checkin, policy.last_s + machine.skew_s)
+    policy.last_s = machine.now_s
+    response.status = reply.STATUS_OK
+
+
+def _policy_status(machine: Machine, _request: Any, response: Any) -> None:
+    for policy in machine.policies.values():
+        _fill_policy(machine, policy, response.status.add())
+
+
+# Faults
+
+
+def _trigger_fault(machine: Machine, request: Any, response: Any) -> None:
+    reply, name = service_fault_pb2.TriggerServiceFaultResponse, request.fault.fault_id.fault_name
+    if name in machine.service_faults:
+        response.status = reply.STATUS_FAULT_ALREADY_ACTIVE
+        return
+    machine.service_faults[name] = request.fault
+    response.status = reply.STATUS_OK
+
+
+def _clear_fault(machine: Machine, request: Any, response: Any) -> None:
+    reply = service_fault_pb2.ClearServiceFaultResponse
+    known = machine.service_faults.pop(request.fault_id.fault_name, None) is not None
+    response.status = reply.STATUS_OK if known else reply.STATUS_FAULT_NOT_ACTIVE

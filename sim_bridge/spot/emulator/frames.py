@@ -1,0 +1,65 @@
+"""The emulated robot's frame tree, in the SDK's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.world.geometry import Pose
+from sim_bridge.spot.convert import fill_tree
+from sim_bridge.spot.emulator.house_world import BODY_HEIGHT_M
+from sim_bridge.spot.emulator.machine import Machine, Posture
+
+ODOM, VISION, BODY, HAND = "odom", "vision", "body", "hand"
+HAND_CAMERA, BODY_CAMERA = "hand_color_image_sensor", "frontleft_fisheye"
+SENSORS = {"hand": HAND_CAMERA, "body": BODY_CAMERA}
+
+
+def body_in_base(machine: Machine) -> Pose:
+    """The SDK's body frame, in the middle of the trunk, in `base_link` on the ground."""
+    standing = machine.posture in (Posture.STANDING, Posture.SITTING_DOWN)
+    return Pose((0.0, 0.0, BODY_HEIGHT_M if standing else 0.2))
+
+
+def odom_in_map(machine: Machine) -> Pose:
+    """Odometry begins where the robot was switched on."""
+    return machine.world.boot
+
+
+def tree(machine: Machine) -> dict[str, tuple[str, Pose]]:
+    """Each frame's parent and its pose in that; body is the root."""
+    world = machine.world
+    body = body_in_base(machine)
+    to_body = body.inverse()
+    base_in_odom = odom_in_map(machine).inverse().compose(world.base)
+    odom_in_body = base_in_odom.compose(body).inverse()
+    hand_in_body = to_body.compose(world.hand())
+    found = {
+        BODY: ("", Pose((0.0, 0.0, 0.0))),
+        ODOM: (BODY, odom_in_body),
+        VISION: (BODY, odom_in_body),
+        HAND: (BODY, hand_in_body),
+    }
+    for camera, frame in SENSORS.items():
+        found[frame] = (BODY, to_body.compose(world.camera(camera)))
+    return found
+
+
+def fill(snapshot: Any, machine: Machine) -> None:
+    """Writes the tree as it is now."""
+    fill_tree(snapshot, tree(machine))
+
+
+def in_map(machine: Machine, frame: str, pose: Pose) -> Pose:
+    """A pose given in one of the robot's frames, in the map.
+
+    Raises:
+        KeyError: for a frame that the robot does not have.
+    """
+    if frame in (ODOM, VISION):
+        return odom_in_map(machine).compose(pose)
+    base = machine.world.base
+    if frame in ("base_link", "flat_body", "gpe"):
+        return base.compose(pose)
+    parent, in_parent = tree(machine)[frame]
+    body = base.compose(body_in_base(machine))
+    return (body.compose(in_parent) if parent else body).compose(pose)

@@ -1,0 +1,329 @@
+"""The house around the emulated robot: what it sees, walks into, takes, puts down and opens."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose, Vec3, wrap_angle_rad
+from planner.world.house import House, Joint
+from planner.world.observation import Intrinsics
+from planner.world.vocabulary import Relation
+from sim_bridge.embedded.entities import OPEN_ENOUGH, Agent, Piece
+from sim_bridge.embedded.options import EmbeddedOptions, default_options
+from sim_bridge.embedded.placing import (
+    Support,
+    find_spot,
+    floor_support,
+    nearest_support,
+)
+from sim_bridge.embedded.renderer import Images, Renderer, View, intrinsics_of, make_renderer
+from sim_bridge.embedded.scene import Scene, house_spec
+from sim_bridge.embedded.sensing import camera_on_base
+from sim_bridge.embedded.world import HouseGround, KinematicWorld
+
+BODY_HEIGHT_M = 0.52
+# Narrower than the planner's: the legs may graze what the planner keeps clear of.
+_SOLID_RADIUS_M = 0.15
+HANDLE_NEAR_M = 0.3
+# Beyond this a falling thing's surface is not the one that was meant.
+_DROP_TOLERANCE_M = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One exposure: its pictures, its lens, and the optical frame in `base_link`."""
+
+    images: Images
+    lens: Intrinsics
+    on_base: Pose
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """The handle that the gripper holds."""
+
+    piece: Piece
+    joint: Joint
+
+
+class HouseWorld:
+    """One episode's house with one robot in it."""
+
+    def __init__(self, options: EmbeddedOptions | None = None) -> None:
+        self.options = options or default_options()
+        self._known: tuple[House, HouseGround, mujoco.MjSpec] | None = None
+        self._renderer: Renderer | None = None
+        self._world: KinematicWorld | None = None
+        # A renderer belongs to the thread that made it; calls come from many.
+        self._artist = ThreadPoolExecutor(1, thread_name_prefix="emulator-camera")
+        self.lift_m = 0.0
+
+    def load(self, house: House, episode: Episode, seed: int) -> None:
+        """Takes up an episode with exactly one agent.
+
+        Raises:
+            PlannerError: where house and episode do not fit, or there are more agents.
+        """
+        if len(episode.agents) != 1:
+            raise PlannerError(
+                f"episode {episode.episode_id}: one Spot is one agent, not {len(episode.agents)}"
+            )
+        known = self._known
+        if known is None or known[0] is not house:
+            known = (house, HouseGround(house), house_spec(house, default_catalogue()))
+        _, ground, spec = known
+        world = KinematicWorld(ground, episode, seed, default_catalogue(), self.options)
+        self._known, self._world = known, world
+        self._scene = Scene(world, spec, default_catalogue())
+        self._rng = np.random.default_rng([seed, 5])
+        self.lift_m = 0.0
+        self.boot = self.base
+
+    @property
+    def world(self) -> KinematicWorld:
+        """The state of everything.
+
+        Raises:
+            PlannerError: before the first episode.
+        """
+        if self._world is None:
+            raise PlannerError("the emulator has no episode loaded")
+        return self._world
+
+    @property
+    def agent(self) -> Agent:
+        """The robot."""
+        return next(iter(self.world.agents.values()))
+
+    @property
+    def base(self) -> Pose:
+        """The robot's `base_link` in the map."""
+        return Pose.planar(self.agent.x_m, self.agent.y_m, self.agent.yaw_rad)
+
+    @property
+    def scene(self) -> Scene:
+        """The house's geometry as it is now."""
+        self._scene.sync()
+        return self._scene
+
+    def close(self) -> None:
+        """Frees the renderer."""
+        renderer, self._renderer = self._renderer, None
+        if renderer is not None:
+            self._artist.submit(renderer.close).result()
+        self._artist.shutdown()
+
+    def pass_time(self, dt_s: float) -> None:
+        """Lets the world's clock go on."""
+        self.world.time_s += dt_s
+        self.world.steps += 1
+
+    # Seeing
+
+    def camera(self, name: str) -> Pose:
+        """A camera's optical frame in `base_link`."""
+        pose = camera_on_base(self.agent, name, self.agent.body.cameras[name])  # type: ignore[index]
+        if name != "hand":
+            return pose
+        x, y, z = pose.position_m
+        return Pose((x, y, z + self.lift_m), pose.orientation)
+
+    def hand(self) -> Pose:
+        """The hand's frame in `base_link`."""
+        x, y, z = self.agent.hand_in_base()
+        return Pose.planar(x, y, self.agent.pan_rad, z + self.lift_m)
+
+    def shoot(self, name: str) -> Shot:
+        """Takes a picture.
+
+        Raises:
+            PlannerError: where nothing can be drawn.
+        """
+        mount = self.agent.body.cameras[name]  # type: ignore[index]
+        on_base, lens = self.camera(name), intrinsics_of(mount)
+        view = View(
+            pose=self.base.compose(on_base),
+            intrinsics=lens,
+            near_m=mount.near_m,
+            far_m=mount.far_m,
+            hidden=self.agent.instance_id,
+        )
+        return Shot(self._artist.submit(self._draw, view).result(), lens, on_base)
+
+    def _draw(self, view: View) -> Images:
+        if self._renderer is None:
+            mounts = self.agent.body.cameras.values()
+            self._renderer = make_renderer(
+                self.options.renderer,
+                max(m.width_px for m in mounts),
+                max(m.height_px for m in mounts),
+            )
+        if self._renderer is None:
+            raise PlannerError("the emulator's renderer is off")
+        return self._renderer.render(self.scene, view)
+
+    # Walking
+
+    def walk(self, goal: Pose, speed_m_s: float, turn_rad_s: float, dt_s: float) -> bool:
+        """Goes towards a pose of the map for `dt_s`; whether it is there. Solid things stop it."""
+        agent = self.agent
+        dx, dy = goal.position_m[0] - agent.x_m, goal.position_m[1] - agent.y_m
+        gap = math.hypot(dx, dy)
+        step = min(gap, speed_m_s * dt_s)
+        off = wrap_angle_rad(goal.yaw_rad - agent.yaw_rad)
+        turn = max(-turn_rad_s * dt_s, min(turn_rad_s * dt_s, off))
+        x, y = (
+            (agent.x_m + dx / gap * step, agent.y_m + dy / gap * step)
+            if gap > 0
+            else (
+                agent.x_m,
+                agent.y_m,
+            )
+        )
+        moved = self._go(x, y, wrap_angle_rad(agent.yaw_rad + turn), dt_s)
+        return gap - step < 1e-6 and abs(off - turn) < 1e-6 and moved
+
+    def drift(self, vx: float, vy: float, turn_rad_s: float, dt_s: float) -> None:
+        """Goes with a velocity of `base_link` for `dt_s`."""
+        agent = self.agent
+        c, s = math.cos(agent.yaw_rad), math.sin(agent.yaw_rad)
+        x = agent.x_m + (vx * c - vy * s) * dt_s
+        y = agent.y_m + (vx * s + vy * c) * dt_s
+        self._go(x, y, wrap_angle_rad(agent.yaw_rad + turn_rad_s * dt_s), dt_s)
+
+    def _go(self, x: float, y: float, yaw: float, dt_s: float) -> bool:
+        agent, grid = self.agent, self.world.ground.grid(_SOLID_RADIUS_M)
+        free = grid.is_free(x, y) or not grid.is_free(agent.x_m, agent.y_m)
+        if not free:
+            x, y = agent.x_m, agent.y_m
+        agent.linear_m_s = math.hypot(x - agent.x_m, y - agent.y_m) / dt_s
+        agent.angular_rad_s = wrap_angle_rad(yaw - agent.yaw_rad) / dt_s
+        if (x, y, yaw) != (agent.x_m, agent.y_m, agent.yaw_rad):
+            self.world.move_agent(agent, x, y, yaw)
+        return free
+
+    def halt(self) -> None:
+        """Stands still."""
+        self.agent.linear_m_s = self.agent.angular_rad_s = 0.0
+
+    # The arm
+
+    def swing(self, pan_rad: float, tilt_rad: float, lift_m: float, dt_s: float) -> bool:
+        """Brings the hand's camera towards a direction and height; whether it is there."""
+        agent = self.agent
+        most, rise = agent.body.look_speed_rad_s * dt_s, dt_s
+        pan = wrap_angle_rad(pan_rad - agent.pan_rad)
+        tilt, lift = tilt_rad - agent.tilt_rad, lift_m - self.lift_m
+        if pan == 0.0 and tilt == 0.0 and lift == 0.0:
+            return True
+        there = abs(pan) <= most and abs(tilt) <= most and abs(lift) <= rise
+        agent.pan_rad = (
+            wrap_angle_rad(pan_rad)
+            if abs(pan) <= most
+            else wrap_angle_rad(agent.pan_rad + math.copysign(most, pan))
+        )
+        agent.tilt_rad = (
+            tilt_rad if abs(tilt) <= most else agent.tilt_rad + math.copysign(most, tilt)
+        )
+        self.lift_m = lift_m if abs(lift) <= rise else self.lift_m + math.copysign(rise, lift)
+        self.world.carry(agent)
+        return there
+
+    def gaze(self, point_m: Vec3) -> tuple[float, float]:
+        """Pan and tilt (down positive) that bring a point of the map to the picture's middle."""
+        agent = self.agent
+        x, y, z = self.base.inverse().apply(point_m)
+        pan = math.atan2(y, x)
+        mount = agent.body.cameras["hand"].position_m
+        ahead = max(math.hypot(x, y) - math.hypot(mount[0], mount[1]), 0.05)
+        return pan, math.atan2(mount[2] + self.lift_m - z, ahead)
+
+    # Hands
+
+    def hit(self, camera: Pose, ray: Vec3) -> tuple[int, Vec3 | None]:
+        """What a ray from a camera's pose in the map meets first: its instance and the point."""
+        far = 20.0
+        end = camera.apply((ray[0] * far, ray[1] * far, ray[2] * far))
+        instance, distance = self.scene.first_hit(camera.position_m, end)
+        if not math.isfinite(distance):
+            return 0, None
+        length = math.dist(camera.position_m, end)
+        share = distance / length
+        start = camera.position_m
+        return instance, (
+            start[0] + (end[0] - start[0]) * share,
+            start[1] + (end[1] - start[1]) * share,
+            start[2] + (end[2] - start[2]) * share,
+        )
+
+    def take(self, instance: int, *, slips: bool = False) -> str:
+        """Closes the gripper around an instance; why it holds nothing, or empty."""
+        thing = next((t for t in self.world.things.values() if t.instance_id == instance), None)
+        if thing is None:
+            return "nothing that can be grasped is at the pixel"
+        if thing.relation is Relation.HELD or self.agent.holding is not None:
+            return "the gripper is not free"
+        if not self.agent.reaches(thing.center_m):
+            return "out of reach"
+        failed = self.options.noise.failed_grasps
+        if slips or (failed > 0 and float(self._rng.random()) < failed):
+            return "the grasp slipped"
+        self.world.take(self.agent, thing)
+        return ""
+
+    def handle_at(self, instance: int, point_m: Vec3) -> Handle | None:
+        """The handle near a point of a piece of furniture."""
+        piece = next((p for p in self.world.pieces.values() if p.instance_id == instance), None)
+        if piece is None or not piece.record.joints:
+            return None
+        joint = min(piece.record.joints, key=lambda j: math.dist(piece.handle(j), point_m))
+        near = math.dist(piece.handle(joint), point_m) <= HANDLE_NEAR_M
+        return Handle(piece, joint) if near else None
+
+    def opens(self, handle: Handle, direction: Vec3) -> bool:
+        """Whether pulling a handle that way (in the map) opens its joint rather than closes it."""
+        piece, joint = handle.piece, handle.joint
+        here = piece.handle(joint)
+        was = piece.opening[joint.name]
+        piece.opening[joint.name] = was + (0.05 if was < OPEN_ENOUGH else -0.05)
+        there = piece.handle(joint)
+        piece.opening[joint.name] = was
+        way = sum((b - a) * d for a, b, d in zip(here, there, direction, strict=True))
+        return way > 0 if was < OPEN_ENOUGH else way < 0
+
+    def move_joint(self, handle: Handle, opening: float) -> None:
+        """Sets how far a joint is open, 0 to 1."""
+        self.world.set_opening(handle.piece, handle.joint.name, max(0.0, min(1.0, opening)))
+
+    def release(self, point_m: Vec3) -> None:
+        """Opens the gripper at a point: what it held comes to lie on what is below, or inside."""
+        agent, world = self.agent, self.world
+        if agent.holding is None:
+            return
+        thing = world.things[agent.holding]
+        for support in self._below(point_m):
+            spot = find_spot(world, agent, thing, support, point_m, None)
+            if spot is not None:
+                world.put(agent, support.parent, support.part, support.relation, spot.pose)
+                return
+        # Nowhere to lie: it stays in the hand, as a robot that feels the floor would keep it.
+
+    def _below(self, point_m: Vec3) -> list[Support]:
+        inside = nearest_support(self.world, Relation.WITHIN, point_m, 0.0)
+        if inside is not None and inside.piece is not None:
+            hollow = next(i for i in inside.piece.record.interiors if i.name == inside.part)
+            if inside.piece.is_open(hollow):
+                return [inside]
+        on = nearest_support(self.world, Relation.ON, point_m, _DROP_TOLERANCE_M)
+        if on is not None and on.center[2] <= point_m[2] + 0.05:
+            return [on]
+        floor = floor_support(self.world, (point_m[0], point_m[1], 0.0))
+        return [floor] if floor is not None else []

@@ -1,0 +1,365 @@
+"""The emulated robot without its protocol: motors, posture, leases, stops, and what it is doing.
+
+Time is injected; `advance` brings everything up to the present and nothing else moves it. The
+rules are those of the SDK's documents: commands end at their end time, a lease whose owner falls
+silent goes stale and nothing more, an emergency stop and a keepalive policy act by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.world.geometry import Pose
+from sim_bridge.spot.emulator.clock import Clock
+from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
+
+# Invented, as no robot was measured: how long each takes.
+POWERING_S = 1.5
+POSTURE_S = 1.0
+GRASP_S = 2.0
+GRIPPER_S = 0.5
+JOINT_S = 3.0
+SETTLE_S = 2.0
+LONGEST_STEP_S = 0.05
+STALE_S = 3.0
+MOST_SPEED_M_S = 1.6
+MOST_TURN_RAD_S = 2.0
+
+
+class Motors(StrEnum):
+    """The motors' power."""
+
+    OFF = "off"
+    POWERING_ON = "powering on"
+    ON = "on"
+
+
+class Posture(StrEnum):
+    """How it stands."""
+
+    SITTING = "sitting"
+    STANDING_UP = "standing up"
+    STANDING = "standing"
+    SITTING_DOWN = "sitting down"
+
+
+class GraspState(StrEnum):
+    """How a pick from a picture stands; names as in the SDK's ManipulationFeedbackState."""
+
+    WALKING = "MANIP_STATE_WALKING_TO_OBJECT"
+    MOVING = "MANIP_STATE_MOVING_TO_GRASP"
+    SUCCEEDED = "MANIP_STATE_GRASP_SUCCEEDED"
+    FAILED = "MANIP_STATE_GRASP_FAILED"
+    NO_SOLUTION = "MANIP_STATE_GRASP_PLANNING_NO_SOLUTION"
+    NO_HIT = "MANIP_STATE_GRASP_FAILED_TO_RAYCAST_INTO_MAP"
+
+
+@dataclass(slots=True)
+class Walk:
+    """A goal in the map, or a velocity of the body where `goal` is None."""
+
+    ends_s: float
+    goal: Pose | None = None
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    speed_m_s: float = MOST_SPEED_M_S
+    turn_rad_s: float = MOST_TURN_RAD_S
+    arrived: bool = False
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class Reach:
+    """Where the hand's camera is to look and how high the hand is; `done` once it is there."""
+
+    pan_rad: float
+    tilt_rad: float
+    lift_m: float = 0.0
+    done: bool = False
+
+
+@dataclass(slots=True)
+class Grasp:
+    """A pick from a picture: what the pixel shows, and how it stands."""
+
+    instance: int
+    handle: Handle | None
+    ready_s: float
+    state: GraspState = GraspState.MOVING
+
+
+@dataclass(slots=True)
+class Pull:
+    """A joint that the held handle is moving, from one opening to another."""
+
+    handle: Handle
+    goal: float
+    since_s: float
+    start: float
+    lost: bool = False
+
+
+@dataclass(slots=True)
+class Policy:
+    """A keepalive policy: what happens how long after the last check-in."""
+
+    number: int
+    name: str
+    client: str
+    last_s: float
+    motors_off_s: float | None
+    message: object
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """An emergency-stop endpoint and when it last said that all is well."""
+
+    message: object
+    timeout_s: float
+    last_s: float
+    challenge: int
+    level: int = 1
+
+
+@dataclass(slots=True)
+class Mishaps:
+    """What the fault script still owes."""
+
+    grasps: int = 0
+    places: int = 0
+
+
+@dataclass(slots=True)
+class LeaseBook:
+    """Who may command the body; a new epoch makes every old lease void."""
+
+    epoch: str = "epoch-1"
+    root: int = 0
+    owner: str = ""
+    latest: tuple[int, ...] = ()
+    retained_s: float = 0.0
+
+    def give(self, client: str, now_s: float) -> None:
+        """Makes a client the owner."""
+        self.root += 1
+        self.owner, self.latest, self.retained_s = client, (self.root,), now_s
+
+    def check(self, epoch: str, sequence: tuple[int, ...]) -> str:
+        """OK, or how the SDK calls what is wrong with a lease."""
+        if epoch != self.epoch:
+            return "STATUS_WRONG_EPOCH"
+        if not sequence:
+            return "STATUS_INVALID_LEASE"
+        if not self.owner or sequence[0] < self.root:
+            return "STATUS_REVOKED" if sequence[0] == self.root else "STATUS_OLDER"
+        if sequence < self.latest:
+            return "STATUS_OLDER"
+        self.latest = sequence
+        return "STATUS_OK"
+
+
+@dataclass(slots=True)
+class Machine:
+    """Everything that the services read and change; one lock outside guards it."""
+
+    world: HouseWorld
+    clock: Clock
+    motors: Motors = Motors.OFF
+    posture: Posture = Posture.SITTING
+    battery_percent: float = 88.0
+    skew_s: float = 0.0
+    estopped_by_hand: bool = False
+    lease: LeaseBook = field(default_factory=LeaseBook)
+    policies: dict[int, Policy] = field(default_factory=dict)
+    endpoints: dict[str, Endpoint] = field(default_factory=dict)
+    estop_config: object = None
+    behavior_faults: dict[int, str] = field(default_factory=dict)
+    service_faults: dict[str, object] = field(default_factory=dict)
+    mishaps: Mishaps = field(default_factory=Mishaps)
+    walk: Walk | None = None
+    reach: Reach | None = None
+    grasp: Grasp | None = None
+    held_handle: Handle | None = None
+    pull: Pull | None = None
+    gripper: float = 0.0
+    gripper_goal: float = 0.0
+    carriable: bool = False
+    numbers: int = 0
+    changes_s: float = 0.0
+    last_s: float = field(init=False)
+    # Where the gripper was told to be, in the map.
+    tool: tuple[float, float, float] | None = None
+    on_step: Callable[[float], None] | None = None
+
+    def __post_init__(self) -> None:
+        self.last_s = self.clock.now_s()
+
+    @property
+    def now_s(self) -> float:
+        """The present on the emulator's clock; the robot's own runs `skew_s` ahead."""
+        return self.clock.now_s()
+
+    def next_number(self) -> int:
+        """A number for a command, a policy or a fault."""
+        self.numbers += 1
+        return self.numbers
+
+    @property
+    def estopped(self) -> bool:
+        """Whether the motors must be off: by hand, or because an endpoint fell silent."""
+        if self.estopped_by_hand:
+            return True
+        return any(
+            end.level != 4 or self.last_s - end.last_s > end.timeout_s
+            for end in self.endpoints.values()
+        )
+
+    # What commands do
+
+    def power(self, *, on: bool) -> None:
+        """Switches the motors."""
+        if on and self.motors is Motors.OFF:
+            self.motors, self.changes_s = Motors.POWERING_ON, self.last_s + POWERING_S
+        elif not on:
+            self.cut()
+
+    def cut(self) -> None:
+        """The motors go off now; it sinks to the ground."""
+        self.halt()
+        self.motors, self.posture = Motors.OFF, Posture.SITTING
+        if self.world.agent.holding is not None and not self.carriable:
+            self.world.release(self.world.base.compose(self.world.hand()).position_m)
+
+    def pose(self, *, stand: bool) -> None:
+        """Stands up or sits down."""
+        self.halt()
+        wanted = Posture.STANDING if stand else Posture.SITTING
+        if self.posture is not wanted:
+            self.posture = Posture.STANDING_UP if stand else Posture.SITTING_DOWN
+            self.changes_s = self.last_s + POSTURE_S
+
+    def halt(self) -> None:
+        """Ends every motion; posture and motors stay."""
+        if self.walk is not None:
+            self.walk.ended = True
+        if self.grasp is not None and self.grasp.state in (GraspState.WALKING, GraspState.MOVING):
+            self.grasp.state = GraspState.FAILED
+        self.walk = self.reach = self.pull = None
+        self.world.halt()
+
+    def reboot(self) -> None:
+        """As after switching it off and on: a new epoch, no owner, motors off."""
+        self.cut()
+        number = int(self.lease.epoch.rpartition("-")[2]) + 1
+        self.lease = LeaseBook(epoch=f"epoch-{number}")
+        self.policies.clear()
+        self.endpoints.clear()
+        self.estop_config = None
+
+    # Time
+
+    def advance(self) -> None:
+        """Lets what was begun go on until the present."""
+        now_s = self.clock.now_s()
+        while self.last_s < now_s - 1e-12:
+            dt_s = min(LONGEST_STEP_S, now_s - self.last_s)
+            if now_s - self.last_s - dt_s < 1e-9:
+                dt_s = now_s - self.last_s
+            self.last_s = min(now_s, self.last_s + dt_s)
+            self._step(dt_s)
+
+    def _step(self, dt_s: float) -> None:
+        self._watch_for_silence()
+        if self.estopped and self.motors is not Motors.OFF:
+            self.cut()
+        if self.last_s >= self.changes_s:
+            self._settle_changes()
+        if self.walk is not None and self.posture is Posture.STANDING:
+            self._walk(self.walk, dt_s)
+        if self.reach is not None:
+            reach = self.reach
+            there = self.world.swing(reach.pan_rad, reach.tilt_rad, reach.lift_m, dt_s)
+            reach.done = reach.done or there
+        opening = self.gripper_goal - self.gripper
+        most = dt_s / GRIPPER_S
+        self.gripper += max(-most, min(most, opening))
+        if self.grasp is not None and self.grasp.state is GraspState.MOVING:
+            self._grasp(self.grasp)
+        if self.pull is not None:
+            self._pull(self.pull)
+        if self.on_step is not None:
+            self.on_step(dt_s)
+
+    def _watch_for_silence(self) -> None:
+        for policy in list(self.policies.values()):
+            if policy.motors_off_s is None or self.motors is Motors.OFF:
+                continue
+            silent_s = self.last_s - policy.last_s
+            if silent_s > policy.motors_off_s:
+                if self.walk is not None or self.posture is Posture.STANDING:
+                    self.pose(stand=False)
+                elif self.posture is Posture.SITTING:
+                    self.cut()
+
+    def _settle_changes(self) -> None:
+        if self.motors is Motors.POWERING_ON:
+            self.motors = Motors.ON
+        if self.posture is Posture.STANDING_UP:
+            self.posture = Posture.STANDING
+        elif self.posture is Posture.SITTING_DOWN:
+            self.posture = Posture.SITTING
+
+    def _walk(self, walk: Walk, dt_s: float) -> None:
+        if self.last_s > walk.ends_s + 1e-9:
+            walk.ended = True
+            self.walk = None
+            self.world.halt()
+        elif walk.goal is not None:
+            walk.arrived = self.world.walk(walk.goal, walk.speed_m_s, walk.turn_rad_s, dt_s)
+            if walk.arrived:
+                self.world.halt()
+        else:
+            self.world.drift(*walk.velocity, dt_s)
+
+    def _grasp(self, grasp: Grasp) -> None:
+        if self.last_s < grasp.ready_s:
+            return
+        if grasp.handle is not None:
+            self.held_handle, grasp.state = grasp.handle, GraspState.SUCCEEDED
+            self.gripper = self.gripper_goal = 0.1
+            return
+        slips = self.mishaps.grasps > 0
+        self.mishaps.grasps -= slips
+        why = self.world.take(grasp.instance, slips=slips)
+        grasp.state = GraspState.FAILED if why else GraspState.SUCCEEDED
+        self.gripper = self.gripper_goal = 0.0 if why else 0.2
+        self.carriable = False
+
+    def _pull(self, pull: Pull) -> None:
+        if self.held_handle is None:
+            pull.lost = True
+            return
+        share = min(1.0, (self.last_s - pull.since_s) / JOINT_S)
+        self.world.move_joint(pull.handle, pull.start + (pull.goal - pull.start) * share)
+
+    def move_gripper(self, fraction: float) -> None:
+        """Opens or closes the claw; what it held falls when it opens."""
+        self.gripper_goal = fraction
+        if fraction < 0.5:
+            return
+        self.held_handle = self.pull = None
+        if self.world.agent.holding is not None:
+            if self.mishaps.places > 0:
+                self.mishaps.places -= 1
+                self.gripper_goal = self.gripper
+                return
+            self.world.release(self.tool_point())
+            self.carriable = False
+
+    def tool_point(self) -> tuple[float, float, float]:
+        """Where the gripper is in the map: where it was told to reach, else at the hand."""
+        if self.tool is not None:
+            return self.tool
+        return self.world.base.compose(self.world.hand()).position_m

@@ -1,0 +1,182 @@
+"""The emulator as one object: a world, a robot, and its services over TLS."""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent import futures
+from pathlib import Path
+from types import TracebackType
+
+import grpc
+
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.state import WorldState
+from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.spot.emulator import control_services, identity_services, sensing_services
+from sim_bridge.spot.emulator.clock import Clock, SteppedClock
+from sim_bridge.spot.emulator.faults import FaultScript, Trouble, TroubleKind
+from sim_bridge.spot.emulator.house_world import HouseWorld
+from sim_bridge.spot.emulator.identity_services import NO_TOKEN, Accounts
+from sim_bridge.spot.emulator.machine import Machine
+from sim_bridge.spot.emulator.manipulation_service import Picks
+from sim_bridge.spot.emulator.motion_services import Commands
+from sim_bridge.spot.emulator.service import Calls, Recorded, Refusal, wait
+from sim_bridge.spot.emulator.tls import make_identity
+
+USER, PASSWORD = "user", "emulated-robot"
+_THREADS = 8
+
+
+class SpotEmulator:
+    """Speaks Spot's protocol on a port of this machine.
+
+    With a `SteppedClock` nothing moves by itself and the same calls give the same answers.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        options: EmbeddedOptions | None = None,
+        script: FaultScript | None = None,
+        address: str = "127.0.0.1",
+        port: int = 0,
+        user: str = USER,
+        password: str = PASSWORD,
+    ) -> None:
+        """Binds the port (0: any free one); call `load` before anybody connects."""
+        self.clock = clock or SteppedClock()
+        self.world = HouseWorld(options)
+        self.machine = Machine(self.world, self.clock)
+        self._began_s = self.clock.now_s()
+        self._due = sorted((script or FaultScript()).troubles, key=lambda t: t.at_s)
+        self._pending: list[tuple[Trouble, int]] = []
+        self._accounts = Accounts(user, password)
+        self.user, self.password = user, password
+        self.calls = Calls(self.machine, before=self._before, authorized=self._authorized)
+        self.machine.on_step = self._on_step
+        self._folder = tempfile.TemporaryDirectory(prefix="spot-emulator-")
+        identity = make_identity()
+        self.authority = Path(self._folder.name) / "authority.pem"
+        self.authority.write_bytes(identity.authority_pem)
+        self._server = grpc.server(
+            futures.ThreadPoolExecutor(_THREADS),
+            options=[("grpc.max_receive_message_length", 64 << 20)],
+        )
+        for services in (
+            identity_services.handlers(self._accounts),
+            control_services.handlers(),
+            sensing_services.handlers(),
+            Commands().handlers(),
+            Picks().handlers(),
+        ):
+            for name, methods in services.items():
+                self._server.add_generic_rpc_handlers((self.calls.service(name, methods),))
+        credentials = grpc.ssl_server_credentials([(identity.key_pem, identity.certificate_pem)])
+        self.address = address
+        self.port: int = self._server.add_secure_port(f"{address}:{port}", credentials)
+        self._server.start()
+
+    def __enter__(self) -> SpotEmulator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def load(self, house: House, episode: Episode, seed: int) -> None:
+        """Takes up another house; the robot lies switched off at the episode's start.
+
+        Raises:
+            PlannerError: where house and episode do not fit; everything stays as it was then.
+        """
+        with self.calls.lock:
+            self.world.load(house, episode, seed)
+            self.machine.last_s = self.clock.now_s()
+            self.machine.reboot()
+            self.machine.behavior_faults.clear()
+            self.machine.gripper = self.machine.gripper_goal = 0.0
+            self.machine.held_handle = self.machine.tool = self.machine.grasp = None
+
+    def advance(self) -> None:
+        """Brings the robot up to the clock's present."""
+        with self.calls.lock:
+            self.machine.advance()
+
+    def zero_time(self) -> None:
+        """Lets the episode's own clock begin now."""
+        with self.calls.lock:
+            self.machine.advance()
+            self.world.world.time_s, self.world.world.steps = 0.0, 0
+
+    def truth(self) -> WorldState | None:
+        """The true state of the world, which no client of the protocol can ask for."""
+        with self.calls.lock:
+            return self.world.world.snapshot()
+
+    @property
+    def requests(self) -> list[Recorded]:
+        """Every request so far."""
+        return self.calls.requests
+
+    def close(self) -> None:
+        """Ends the server and frees the world; safe to call twice."""
+        self._server.stop(None).wait(2.0)
+        self.world.close()
+        self._folder.cleanup()
+
+    # Troubles
+
+    def trouble(self, trouble: Trouble) -> None:
+        """Makes something go wrong now."""
+        machine, kind = self.machine, trouble.kind
+        with self.calls.lock:
+            machine.advance()
+            if kind in (TroubleKind.FAIL, TroubleKind.HANG):
+                self._pending.append((trouble, trouble.count))
+            elif kind is TroubleKind.DROP_TOKEN:
+                self._accounts.drop()
+            elif kind is TroubleKind.TAKE_LEASE:
+                machine.lease.give(trouble.name or "tablet", machine.now_s)
+            elif kind is TroubleKind.RETURN_LEASE:
+                machine.lease.owner = ""
+            elif kind is TroubleKind.REBOOT:
+                machine.reboot()
+            elif kind is TroubleKind.BEHAVIOR_FAULT:
+                machine.halt()
+                machine.behavior_faults[machine.next_number()] = trouble.name or "FALL"
+            elif kind is TroubleKind.BATTERY:
+                machine.battery_percent = trouble.value
+            elif kind is TroubleKind.CLOCK_SKEW:
+                machine.skew_s = trouble.value
+            elif kind is TroubleKind.ESTOP:
+                machine.estopped_by_hand = trouble.value != 0
+            elif kind is TroubleKind.GRASPS_SLIP:
+                machine.mishaps.grasps += trouble.count
+            elif kind is TroubleKind.PLACES_STICK:
+                machine.mishaps.places += trouble.count
+
+    def _on_step(self, dt_s: float) -> None:
+        self.world.pass_time(dt_s)
+        while self._due and self._due[0].at_s <= self.machine.last_s - self._began_s:
+            self.trouble(self._due.pop(0))
+
+    def _before(self, method: str) -> None:
+        for index, (trouble, left) in enumerate(self._pending):
+            if trouble.method not in ("", method):
+                continue
+            self._pending[index] = (trouble, left - 1)
+            if left <= 1:
+                self._pending.pop(index)
+            if trouble.kind is TroubleKind.HANG:
+                wait(trouble.seconds)
+                return
+            raise Refusal(grpc.StatusCode[trouble.code], f"{method} fails as the script says")
+
+    def _authorized(self, service: str, token: str) -> bool:
+        return service.rpartition(".")[2] in NO_TOKEN or self._accounts.holds(token)

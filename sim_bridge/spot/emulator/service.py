@@ -1,0 +1,161 @@
+"""What all services share: handlers by name, headers, leases, and a record of every request."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+import grpc
+from bosdyn.api import header_pb2, lease_pb2
+from google.protobuf import descriptor_pool, message_factory
+
+from sim_bridge.spot.convert import set_stamp
+from sim_bridge.spot.emulator.machine import Machine
+
+# Importing them makes the services' descriptions known.
+_DESCRIPTIONS = (
+    "auth",
+    "directory",
+    "estop",
+    "fault",
+    "image",
+    "keepalive.keepalive",
+    "lease",
+    "license",
+    "manipulation_api",
+    "power",
+    "robot_command",
+    "robot_id",
+    "robot_state",
+    "time_sync",
+    "world_object",
+)
+for _name in _DESCRIPTIONS:
+    importlib.import_module(f"bosdyn.api.{_name}_service_pb2")
+
+# Fills the response; the header is filled around it.
+Handler = Callable[[Machine, Any, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One request as it came in, at the emulator's time."""
+
+    at_s: float
+    method: str
+    client: str
+    request: Any
+
+
+class Refusal(Exception):  # noqa: N818 - not an error of the emulator
+    """A call that ends with a gRPC status."""
+
+    def __init__(self, status: grpc.StatusCode, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Calls:
+    """Answers calls one at a time: time first, then token and troubles, then the handler."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        *,
+        before: Callable[[str], None],
+        authorized: Callable[[str, str], bool],
+    ) -> None:
+        """Takes what happens before each method (it may raise `Refusal`), and the token's check."""
+        self.machine = machine
+        self.lock = RLock()
+        self.requests: list[Recorded] = []
+        self.keep_requests = True
+        self._before, self._authorized = before, authorized
+
+    def service(self, full_name: str, methods: Mapping[str, Handler]) -> grpc.GenericRpcHandler:
+        """A gRPC service of which the named methods are implemented."""
+        descriptor = descriptor_pool.Default().FindServiceByName(full_name)
+        found = {}
+        for method in descriptor.methods:
+            if method.name in methods:
+                request = message_factory.GetMessageClass(method.input_type)
+                response = message_factory.GetMessageClass(method.output_type)
+                found[method.name] = grpc.unary_unary_rpc_method_handler(
+                    self._answer(full_name, method.name, methods[method.name], response),
+                    request_deserializer=request.FromString,
+                    response_serializer=response.SerializeToString,
+                )
+        unknown = set(methods) - set(found)
+        if unknown:
+            raise ValueError(f"{full_name} has no methods {sorted(unknown)}")
+        return grpc.method_handlers_generic_handler(full_name, found)
+
+    def _answer(
+        self, service: str, method: str, handler: Handler, response_class: type[Any]
+    ) -> Callable[[Any, Any], Any]:
+        def answer(request: Any, context: Any) -> Any:
+            try:
+                self._before(method)
+                token = dict(context.invocation_metadata()).get("authorization", "")
+                with self.lock:
+                    return self._handle(service, method, handler, response_class, request, token)
+            except Refusal as refusal:
+                context.abort(refusal.status, str(refusal))
+
+        return answer
+
+    def _handle(
+        self,
+        service: str,
+        method: str,
+        handler: Handler,
+        response_class: type[Any],
+        request: Any,
+        token: str,
+    ) -> Any:
+        machine = self.machine
+        if not self._authorized(service, token):
+            raise Refusal(grpc.StatusCode.UNAUTHENTICATED, "the token is not valid")
+        machine.advance()
+        if self.keep_requests:
+            client = request.header.client_name
+            self.requests.append(Recorded(machine.now_s, method, client, request))
+        response = response_class()
+        received_s = machine.now_s + machine.skew_s
+        handler(machine, request, response)
+        header = response.header
+        header.request_header.CopyFrom(request.header)
+        set_stamp(header.request_received_timestamp, received_s)
+        set_stamp(header.response_timestamp, machine.now_s + machine.skew_s)
+        if not header.error.code:
+            header.error.code = header_pb2.CommonError.CODE_OK
+        return response
+
+
+def wait(seconds: float) -> None:
+    """Wall time that a hanging call takes."""
+    time.sleep(seconds)
+
+
+def use_lease(machine: Machine, lease: Any, result: Any) -> bool:
+    """Whether a lease may command the body; fills the result either way."""
+    book = machine.lease
+    word = book.check(lease.epoch, tuple(lease.sequence))
+    result.status = lease_pb2.LeaseUseResult.Status.Value(word)
+    result.attempted_lease.CopyFrom(lease)
+    if book.owner:
+        result.owner.client_name = book.owner
+        fill_lease(machine, result.latest_known_lease)
+    if word == "STATUS_OK":
+        book.retained_s = machine.now_s
+    return word == "STATUS_OK"
+
+
+def fill_lease(machine: Machine, lease: Any) -> None:
+    """The lease that is valid now."""
+    lease.resource, lease.epoch = "body", machine.lease.epoch
+    lease.sequence.extend(machine.lease.latest)

@@ -1,0 +1,117 @@
+"""Pictures of the robot's cameras as our frames, and what a point looks like in them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from bosdyn.api import image_pb2
+
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose, Vec3
+from planner.world.observation import DepthImage, Intrinsics, RgbImage
+from sim_bridge.spot.convert import pose_in, seconds_of
+
+INVALID_DEPTHS = (0, 65535)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Colour and depth of one moment; `in_odom` is the optical frame, `taken_s` robot time."""
+
+    rgb: RgbImage
+    depth_m: DepthImage
+    lens: Intrinsics
+    in_odom: Pose
+    taken_s: float
+    color: Any
+
+    def pixel_of(self, point_m: Vec3) -> tuple[float, float] | None:
+        """Where a point of the odometry frame is in the picture; None outside of it."""
+        x, y, z = self.in_odom.inverse().apply(point_m)
+        if z <= 0.05:
+            return None
+        u = self.lens.fx_px * x / z + self.lens.cx_px
+        v = self.lens.fy_px * y / z + self.lens.cy_px
+        inside = 0 <= u <= self.lens.width_px - 1 and 0 <= v <= self.lens.height_px - 1
+        return (u, v) if inside else None
+
+    def point_at(self, pixel: tuple[float, float]) -> Vec3 | None:
+        """What a pixel measures, in the odometry frame; None where nothing was measured."""
+        u, v = pixel
+        depth = float(self.depth_m[round(v), round(u)])
+        if depth <= 0:
+            return None
+        x = (u - self.lens.cx_px) / self.lens.fx_px * depth
+        y = (v - self.lens.cy_px) / self.lens.fy_px * depth
+        return self.in_odom.apply((x, y, depth))
+
+
+def read_picture(color: Any, depth: Any) -> Picture:
+    """Reads the responses of a colour and of a depth source that share one frame.
+
+    Raises:
+        PlannerError: where a source failed, or the two do not fit each other.
+    """
+    for answer in (color, depth):
+        if answer.status != image_pb2.ImageResponse.STATUS_OK:
+            word = image_pb2.ImageResponse.Status.Name(answer.status)
+            raise PlannerError(f"picture {answer.source.name!r}: {word}")
+    rgb = _rgb(color)
+    metres = _metres(depth)
+    if rgb.shape[:2] != metres.shape:
+        raise PlannerError(
+            f"{color.source.name} has {rgb.shape[:2]} pixels and {depth.source.name} "
+            f"{metres.shape}; configure a depth source that is registered to the colour one"
+        )
+    pinhole = color.source.pinhole.intrinsics
+    if pinhole.focal_length.x <= 0 or pinhole.focal_length.y <= 0:
+        raise PlannerError(f"picture {color.source.name!r}: no calibration")
+    shot = color.shot
+    return Picture(
+        rgb=rgb,
+        depth_m=metres,
+        lens=Intrinsics(
+            width_px=rgb.shape[1],
+            height_px=rgb.shape[0],
+            fx_px=pinhole.focal_length.x,
+            fy_px=pinhole.focal_length.y,
+            cx_px=pinhole.principal_point.x,
+            cy_px=pinhole.principal_point.y,
+        ),
+        in_odom=pose_in(shot.transforms_snapshot, "odom", shot.frame_name_image_sensor),
+        taken_s=seconds_of(shot.acquisition_time),
+        color=color,
+    )
+
+
+def _rgb(answer: Any) -> RgbImage:
+    image = answer.shot.image
+    raw = np.frombuffer(image.data, np.uint8)
+    if image.format == image_pb2.Image.FORMAT_RAW:
+        if image.pixel_format != image_pb2.Image.PIXEL_FORMAT_RGB_U8:
+            grey = raw.reshape(image.rows, image.cols)
+            return np.repeat(grey[:, :, None], 3, axis=2)
+        return raw.reshape(image.rows, image.cols, 3)
+    decoded = cv2.imdecode(raw, cv2.IMREAD_COLOR)
+    if decoded is None:
+        raise PlannerError(f"picture {answer.source.name!r}: cannot be decoded")
+    return np.ascontiguousarray(decoded[:, :, ::-1]).astype(np.uint8, copy=False)
+
+
+def _metres(answer: Any) -> DepthImage:
+    image, scale = answer.shot.image, answer.source.depth_scale
+    if image.pixel_format != image_pb2.Image.PIXEL_FORMAT_DEPTH_U16 or scale <= 0:
+        raise PlannerError(f"picture {answer.source.name!r}: is no depth picture")
+    raw = np.frombuffer(image.data, "<u2").reshape(image.rows, image.cols)
+    metres = raw.astype(np.float32) / np.float32(scale)
+    metres[np.isin(raw, INVALID_DEPTHS)] = 0.0
+    return metres
+
+
+def apart_m(one: Vec3 | None, other: Vec3) -> float:
+    """How far apart two points are; infinitely far from none."""
+    return math.inf if one is None else math.dist(one, other)

@@ -1,0 +1,381 @@
+"""One robot through the unmodified SDK: every call with a timeout, every failure in one line."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import bosdyn.util
+from bosdyn.api import basic_command_pb2, geometry_pb2, manipulation_api_pb2, robot_state_pb2
+from bosdyn.api.spot import robot_command_pb2 as spot_pb2
+from bosdyn.client import create_standard_sdk, frame_helpers
+from bosdyn.client import lease as lease_module
+from bosdyn.client.auth import InvalidLoginError
+from bosdyn.client.exceptions import (
+    Error,
+    LeaseUseError,
+    ProxyConnectionError,
+    TimedOutError,
+    UnableToConnectToRobotError,
+    UnauthenticatedError,
+)
+from bosdyn.client.image import ImageClient, build_image_request
+from bosdyn.client.keepalive import KeepaliveClient, Policy
+from bosdyn.client.lease import LeaseClient
+from bosdyn.client.manipulation_api_client import ManipulationApiClient
+from bosdyn.client.power import PowerClient
+from bosdyn.client.robot_command import RobotCommandBuilder, RobotCommandClient
+from bosdyn.client.robot_state import RobotStateClient
+from bosdyn.client.world_object import WorldObjectClient
+
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose, Vec3
+from sim_bridge.safety.health import SpeedLimit
+from sim_bridge.safety.options import SafetyOptions
+
+# Three families of the SDK's errors do not derive from its `Error`.
+SDK_ERRORS = (Error, lease_module.Error, frame_helpers.Error, concurrent.futures.TimeoutError)
+LEASE_ERRORS = (lease_module.Error, LeaseUseError)
+CLIENT_NAME = "planner-bridge"
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """How to reach a robot; an empty certificate means the SDK's own."""
+
+    address: str
+    port: int
+    certificate: str
+    user: str
+    password: str
+
+
+class SpotLink:
+    """A connection. `now_s` is the time that commands end in; it is the SDK's clock, too."""
+
+    def __init__(self, where: Where, safety: SafetyOptions, now_s: Callable[[], float]) -> None:
+        self._where, self._safety, self.now_s = where, safety, now_s
+        self.lease: Any = None
+        self._policy: int | None = None
+        self.limit = SpeedLimit(safety.motion.speed_m_s, safety.motion.turn_speed_rad_s)
+
+    def use_clock(self) -> None:
+        """Makes the SDK, which has one clock a process, use this link's."""
+        bosdyn.util.set_clock_source(self.now_s)
+
+    # Connecting
+
+    def connect(self) -> None:
+        """Logs in, sets the clocks and looks for the services.
+
+        Raises:
+            PlannerError: what is wrong and what to do, in one sentence.
+        """
+        self.use_clock()
+        where = self._where
+        certificate = where.certificate or None
+        try:
+            sdk = create_standard_sdk(CLIENT_NAME, cert_resource_glob=certificate)
+        except (OSError, Error) as error:
+            raise PlannerError(
+                f"spot: the certificate {certificate!r} cannot be read; set SPOT_CERTIFICATE"
+            ) from error
+        robot = self.robot = sdk.create_robot(where.address)
+        robot.update_secure_channel_port(where.port)
+        try:
+            robot.authenticate(where.user, where.password, timeout=3.0)
+            # The thread would use whichever clock the process has at that moment.
+            self.sync = robot.time_sync.endpoint
+            robot.stop_time_sync()
+            if not self.sync.establish_timesync(max_samples=25, break_on_success=True):
+                raise PlannerError(
+                    "spot: the robot's clock cannot be compared; is it still booting?"
+                )
+            self._make_clients()
+        except SDK_ERRORS as error:
+            raise PlannerError(f"spot at {where.address}:{where.port}: {_advice(error)}") from error
+
+    def _make_clients(self) -> None:
+        make = self.robot.ensure_client
+        self._leases = make(LeaseClient.default_service_name)
+        self._commands = make(RobotCommandClient.default_service_name)
+        self.robot.stop_time_sync()
+        self._states = make(RobotStateClient.default_service_name)
+        self._images = make(ImageClient.default_service_name)
+        self._picks = make(ManipulationApiClient.default_service_name)
+        self._power = make(PowerClient.default_service_name)
+        self._objects = make(WorldObjectClient.default_service_name)
+        self._keepalive = make(KeepaliveClient.default_service_name)
+
+    def close(self) -> None:
+        """Ends the connection; what is held was given back before."""
+        self.robot.stop_time_sync()
+
+    def _call(self, call: Callable[[], ResultT]) -> ResultT:
+        """A call that heals an expired token once."""
+        self.use_clock()
+        try:
+            return call()
+        except UnauthenticatedError:
+            self.robot.authenticate(self._where.user, self._where.password, timeout=3.0)
+            return call()
+
+    # Reading
+
+    def state(self) -> Any:
+        """The robot's state."""
+        return self._call(
+            lambda: self._states.get_robot_state(timeout=self._safety.timeouts.state_s)
+        )
+
+    def markers(self) -> list[Any]:
+        """The fiducials that it knows."""
+        found = self._call(
+            lambda: self._objects.list_world_objects(timeout=self._safety.timeouts.state_s)
+        )
+        return [o for o in found.world_objects if o.HasField("apriltag_properties")]
+
+    def images(self, names: list[str], quality: int) -> list[Any]:
+        """Pictures, all of one moment."""
+        wanted = [build_image_request(name, quality_percent=quality) for name in names]
+        timeout = self._safety.timeouts.image_s
+        return list(self._call(lambda: self._images.get_image(wanted, timeout=timeout)))
+
+    def owner(self) -> str:
+        """Who has the lease of the body; empty for nobody."""
+        timeout = self._safety.timeouts.lease_s
+        for resource in self._call(lambda: self._leases.list_leases(timeout=timeout)):
+            if resource.resource == "body":
+                return str(resource.lease_owner.client_name)
+        return ""
+
+    def epoch(self) -> str:
+        """The epoch of the body's lease; another one means that the robot was started anew."""
+        timeout = self._safety.timeouts.lease_s
+        for resource in self._call(lambda: self._leases.list_leases(timeout=timeout)):
+            if resource.resource == "body":
+                return str(resource.lease.epoch)
+        return ""
+
+    # Lease and keepalive (rules 3, 5 and 6)
+
+    def claim(self) -> None:
+        """Acquires the lease, never takes it, and ties a keepalive policy to it."""
+        timeout = self._safety.timeouts.lease_s
+        self.lease = self._call(lambda: self._leases.acquire(timeout=timeout))
+        self._tie_policy()
+
+    def take(self) -> None:
+        """Takes the lease by force; only for a person who knows whose it was."""
+        timeout = self._safety.timeouts.lease_s
+        self.lease = self._call(lambda: self._leases.take(timeout=timeout))
+        self._tie_policy()
+
+    def _tie_policy(self) -> None:
+        policy = Policy()
+        policy.name = CLIENT_NAME
+        policy.add_record_event_action([], self._safety.keepalive.warn_after_s)
+        policy.add_controlled_motors_off_action(self._safety.keepalive.motors_off_after_s)
+        policy.add_associated_lease(self.lease)
+        timeout = self._safety.timeouts.lease_s
+        added = self._call(lambda: self._keepalive.modify_policy(to_add=policy, timeout=timeout))
+        self._policy = added.added_policy.policy_id
+
+    def retain(self) -> None:
+        """Says that we are still here: to the lease and to the policy."""
+        if self.lease is None:
+            return
+        timeout = self._safety.timeouts.lease_s
+        lease = self._leases.lease_wallet.advance()
+        self._call(lambda: self._leases.retain_lease(lease, timeout=timeout))
+        if self._policy is not None:
+            number = self._policy
+            self._call(lambda: self._keepalive.check_in(number, timeout=timeout))
+
+    def release(self) -> None:
+        """Takes the policy away and gives the lease back."""
+        timeout = self._safety.timeouts.lease_s
+        if self._policy is not None:
+            number, self._policy = self._policy, None
+            self._call(
+                lambda: self._keepalive.modify_policy(
+                    policy_ids_to_remove=[number], timeout=timeout
+                )
+            )
+        if self.lease is not None:
+            lease, self.lease = self.lease, None
+            self._call(lambda: self._leases.return_lease(lease, timeout=timeout))
+
+    # Commands (rules 1, 2, 9 and 10)
+
+    def power(self, *, on: bool) -> None:
+        """Asks for the motors; whether they came on is seen in the state."""
+        from bosdyn.api import power_pb2
+
+        kinds = power_pb2.PowerCommandRequest
+        wanted = kinds.REQUEST_ON_MOTORS if on else kinds.REQUEST_OFF_MOTORS
+        timeout = self._safety.timeouts.command_s
+        self._call(lambda: self._power.power_command(wanted, timeout=timeout))
+
+    def command(self, command: Any, ttl_s: float | None = None) -> int:
+        """Sends a robot command that ends by itself; returns its number."""
+        ends_s = self.now_s() + (ttl_s or self._safety.motion.command_ttl_s)
+        timeout = self._safety.timeouts.command_s
+        return int(
+            self._call(
+                lambda: self._commands.robot_command(
+                    command, end_time_secs=ends_s, timesync_endpoint=self.sync, timeout=timeout
+                )
+            )
+        )
+
+    def feedback(self, number: int) -> Any:
+        """How a command stands."""
+        timeout = self._safety.timeouts.command_s
+        found = self._call(lambda: self._commands.robot_command_feedback(number, timeout=timeout))
+        return found.feedback
+
+    def mobility(self) -> Any:
+        """What every mobility command carries: the speed limit, no stairs, all senses on."""
+        params = RobotCommandBuilder.mobility_params(
+            stairs_mode=spot_pb2.MobilityParams.STAIRS_MODE_PROHIBITED
+        )
+        for limit, sign in ((params.vel_limit.max_vel, 1), (params.vel_limit.min_vel, -1)):
+            limit.linear.x = limit.linear.y = sign * self.limit.linear_m_s
+            limit.angular = sign * self.limit.angular_rad_s
+        padding = self._safety.motion.obstacle_padding_m
+        params.obstacle_params.obstacle_avoidance_padding = padding
+        return params
+
+    def walk_to(self, x_m: float, y_m: float, yaw_rad: float) -> int:
+        """Sends a goal of the odometry frame."""
+        return self.command(
+            RobotCommandBuilder.synchro_se2_trajectory_point_command(
+                x_m, y_m, yaw_rad, frame_helpers.ODOM_FRAME_NAME, params=self.mobility()
+            )
+        )
+
+    def stand(self) -> int:
+        """Stands up, or stands still."""
+        return self.command(RobotCommandBuilder.synchro_stand_command(params=self.mobility()))
+
+    def sit(self) -> int:
+        """Sits down."""
+        return self.command(RobotCommandBuilder.synchro_sit_command(params=self.mobility()))
+
+    def halt(self) -> None:
+        """Stops every motion."""
+        self.command(RobotCommandBuilder.stop_command())
+
+    def gaze(self, point_m: Vec3) -> int:
+        """Points the hand's camera at a point of the odometry frame."""
+        x, y, z = point_m
+        return self.command(
+            RobotCommandBuilder.arm_gaze_command(
+                x,
+                y,
+                z,
+                frame_helpers.ODOM_FRAME_NAME,
+                max_linear_vel=self._safety.motion.hand_speed_m_s,
+            ),
+            ttl_s=5.0,
+        )
+
+    def reach(self, hand: Pose) -> int:
+        """Brings the hand to a pose of the odometry frame, at the speed that is allowed."""
+        (x, y, z), (qx, qy, qz, qw) = hand.position_m, hand.orientation
+        command = RobotCommandBuilder.arm_pose_command(
+            x, y, z, qw, qx, qy, qz, frame_helpers.ODOM_FRAME_NAME, seconds=1.5
+        )
+        arm = command.synchronized_command.arm_command.arm_cartesian_command
+        arm.max_linear_velocity.value = self._safety.motion.hand_speed_m_s
+        return self.command(command, ttl_s=5.0)
+
+    def stow(self) -> int:
+        """Folds the arm."""
+        return self.command(RobotCommandBuilder.arm_stow_command(), ttl_s=5.0)
+
+    def gripper(self, fraction: float) -> int:
+        """Opens the gripper so far, 0 to 1."""
+        return self.command(
+            RobotCommandBuilder.claw_gripper_open_fraction_command(fraction), ttl_s=5.0
+        )
+
+    def pick(self, shot: Any, source: Any, pixel: tuple[float, float]) -> int:
+        """Begins to grasp what a pixel of a picture shows; returns the pick's number."""
+        pick = manipulation_api_pb2.PickObjectInImage(
+            pixel_xy=geometry_pb2.Vec2(x=pixel[0], y=pixel[1]),
+            transforms_snapshot_for_camera=shot.transforms_snapshot,
+            frame_name_image_sensor=shot.frame_name_image_sensor,
+            camera_model=source.pinhole,
+            walk_gaze_mode=manipulation_api_pb2.PICK_NO_AUTO_WALK_OR_GAZE,
+        )
+        request = manipulation_api_pb2.ManipulationApiRequest(pick_object_in_image=pick)
+        timeout = self._safety.timeouts.command_s
+        answer = self._call(lambda: self._picks.manipulation_api_command(request, timeout=timeout))
+        return int(answer.manipulation_cmd_id)
+
+    def pick_state(self, number: int) -> str:
+        """The name of a pick's state."""
+        request = manipulation_api_pb2.ManipulationApiFeedbackRequest(manipulation_cmd_id=number)
+        timeout = self._safety.timeouts.command_s
+        answer = self._call(
+            lambda: self._picks.manipulation_api_feedback_command(request, timeout=timeout)
+        )
+        return str(manipulation_api_pb2.ManipulationFeedbackState.Name(answer.current_state))
+
+    def keep_held(self) -> None:
+        """Tells the robot not to drop what it holds when it loses us (rule 13)."""
+        override = manipulation_api_pb2.ApiGraspedCarryStateOverride(
+            override_request=robot_state_pb2.ManipulatorState.CARRY_STATE_CARRIABLE
+        )
+        request = manipulation_api_pb2.ApiGraspOverrideRequest(carry_state_override=override)
+        timeout = self._safety.timeouts.command_s
+        self._call(lambda: self._picks.grasp_override_command(request, timeout=timeout))
+
+    def pull(self, direction: Vec3, *, turns: bool) -> int:
+        """Moves the held handle that way (in the odometry frame): a drawer, or what turns."""
+        kinds = basic_command_pb2.ConstrainedManipulationCommand.Request
+        x, y, z = direction
+        wrench = geometry_pb2.Wrench(
+            force=geometry_pb2.Vec3(x=x, y=y, z=z), torque=geometry_pb2.Vec3()
+        )
+        task = kinds.TASK_TYPE_R3_CIRCLE_FORCE if turns else kinds.TASK_TYPE_R3_LINEAR_FORCE
+        command = RobotCommandBuilder.constrained_manipulation_command(
+            task_type=task,
+            init_wrench_direction_in_frame_name=wrench,
+            force_limit=40.0,
+            torque_limit=4.0,
+            frame_name=frame_helpers.ODOM_FRAME_NAME,
+            tangential_speed=0.15,
+        )
+        request = command.full_body_command.constrained_manipulation_request
+        request.end_time.CopyFrom(self.sync.robot_timestamp_from_local_secs(self.now_s() + 10.0))
+        return self.command(command, ttl_s=10.0)
+
+    def clear_fault(self, number: int) -> None:
+        """Clears one behaviour fault."""
+        timeout = self._safety.timeouts.command_s
+        self._call(lambda: self._commands.clear_behavior_fault(number, timeout=timeout))
+
+
+def _advice(error: BaseException) -> str:
+    """What is wrong and what to do, in one sentence."""
+    if isinstance(error, InvalidLoginError):
+        return "name or password is wrong; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
+    if isinstance(error, (ProxyConnectionError, UnableToConnectToRobotError)):
+        return (
+            "no answer; check that it is switched on and booted, the address (SPOT_IP), the port "
+            "(SPOT_PORT), and the certificate (SPOT_CERTIFICATE): a wrong one looks the same"
+        )
+    if isinstance(error, TimedOutError):
+        return "it answers too slowly; check the network"
+    return f"{type(error).__name__}: {error}"
+
+
+def explain(error: BaseException) -> str:
+    """A failed call in one line."""
+    return _advice(error)

@@ -1,0 +1,167 @@
+"""What the robot believes of the house: its layout, without the things that lie about."""
+
+from __future__ import annotations
+
+import math
+
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import House, Joint
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.vocabulary import Relation
+from sim_bridge.embedded.entities import Agent, Piece, Thing
+from sim_bridge.embedded.manipulation import SUPPORT_TOLERANCE_M, RefusalError, check_joint
+from sim_bridge.embedded.options import default_options
+from sim_bridge.embedded.placing import (
+    Spot,
+    Support,
+    find_spot,
+    floor_support,
+    nearest_support,
+)
+from sim_bridge.embedded.scene import Scene, house_spec
+from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, place_to_stand
+from sim_bridge.embedded.world import HouseGround, KinematicWorld
+
+# What is in the gripper has no known size; most things for one hand are no wider.
+HELD_SIZE_M = (0.1, 0.1, 0.12)
+NEXT_TO_M = 0.2
+
+
+class MapModel:
+    """A layout to plan walks, reaches and places in; joints as far as we moved them ourselves."""
+
+    def __init__(self, house: House, episode: Episode, seed: int) -> None:
+        """Takes the house.
+
+        Raises:
+            PlannerError: where the episode does not fit it.
+        """
+        bare = episode.model_copy(update={"objects": ()})
+        self._ground = HouseGround(house)
+        self._world = KinematicWorld(
+            self._ground, bare, seed, default_catalogue(), default_options()
+        )
+        spec = house_spec(house, default_catalogue())
+        self._scene = Scene(self._world, spec, default_catalogue())
+
+    def agent_at(self, base: Pose) -> Agent:
+        """The robot's body, standing where it believes to be."""
+        agent = next(iter(self._world.agents.values()))
+        agent.x_m, agent.y_m, _ = base.position_m
+        agent.yaw_rad = base.yaw_rad
+        return agent
+
+    def way(
+        self, base: Pose, target_m: Vec3, standoff_m: float
+    ) -> list[tuple[float, float]] | PrimitiveResult:
+        """The corners of a walk to where a target is in reach, or why there is none."""
+        agent = self.agent_at(base)
+        stand = place_to_stand(self._world, self._scene, agent, target_m, standoff_m)
+        if stand.cell is None:
+            return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
+        grid = self._ground.grid(agent.body.radius_m)
+        here = grid.cell(agent.x_m, agent.y_m)
+        if here is None or not grid.free.flat[here]:
+            here = grid.nearest_free(agent.x_m, agent.y_m)
+        if here is None:
+            return PrimitiveResult(PrimitiveCode.UNREACHABLE, "it stands outside of the layout")
+        cells = grid.field(stand.cell).path(here)
+        if not cells:
+            return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
+        return [grid.point(cell) for cell in grid.straighten(cells)[1:]] or [grid.point(here)]
+
+    def shut_at(self, point_m: Vec3) -> str:
+        """The furniture in which a point lies behind a closed door or drawer; empty for none."""
+        inside = nearest_support(self._world, Relation.WITHIN, point_m, 0.0)
+        if inside is None or inside.piece is None:
+            return ""
+        hollow = next(i for i in inside.piece.record.interiors if i.name == inside.part)
+        return "" if inside.piece.is_open(hollow) else inside.piece.name
+
+    def spot(
+        self, base: Pose, primitive: Primitive, point_m: Vec3, reference_m: Vec3 | None
+    ) -> Spot:
+        """Where to put what the gripper holds.
+
+        Raises:
+            RefusalError: where there is no surface, it is closed, out of reach or too small.
+        """
+        agent, relation = self.agent_at(base), primitive.relation or Relation.ON
+        support = self._support(relation, point_m)
+        if support.piece is not None and relation is Relation.WITHIN:
+            hollow = next(i for i in support.piece.record.interiors if i.name == support.part)
+            if not support.piece.is_open(hollow):
+                raise RefusalError(
+                    PrimitiveCode.CLOSED, "the furniture is closed", furniture=support.parent
+                )
+        wanted = point_m if reference_m is None else _beside(reference_m, base)
+        spot = find_spot(self._world, agent, _held(agent), support, wanted, None)
+        if spot is not None:
+            return spot
+        if agent.distance_m(point_m) > agent.body.reach_m:
+            raise RefusalError(PrimitiveCode.TOO_FAR, "the target is out of reach")
+        raise RefusalError(PrimitiveCode.NO_SPACE, "no free spot within reach")
+
+    def _support(self, relation: Relation, point_m: Vec3) -> Support:
+        support = nearest_support(self._world, relation, point_m, SUPPORT_TOLERANCE_M)
+        low = support is None or support.center[2] > FLOOR_HEIGHT_M
+        if relation is Relation.ON and point_m[2] <= FLOOR_HEIGHT_M and low:
+            support = floor_support(self._world, point_m)
+        if support is None:
+            what = "surface" if relation is Relation.ON else "interior"
+            raise RefusalError(PrimitiveCode.NOTHING_THERE, f"no {what} is at the target")
+        return support
+
+    def joint(self, base: Pose, name: PrimitiveName, point_m: Vec3) -> tuple[Piece, Joint]:
+        """The door or drawer that a point means.
+
+        Raises:
+            RefusalError: where there is none, or it is out of reach or of sight.
+        """
+        return check_joint(self._world, self._scene, self.agent_at(base), name, point_m)
+
+    def moved(self, piece: Piece, joint: Joint, opening: float) -> None:
+        """A joint was moved."""
+        self._world.set_opening(piece, joint.name, opening)
+
+    @staticmethod
+    def pulling(piece: Piece, joint: Joint, *, opens: bool) -> Vec3:
+        """The direction, in the map, in which the handle must go at first; length 1."""
+        was, sign = piece.opening[joint.name], 1.0 if opens else -1.0
+        here = piece.handle(joint)
+        piece.opening[joint.name] = was + sign * 0.05
+        there = piece.handle(joint)
+        piece.opening[joint.name] = was
+        way = [b - a for a, b in zip(here, there, strict=True)]
+        length = math.sqrt(sum(v * v for v in way)) or 1.0
+        return (way[0] / length, way[1] / length, way[2] / length)
+
+
+def _beside(reference_m: Vec3, base: Pose) -> Vec3:
+    x, y, z = reference_m
+    dx, dy = base.position_m[0] - x, base.position_m[1] - y
+    away = math.hypot(dx, dy) or 1.0
+    # Across the robot's line of sight, so that neither hides the other.
+    return (x - dy / away * NEXT_TO_M, y + dx / away * NEXT_TO_M, z)
+
+
+def _held(agent: Agent) -> Thing:
+    x, y, z = agent.to_map(agent.hand_in_base())
+    return Thing(
+        name="held_0",
+        class_name="",
+        instance_id=0,
+        size_m=HELD_SIZE_M,
+        x_m=x,
+        y_m=y,
+        z_m=z,
+        yaw_rad=0.0,
+        parent=agent.name,
+        relation=Relation.HELD,
+        part="hand",
+        room=None,
+        affordances=(),
+        states={},
+    )

@@ -1,0 +1,69 @@
+"""The settings of the backend `spot` (config/spot.yaml)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from planner.world.files import FileModel, read_model
+from planner.world.geometry import Pose, Vec3
+from planner.world.share import config_dir
+from planner.world.vocabulary import AgentKind
+from sim_bridge.spot.emulator.faults import Trouble
+
+
+class Target(StrEnum):
+    """What the backend connects to."""
+
+    EMULATOR = "emulator"
+    ROBOT = "robot"
+
+
+class Fiducial(FileModel):
+    """A marker at a known place of the map."""
+
+    tag: Annotated[int, Field(ge=0)]
+    position_m: Vec3
+    yaw_rad: float = 0.0
+
+    @property
+    def in_map(self) -> Pose:
+        """The marker's frame in the map."""
+        x, y, z = self.position_m
+        return Pose.planar(x, y, self.yaw_rad, z)
+
+
+class SpotOptions(FileModel):
+    """All settings of the backend."""
+
+    version: Literal[1] = 1
+    target: Target = Target.EMULATOR
+    address: str = ""
+    port: Annotated[int, Field(ge=1, le=65535)] = 443
+    certificate: str = ""
+    agent_kind: AgentKind = AgentKind.ROBOT
+    cameras: dict[str, tuple[str, str]] = Field(
+        default_factory=lambda: {"hand": ("hand_color_image", "hand_depth_in_hand_color_frame")}
+    )
+    fiducials: tuple[Fiducial, ...] = ()
+    grasp_tries: Annotated[int, Field(ge=1, le=10)] = 3
+    place_tries: Annotated[int, Field(ge=1, le=10)] = 3
+    jpeg_quality: Annotated[int, Field(ge=1, le=100)] = 90
+    troubles: tuple[Trouble, ...] = ()
+
+    @field_validator("cameras")
+    @classmethod
+    def _cameras_are_ours(cls, cameras: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+        unknown = set(cameras) - {"hand", "body"}
+        if unknown or "hand" not in cameras:
+            raise ValueError("cameras are hand, which must be there, and body")
+        return cameras
+
+
+@lru_cache(maxsize=1)
+def default_spot() -> SpotOptions:
+    """The shipped settings."""
+    return read_model(config_dir() / "spot.yaml", SpotOptions)
