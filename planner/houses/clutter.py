@@ -205,7 +205,9 @@ class _Clutter:
     ) -> ObjectPlacement | None:
         for x, y, yaw in spot.candidates(size, self._rng):
             pose = spot.in_map(x, y, yaw)
-            if self._floor.reach.comfortable(pose[0], pose[1], pose[2]):
+            at = pose[:3]
+            # The second is the costly one: it looks for walls in between.
+            if self._floor.reach.comfortable(*at) and self._floor.reach.to_point(*at):
                 spot.take(x, y, yaw, size)
                 return self._placement(
                     request, cls, size, pose, spot.piece.name, spot.part, spot.relation

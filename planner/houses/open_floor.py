@@ -62,7 +62,8 @@ class OpenFloor:
         order = sorted(np.flatnonzero(clear), key=lambda i: self._openness(points[i], depth))
         for i in order[:8]:
             x, y = round(float(points[i][0]), 4), round(float(points[i][1]), 4)
-            if self._stays_connected(x, y, half):
+            reached = self.reach.to_point(x, y, self.reach.low_m)
+            if reached and self._stays_connected(x, y, half):
                 self._blocked.append(_disc(x, y, size_m))
                 return x, y, float(yaws[i])
         return None

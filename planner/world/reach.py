@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from planner.world.agents import default_bodies
-from planner.world.floor_grid import FloorGrid
+from planner.world.floor_grid import FloorGrid, door_corners
 from planner.world.geometry import FloatArray
 from planner.world.house import House
 
@@ -29,6 +30,8 @@ class Reach:
         self.grid = grid or FloorGrid.of(house, self.radius_m)
         self.walkable = _largest(self.grid.components)
         self._gap_cells = _gaps(self.walkable)
+        self._walls = _walls(house)
+        shapely.prepare(self._walls)
 
     def gap_m(self, x_m: float, y_m: float) -> float:
         """Distance from a point of the map to the walkable floor; infinite off the grid."""
@@ -38,8 +41,23 @@ class Reach:
         )
 
     def to_point(self, x_m: float, y_m: float, z_m: float) -> bool:
-        """Whether every kind of body can reach the point."""
-        return self.at_height(z_m) and self.gap_m(x_m, y_m) <= self.reach_m
+        """Whether every kind of body can reach the point, and not through a wall."""
+        near = self.at_height(z_m) and self.gap_m(x_m, y_m) <= self.reach_m
+        return near and self._past_walls(x_m, y_m)
+
+    def _past_walls(self, x_m: float, y_m: float) -> bool:
+        """Whether no wall is between the point and some walkable cell within reach of it."""
+        cells = self.grid.free_within(x_m, y_m, self.reach_m + self.grid.cell_m)
+        ends = np.array([self.grid.point(int(c)) for c in cells if self.walkable.flat[c]])
+        if not len(ends):
+            return False
+        starts = np.broadcast_to((x_m, y_m), ends.shape)
+        lines = np.stack([starts, ends], axis=1)
+        nearest = lines[np.hypot(*(ends - starts).T).argmin()]
+        # Nearly always the nearest will do.
+        return not shapely.intersects(self._walls, shapely.LineString(nearest)) or not bool(
+            shapely.intersects(self._walls, shapely.linestrings(lines)).all()
+        )
 
     def comfortable(self, x_m: float, y_m: float, z_m: float) -> bool:
         """Like `to_point`, with something to spare for the imprecision of whoever plans."""
@@ -59,6 +77,13 @@ class Reach:
         cells = (np.array(polygon_m) - self.grid.origin_m) / self.grid.cell_m - 0.5
         cv2.fillPoly(mask, [np.rint(cells).astype(np.int32)], 1)
         return bool((self.walkable & (mask > 0)).any())
+
+
+def _walls(house: House) -> shapely.Geometry:
+    """The middle lines of all walls without their doors' openings."""
+    lines = shapely.union_all([room.shape.exterior for room in house.rooms])
+    doors = [shapely.Polygon(door_corners(door)) for door in house.doors if len(door.rooms) == 2]
+    return shapely.difference(lines, shapely.union_all(doors))
 
 
 def _largest(components: NDArray[np.int32]) -> NDArray[np.bool_]:

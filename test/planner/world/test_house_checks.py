@@ -24,6 +24,8 @@ from planner.world.house_checks import (
     load_house,
     read_house,
 )
+from planner.world.object_checks import object_findings
+from planner.world.reach import Reach
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]
@@ -254,6 +256,19 @@ def test_object_above_every_reach(document: Document, tmp_path: Path) -> None:
         thing["pose"][2] = 1.8
     with pytest.raises(FileError, match=r"out of reach at 1\.80 m height"):
         load_house(write(tmp_path, document))
+
+
+def test_a_thing_is_not_reached_through_a_wall() -> None:
+    house = load_house("train_4")
+    # In a corner behind the desk, 0.2 m from the wall of the bedroom, whose floor is free.
+    behind = [
+        thing.model_copy(update={"pose": (4.0032, 0.4034, 0.76, -3.1416)})
+        if thing.name == "notebook_0"
+        else thing
+        for thing in house.objects
+    ]
+    found = [*object_findings(house, behind, default_catalogue(), Reach(house))]
+    assert [reason for _, reason in found] == ["no agent can get within reach of notebook_0"]
 
 
 def test_further_findings_are_counted(document: Document, tmp_path: Path) -> None:
