@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,16 +25,23 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.backend import bad_numbers
-from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions, Timeouts, default_safety
-from sim_bridge.spot.body import BodyState, flat, read_state
+from sim_bridge.spot.body import BodyState, flat, optical_of, read_state
 from sim_bridge.spot.convert import pose_in
 from sim_bridge.spot.emulator.clock import SteppedClock
 from sim_bridge.spot.emulator.faults import FaultScript
 from sim_bridge.spot.emulator.server import SpotEmulator
 from sim_bridge.spot.eyes import Picture, read_picture
-from sim_bridge.spot.link import CLIENT_NAME, LEASE_ERRORS, SDK_ERRORS, SpotLink, Where, explain
+from sim_bridge.spot.link import (
+    CLIENT_NAME,
+    LEASE_ERRORS,
+    SDK_ERRORS,
+    SpotLink,
+    Where,
+    explain,
+    where_is,
+)
 from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
 from sim_bridge.spot.routines import Routine, routine
@@ -91,7 +97,6 @@ class SpotBackend:
         self._odom_in_map = Pose((0.0, 0.0, 0.0))
         self._good_s = self._retained_s = self._localised_s = -math.inf
         self._owner, self._epoch = "", ""
-        self._failed: set[str] = set()
 
     # Time
 
@@ -178,19 +183,7 @@ class SpotBackend:
                 emulator.user,
                 emulator.password,
             )
-        env = os.environ
-        address = self.options.address or env.get("SPOT_IP", "")
-        if not address:
-            raise PlannerError("spot: no address; set SPOT_IP, or address in config/spot.yaml")
-        port = int(env.get("SPOT_PORT") or self.options.port)
-        certificate = self.options.certificate or env.get("SPOT_CERTIFICATE", "")
-        user = env.get("BOSDYN_CLIENT_USERNAME", "")
-        password = env.get("BOSDYN_CLIENT_PASSWORD", "")
-        if not user or not password:
-            raise PlannerError(
-                "spot: no account; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
-            )
-        return Where(address, port, certificate, user, password)
+        return where_is(self.options.address, self.options.port, self.options.certificate)
 
     def _make_ready(self) -> None:
         for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
@@ -420,7 +413,7 @@ class SpotBackend:
                 raise PlannerError(f"{agent} has no camera {camera!r}; it has {known}")
         state, base = self.state, self.base
         pictures = self._pictures(cameras)
-        optical = {name: self._optical(name) for name in self.options.cameras}
+        optical = {name: optical_of(self.physique, state, name) for name in self.options.cameras}
         frames = {}
         for name, picture in pictures.items():
             on_base = state.odometry.inverse().compose(picture.in_odom)
@@ -471,20 +464,6 @@ class SpotBackend:
     def look(self) -> Picture:
         """A picture of the hand's camera."""
         return self._pictures(("hand",))["hand"]
-
-    def _optical(self, camera: str) -> Pose:
-        """A camera's frame in `base_link` where no picture was asked for."""
-        mount = self.physique.cameras[camera]  # type: ignore[index]
-        pan, tilt, lift = 0.0, mount.tilt_rad, 0.0
-        if camera == "hand":
-            x, y, z = self.state.hand.position_m
-            pan = self.state.joints.get("arm0.sh0", 0.0)
-            tilt, lift = self.state.joints.get("arm0.wr0", 0.0), z - self.physique.hand_m[2]
-        x, y, z = mount.position_m
-        c, s = math.cos(pan), math.sin(pan)
-        rotation = optical_rotation(pan, tilt)
-        turned = Pose.from_matrix(rotation[:, 0] * 0.0, rotation)
-        return Pose((x * c - y * s, x * s + y * c, z + lift), turned.orientation)
 
     def world_state(self) -> WorldState | None:
         """The emulator's truth; nobody knows that of a real world."""

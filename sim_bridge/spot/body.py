@@ -8,7 +8,9 @@ from typing import Any
 
 from bosdyn.api import robot_state_pb2
 
-from planner.world.geometry import Pose
+from planner.world.agents import Body
+from planner.world.geometry import Pose, quaternion_from_matrix
+from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.safety.health import Fault
 from sim_bridge.spot.convert import pose_in, seconds_of
 
@@ -102,3 +104,16 @@ def read_state(state: Any) -> BodyState:
 def stamp_s(state: Any) -> float:
     """When a state was taken, on the robot's clock."""
     return seconds_of(state.kinematic_state.acquisition_timestamp)
+
+
+def optical_of(body: Body, state: BodyState, camera: str) -> Pose:
+    """A camera's optical frame in `base_link` by the body's measures, for want of a picture."""
+    mount = body.cameras[camera]  # type: ignore[index]
+    pan, tilt, lift_m = 0.0, mount.tilt_rad, 0.0
+    if camera == "hand":
+        pan, tilt = state.joints.get("arm0.sh0", 0.0), state.joints.get("arm0.wr0", 0.0)
+        lift_m = state.hand.position_m[2] - body.hand_m[2]
+    x, y, z = mount.position_m
+    c, s = math.cos(pan), math.sin(pan)
+    turned = quaternion_from_matrix(optical_rotation(pan, tilt))
+    return Pose((x * c - y * s, x * s + y * c, z + lift_m), turned)

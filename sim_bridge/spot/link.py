@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -51,6 +52,29 @@ class Where:
     certificate: str
     user: str
     password: str
+
+
+def where_is(address: str, port: int, certificate: str) -> Where:
+    """A robot's whereabouts: what is given, then the environment that spot_ros2 uses as well.
+
+    Raises:
+        PlannerError: without an address or an account.
+    """
+    env = os.environ
+    address = address or env.get("SPOT_IP", "")
+    if not address:
+        raise PlannerError("spot: no address; set SPOT_IP, or address in config/spot.yaml")
+    user = env.get("BOSDYN_CLIENT_USERNAME", "")
+    password = env.get("BOSDYN_CLIENT_PASSWORD", "")
+    if not user or not password:
+        raise PlannerError(
+            "spot: no account; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
+        )
+    number = env.get("SPOT_PORT") or str(port)
+    if not (number.isascii() and number.isdigit() and 0 < int(number) < 65536):
+        raise PlannerError(f"spot: SPOT_PORT {number!r} is not a port, 1 to 65535")
+    certificate = certificate or env.get("SPOT_CERTIFICATE", "")
+    return Where(address, int(number), certificate, user, password)
 
 
 class SpotLink:

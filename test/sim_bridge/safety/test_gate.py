@@ -236,24 +236,6 @@ def test_rule_1_no_primitive_is_longer_than_allowed() -> None:
     assert gate.poll(gate.start(ROBOT, replace(WALK, timeout_s=60.0))).result is None
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"motion": {"command_ttl_s": 10}},
-        {"motion": {"resend_s": 0.9}},
-        {"motion": {"speed_m_s": 1.5}},
-        {"motion": {"hard_cap_m_s": 1.6}},
-        {"battery": {"warn": 0.05}},
-        {"keep_out": {"zones": [{"name": "x", "polygon_m": [[0, 0], [1, 1]]}]}},
-        {"keep_out": {"zones": [{"name": "x", "polygon_m": [[0, 0], [1, 1], [0, 1], [1, 0]]}]}},
-        {"speed": 3},
-    ],
-)
-def test_numbers_that_make_no_sense_are_refused(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"SafetyOptions"):
-        options(**bad)
-
-
 # Rule 4
 def test_rule_4_an_emergency_stop_on_the_robot_stops_it() -> None:
     gate, robot = made()
