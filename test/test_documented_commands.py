@@ -150,8 +150,10 @@ def test_commands_without_ros_run(
     """In the order of RUN, as some read what others wrote; /tmp is a folder of this test."""
     monkeypatch.chdir(tmp_path)
     for command, says in RUN.items():
-        words = [says.fills.get(word, word) for word in shlex.split(command)[1:]]
-        words = [re.sub(r"^/tmp(?=/)", str(tmp_path), word) for word in words]
+        words = [
+            says.fills.get(word, re.sub(r"^/tmp(?=/)", str(tmp_path), word))
+            for word in shlex.split(command)[1:]
+        ]
         try:
             status = cli.main(words)
         except SystemExit as ended:  # how argparse ends --help

@@ -97,7 +97,7 @@ def test_any_text_is_a_call_or_a_call_error(text: str) -> None:
 
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz0123456789_.", min_size=1, max_size=12).filter(
-    lambda word: word != "None"
+    lambda word: word.lower() != "none"
 )
 
 
