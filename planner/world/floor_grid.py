@@ -22,6 +22,8 @@ from planner.world.geometry import FloatArray
 from planner.world.house import Door, Furniture, House
 
 CELL_M = 0.1
+# A field of a large house takes half a megabyte; an episode goes to about thirty places.
+MOST_FIELDS = 64
 WALL_THICKNESS_M = 0.1
 # Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
 _OVERSAMPLING = 4
@@ -153,10 +155,13 @@ class FloorGrid:
         return _graph_of(self.free, self.cell_m)
 
     def field(self, goal: int) -> DistanceField:
-        """The distance field of a goal cell, computed once."""
-        field = self._fields.get(goal)
+        """The distance field of a goal cell; those that were asked for last are kept."""
+        field = self._fields.pop(goal, None)
         if field is None:
-            field = self._fields[goal] = _field(self._graph, goal)
+            field = _field(self._graph, goal)
+            if len(self._fields) >= MOST_FIELDS:
+                del self._fields[next(iter(self._fields))]
+        self._fields[goal] = field
         return field
 
     def field_avoiding(
