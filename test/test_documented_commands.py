@@ -70,6 +70,19 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench memory heldout_0 --updater learned --json scores.json --curves scores.png": (
         "test/planner/bench/test_memory_commands.py::test_memories_are_scored"
     ),
+    "planner bench train --planner expert --out RUN": (
+        "test/planner/bench/runs/test_commands.py::test_a_suite_runs_once"
+    ),
+    "planner bench show RUN": ("test/planner/bench/runs/test_commands.py::test_a_run_is_shown"),
+    "planner bench compare RUN_A RUN_B": (
+        "test/planner/bench/runs/test_commands.py::test_two_runs_are_compared"
+    ),
+    "planner bench claims RUN_A RUN_B": (
+        "test/planner/bench/runs/test_commands.py::test_claims_are_printed"
+    ),
+    "planner bench heldout --planner partnr_react --model NAME --model-url "
+    "http://127.0.0.1:8000/v1 --agents 2 --memory privileged --episodes 100 --workers 2 "
+    "--out RUN": "test/planner/bench/runs/test_engines.py::test_a_pool_leaves_the_same_rows",
     "planner run night_light_0 --no-ros": (
         "test/planner/bench/test_embedded_run.py::test_a_run_is_the_same_again"
     ),

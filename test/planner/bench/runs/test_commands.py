@@ -1,0 +1,95 @@
+"""`planner bench`: a suite, its table, comparisons and claims, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.bench.runs.scripts import write_scripts
+from planner.cli import main
+
+ONE = ["bench", "desk_tidy_0", "--memory", "full", "--agents", "1", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run of the privileged baseline, and one of a model that says the same again."""
+    folder = tmp_path_factory.mktemp("runs")
+    base, said = folder / "base", folder / "said"
+    assert main([*ONE, "--planner", "heuristic_expert", "--out", str(base)]) == 0
+    write_scripts(base, folder / "scripts")
+    model = f"scripted:{folder / 'scripts'}"
+    assert main([*ONE, "--planner", "partnr_react", "--model", model, "--out", str(said)]) == 0
+    return base, said
+
+
+def test_a_suite_runs_once(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ONE, "--planner", "heuristic_expert", "--out", str(runs[0])]) == 0
+    out = capsys.readouterr().out
+    assert "1 episodes were done before" in out
+    assert "ended: done 1" in out
+
+
+def test_other_settings_are_refused_in_one_line(
+    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*ONE, "--planner", "heuristic_expert", "--seed", "4", "--out", str(runs[0])]
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "manifest.json: settings.seed: is 0, not 4: resume with the same settings" in line
+
+
+def test_a_run_is_shown(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "show", str(runs[1])]) == 0
+    shown = capsys.readouterr().out
+    assert "planner partnr_react" in shown
+    assert "planning_cycles" in shown
+    assert main(["bench", "show", str(runs[1]), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["summary"]["rows"], document["summary"]["judged"]) == (1, 1)
+
+
+def test_two_runs_are_compared(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "compare", *map(str, runs)]) == 0
+    shown = capsys.readouterr().out
+    assert "planner: A 'heuristic_expert', B 'partnr_react'" in shown
+    assert "1 episodes in both runs" in shown
+    assert main(["bench", "compare", *map(str, runs), "--json"]) == 0
+    found = {entry["metric"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert found["success"]["p"] == 1.0
+
+
+def test_claims_are_printed(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    base, said = map(str, runs)
+    assert main(["bench", "claims", said, "--as", f"decentralized={base}"]) == 0
+    shown = capsys.readouterr().out
+    assert "3295.20 / 2519.02" in shown
+    assert "coordination burden" in shown
+    assert f"single: {said}" in shown
+    assert "no run of human_llm and two_humans" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nothing", "--out", "x"], "there is no suite 'nothing'"),
+        (["fruit_0", "--workers", "0", "--out", "x"], "--workers is 0, below 1"),
+        (["fruit_0", "--model-deadline", "-1", "--out", "x"], "out of its range"),
+        (
+            ["fruit_0", "--workers", "2", "--engine", "one_process", "--out", "x"],
+            "one_process has no 2 workers",
+        ),
+        (["fruit_0", "--workers", "2", "--at-once", "2", "--out", "x"], "--at-once is for"),
+        (["show", "/nowhere"], "manifest.json: cannot be read"),
+        (["compare", "/nowhere", "/nowhere"], "rows.jsonl: cannot be read"),
+        (["claims", "--as", "boss=RUN"], "is no ROLE=RUN"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    named = [str(tmp_path / "x") if word == "x" else word for word in words]
+    assert main(["bench", *named]) == 2
+    assert told in capsys.readouterr().err
