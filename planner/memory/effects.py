@@ -24,12 +24,28 @@ POSITION_EVIDENCE = "position_m"
 
 
 def effects(
-    agent: str, call: SkillCall, result: SkillResult, entities: EntityList, layout: House
+    agent: str,
+    call: SkillCall,
+    result: SkillResult,
+    entities: EntityList,
+    layout: House,
+    near_m: Vec3 | None = None,
 ) -> list[Operation]:
-    """The operations that a call's end calls for; none after a failure or for an unknown name."""
+    """The operations that a call's end calls for; none after a failure or for an unknown name.
+
+    Args:
+        agent: who called.
+        call: what was called.
+        result: how it ended.
+        entities: the memory's list.
+        layout: of the house.
+        near_m: where the agent is, for names that are not the memory's own, such as a
+            partner's: they mean the nearest thing of their class, or where none is known the
+            nearest of any (spec/partnr.md 5.3). None: such names mean nothing.
+    """
     if not result.succeeded or call.name not in _EFFECTS:
         return []
-    return _EFFECTS[call.name](_Deed(agent, call, result, entities, layout))
+    return _EFFECTS[call.name](_Deed(agent, call, result, entities, layout, near_m))
 
 
 class _Deed:
@@ -42,7 +58,9 @@ class _Deed:
         result: SkillResult,
         entities: EntityList,
         layout: House,
+        near_m: Vec3 | None,
     ) -> None:
+        self.near_m = near_m
         self.agent = agent
         self.call = call
         self.evidence = result.evidence
@@ -54,6 +72,26 @@ class _Deed:
         word = self.call.arguments[index] if index < len(self.call.arguments) else None
         return self.entities.find(word) if word is not None else None
 
+    def thing(self, index: int) -> Entity | None:
+        """The entity of an argument that is a thing, also by a name that another gave it."""
+        found = self.argument(index)
+        word = self.call.arguments[index] if index < len(self.call.arguments) else None
+        if found is not None or word is None or self.near_m is None:
+            return found
+        near_m, class_name = self.near_m, word.rpartition("_")[0]
+        within_reach = [
+            (0.0 if entity.picked else math.dist(entity.position_m, near_m), entity.entity_id)
+            for entity in self.entities.entities
+            if not entity.is_furniture and (not entity.picked or entity.parent == self.agent)
+        ]
+        alike = [item for item in within_reach if self._class(item[1]) == class_name]
+        nearest = min(alike or within_reach, default=None)
+        return self.entities.get(nearest[1]) if nearest is not None else None
+
+    def _class(self, number: int) -> str:
+        entity = self.entities.get(number)
+        return entity.class_name if entity is not None else ""
+
     @property
     def held(self) -> Entity | None:
         """What the agent is believed to hold."""
@@ -64,7 +102,7 @@ class _Deed:
 
 
 def _pick(deed: _Deed) -> list[Operation]:
-    thing = deed.argument(0)
+    thing = deed.thing(0)
     if thing is None or thing.is_furniture:
         return []
     text = f"{describe(thing.class_name, thing.states)} {PICKED}"
@@ -72,7 +110,7 @@ def _pick(deed: _Deed) -> list[Operation]:
 
 
 def _place(deed: _Deed) -> list[Operation]:
-    thing = deed.argument(0) or deed.held
+    thing = deed.argument(0) or deed.held or deed.thing(0)
     if thing is None or thing.is_furniture:
         return []
     relation = Relation.WITHIN if deed.call.arguments[1] == Relation.WITHIN else Relation.ON
@@ -121,14 +159,14 @@ def _opens(openness: float) -> Callable[[_Deed], list[Operation]]:
 
 def _sets(state: State, value: bool) -> Callable[[_Deed], list[Operation]]:
     def effect(deed: _Deed) -> list[Operation]:
-        entity = deed.argument(0)
+        entity = deed.thing(0)
         return [] if entity is None else [_changed(deed, entity, state, value)]
 
     return effect
 
 
 def _pour(deed: _Deed) -> list[Operation]:
-    target, source = deed.argument(0), deed.held
+    target, source = deed.thing(0), deed.held
     made = [] if target is None else [_changed(deed, target, State.FILLED, True)]
     if source is not None and source is not target:
         made.append(_changed(deed, source, State.FILLED, False))

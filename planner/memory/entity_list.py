@@ -222,7 +222,8 @@ class EntityList:
         return Edit(OperationKind.REMOVE, entity)
 
     def _update(self, old: Entity, operation: Operation, occasion: Occasion) -> tuple[Edit, bool]:
-        if _confirms(old, operation):
+        renamed = occasion.source is Source.TOLD and operation.name not in (None, old.name)
+        if not renamed and _confirms(old, operation):
             new = _confirmed(old, operation, occasion)
             self._put(new)
             return Edit(OperationKind.UPDATE, new), False
@@ -239,13 +240,24 @@ class EntityList:
             raise _RefusedError(f"Object.{old.entity_id} is furniture and is never held")
         position_m, distance_m = _place(operation, occasion)
         new = self._grasped(old, text, operation, occasion, position_m, distance_m, picked)
-        told = not _same(old, new)
+        if renamed and operation.name is not None:
+            new = self._renamed(new, operation.name)
+        told = renamed or not _same(old, new)
         if not told:
             # The stored place stays: small steps must not add up to a move that nobody was told.
             openness = new.openness if old.openness is None else old.openness
             new = replace(new, position_m=old.position_m, openness=openness)
         self._put(new)
         return Edit(OperationKind.UPDATE, new), told
+
+    def _renamed(self, entity: Entity, name: str) -> Entity:
+        """The entity by another name; only people give one."""
+        if entity.is_furniture:
+            raise _RefusedError(f"Object.{entity.entity_id} is furniture, which the layout names")
+        if name in self._by_name:
+            raise _RefusedError(f"{name} is Object.{self._by_name[name]} already")
+        del self._by_name[entity.name]
+        return replace(entity, name=name)
 
     def _grasped(
         self,

@@ -17,7 +17,8 @@ from pathlib import Path
 from planner.memory.effects import effects
 from planner.memory.entity_list import EntityList, Occasion, Outcome
 from planner.memory.graph import AgentBelief, BeliefBuilder
-from planner.memory.store import Content, Store, StoreError, write_file
+from planner.memory.index import EntityIndex
+from planner.memory.store import HISTORY, Content, Store, StoreError, write_file
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.memory.wording import delta_lines
 from planner.world.belief import Belief, Source
@@ -30,8 +31,6 @@ from planner.world.vocabulary import AgentKind
 
 # Ten steps of the simulator at its 30 Hz (spec/epm.md 1.1).
 UPDATE_PERIOD_S = 10 / 30
-# Changes kept for who asks for all since some number; older ones are in the store.
-HISTORY = 4096
 # When things were last seen is stored no more often than this; changes at once.
 CONFIRM_PERIOD_S = 1.0
 CAMERA = "hand"
@@ -83,6 +82,7 @@ class Memory:
         agents: Mapping[str, AgentKind] | None = None,
         episode: str = "",
         period_s: float = UPDATE_PERIOD_S,
+        foreign_names: bool = False,
     ) -> None:
         """Starts from the layout's furniture, or goes on where the store ended.
 
@@ -93,6 +93,8 @@ class Memory:
             agents: the kinds of the agents, as told.
             episode: named in the store.
             period_s: least time between two looks through one camera.
+            foreign_names: whether agents call things by names that are not the memory's, as a
+                partner does where the memory names what it sees itself (spec/partnr.md 5.3).
 
         Raises:
             StoreError: for a store of another house, or one that cannot be read or written.
@@ -102,6 +104,7 @@ class Memory:
         self._store = store
         self._episode = episode or layout.name
         self._period_s = period_s
+        self._foreign_names = foreign_names
         self._kinds = {name: kind.value for name, kind in (agents or {}).items()}
         self._list = EntityList(layout)
         self._builder = BeliefBuilder(layout)
@@ -114,6 +117,7 @@ class Memory:
         self._confirmed: dict[int, Entity] = {}
         self._saved_s = -math.inf
         self._belief: Belief | None = None
+        self._index: EntityIndex | None = None
         self._grasps: dict[str, bool] = {}
         self.fault = ""
         self.refused = 0
@@ -188,7 +192,9 @@ class Memory:
         """Learns from a skill call that ended; only success changes anything."""
         self._last_action[agent] = self._with_numbers(call)
         self._advance(ended_s)
-        made = effects(agent, call, result, self._list, self.layout)
+        known = self._agents.get(agent) if self._foreign_names else None
+        near_m = known.position_m if known is not None else None
+        made = effects(agent, call, result, self._list, self.layout, near_m)
         if not made:
             return None
         occasion = Occasion(ended_s, f"{agent} {call.name.value}", Source.INFERRED, agent)
@@ -268,9 +274,13 @@ class Memory:
         self.refused += len(outcome.refused)
         for entity in outcome.confirmed:
             self._confirmed[entity.entity_id] = entity
+            if self._index is not None:
+                self._index.put(entity)
         if outcome.change is not None:
             self._advance(outcome.change.stamp_s)
             self._history.append(outcome.change)
+            if self._index is not None:
+                self._index.apply(outcome.change)
             for edit in outcome.change.edits:
                 self._confirmed.pop(edit.entity.entity_id, None)
         if self._store is not None:
@@ -327,6 +337,7 @@ class Memory:
             self._store.replace(taken)
         self._list.restore(taken.entities, max(taken.next_id, self._list.next_id), sequence)
         self._history.clear()
+        self._index = None
         self._unsaved.clear()
         self._confirmed.clear()
         self._belief = None
@@ -390,6 +401,22 @@ class Memory:
         changes = tuple(c for c in self._history if c.sequence > sequence)
         complete = sequence <= self.sequence and len(changes) == self.sequence - sequence
         return Deltas(self.sequence, complete, changes)
+
+    def changed_since(self, stamp_s: float) -> Deltas:
+        """The changes after a time of the world's clock; see `Deltas`."""
+        kept = self._history
+        changes = tuple(c for c in kept if c.stamp_s > stamp_s)
+        complete = self.sequence == 0 or bool(
+            kept and (kept[0].sequence == 1 or kept[0].stamp_s <= stamp_s)
+        )
+        return Deltas(self.sequence, complete, changes)
+
+    @property
+    def index(self) -> EntityIndex:
+        """The entities by their words; made at the first question, then kept up to date."""
+        if self._index is None:
+            self._index = EntityIndex(self._list.entities)
+        return self._index
 
     def disagreements(self) -> list[str]:
         """Agents whose hand and memory differ: a cheap sign of a wrong belief (spec/epm.md 9)."""

@@ -221,6 +221,7 @@ class MemoryNode(Node):
                 agents=self._kinds(),
                 clock_s=clock_s,
                 period_s=self._period_s,
+                foreign_names=self._updater in _SEEING,
             )
 
         try:

@@ -31,6 +31,7 @@ def open_memory(
     agents: Mapping[str, AgentKind],
     clock_s: float,
     period_s: float = UPDATE_PERIOD_S,
+    foreign_names: bool = False,
 ) -> Memory:
     """The memory of a run, which goes on where its store ended.
 
@@ -45,12 +46,25 @@ def open_memory(
         agents: the agents' kinds.
         clock_s: the world's time now.
         period_s: least time between two looks through one camera.
+        foreign_names: as `Memory` has it.
 
     Raises:
         StoreError: where the store cannot be used.
     """
+
+    def begin(store: Store | None) -> Memory:
+        return Memory(
+            layout,
+            updater,
+            store,
+            agents=agents,
+            episode=episode,
+            period_s=period_s,
+            foreign_names=foreign_names,
+        )
+
     if folder is None:
-        return Memory(layout, updater, agents=agents, episode=episode, period_s=period_s)
+        return begin(None)
     path = store_path(folder, episode)
     store = Store(path)
     try:
@@ -59,7 +73,7 @@ def open_memory(
             store.close()
             _log.info("the memory of an earlier run is kept as %s", set_aside(path))
             store = Store(path)
-        return Memory(layout, updater, store, agents=agents, episode=episode, period_s=period_s)
+        return begin(store)
     except BaseException:
         store.close()
         raise

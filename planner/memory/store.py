@@ -19,6 +19,9 @@ from planner.world.entity import Edit, Entity, MemoryChange
 from planner.world.errors import FileError, PlannerError
 
 SCHEMA_VERSION = 1
+# Changes kept for who asks for all since some number. Older ones are dropped, so that a file grows
+# with the entities and not with the time that it is used.
+HISTORY = 4096
 # "EPM1": tells a memory from any other SQLite file.
 APPLICATION_ID = 0x45504D31
 _TABLES = """
@@ -133,6 +136,8 @@ class Store:
             database.executemany("DELETE FROM entities WHERE id = ?", gone)
             _put_entities(database, [e for e in touched.values() if e is not None])
             sequence = changes[-1].sequence if changes else None
+            if sequence is not None:
+                database.execute("DELETE FROM changes WHERE sequence <= ?", (sequence - HISTORY,))
             _put_state(database, next_id, sequence, max(stamps, default=None))
 
     def _open(self) -> sqlite3.Connection:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.embedding import Embedder, SentenceEncoder
 from planner.planning.expert import Expert
 from planner.planning.heuristic_expert import HeuristicExpert
 from planner.planning.llm.chat import ChatModel
@@ -23,6 +22,7 @@ from planner.planning.planner import Planner, Task
 from planner.planning.react import make_react
 from planner.planning.trace import Tell, tell_nobody
 from planner.planning.trace_store import TraceStore
+from planner.world.embedding import Embedder, SentenceEncoder
 from planner.world.errors import FileError, PlannerError
 
 SCRIPTED, RECORDED, LOCAL = "scripted:", "recorded:", "local:"

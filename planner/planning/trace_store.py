@@ -15,8 +15,8 @@ from types import TracebackType
 
 import numpy as np
 
-from planner.planning.embedding import Embedder, HashedWords, Vectors
 from planner.planning.instruction import normal
+from planner.world.embedding import Embedder, HashedWords, Vectors
 from planner.world.errors import FileError, PlannerError
 
 VERSION = 1

@@ -11,7 +11,7 @@ from planner_msgs.srv import EditMemory, LoadMemory, QueryMemory, SaveMemory
 from rclpy.node import Node
 
 from planner.memory.memory import Memory
-from planner.memory.search import search
+from planner.memory.query import ask
 from planner.memory.store import read_file
 from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
@@ -65,12 +65,11 @@ class MemoryServices:
         try:
             memory = self._ready()
             response.sequence = memory.sequence
-            found = search(
-                memory.snapshot().entities, request.text, request.room, int(request.limit)
-            )
-            response.entities = [entity_message(entity) for entity, _ in found]
+            answer = ask(memory, request.text, request.room, int(request.limit))
+            response.message = answer.text
+            response.entities = [entity_message(entity) for entity in answer.entities]
             if request.text.strip():
-                response.scores = [score for _, score in found]
+                response.scores = list(answer.scores)
             if request.with_updates:
                 since = int(request.since_sequence)
                 deltas = memory.deltas_since(since)
@@ -162,6 +161,6 @@ def _operation(index: int, message: OperationMessage, memory: Memory) -> Operati
         entity_id=int(entity.id) if kind is OperationKind.UPDATE else None,
         description=text,
         position_m=point_m(entity.position),
-        name=entity.name or None if kind is OperationKind.ADD else None,
+        name=entity.name or None,
         distance_m=distance_m if math.isfinite(distance_m) and distance_m > 0 else None,
     )

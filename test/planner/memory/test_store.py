@@ -94,6 +94,26 @@ def test_a_world_that_began_anew_gets_a_fresh_list(tmp_path: Path) -> None:
     assert (kept.sequence, len(kept.entities)) == (1, 4)
 
 
+def test_a_file_grows_with_the_entities_and_not_with_the_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.memory.store.HISTORY", 100)
+    memory = begin(tmp_path)
+    (number,) = memory.edit([add()], "test", 0.0).ids
+    for frame in range(1, 2000):
+        moved = Operation(UPDATE, number, description="cup", position_m=(1.0 + frame % 2, 2.0, 0.5))
+        memory.edit([moved], "test", float(frame))
+    memory.close()
+    content = read_file(store_path(tmp_path, "e1"))
+    assert [c.sequence for c in content.changes] == list(range(1901, 2001))
+    assert len(content.entities) == 4
+    again = begin(tmp_path, clock_s=3000.0)
+    assert (again.sequence, len(again.snapshot().entities)) == (2000, 4)
+    assert not again.deltas_since(0).complete
+    assert again.deltas_since(1900).complete
+    again.close()
+
+
 def test_when_things_were_last_seen_is_kept_at_the_end(tmp_path: Path) -> None:
     memory = begin(tmp_path)
     memory.edit([add()], "test", 1.0)

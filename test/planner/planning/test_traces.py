@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_toys import capabilities
 
-from planner.planning.embedding import HashedWords, SentenceEncoder, read_safetensors
 from planner.planning.finetuning import TraceStep, samples_of
 from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.making import PlannerChoice, make_planner
@@ -22,6 +21,7 @@ from planner.planning.planner import Context, Task
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.planning.trace_store import EvaluatedError, SolvedTask, TraceStore
 from planner.world.belief import Belief
+from planner.world.embedding import HashedWords, SentenceEncoder, read_safetensors
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.skill import SUCCESS_TEXT, parse_call

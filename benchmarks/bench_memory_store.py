@@ -1,0 +1,137 @@
+"""Questions at many entries, and a store under many frames of operations.
+
+Repeat with: python benchmarks/bench_memory_store.py [--entries N] [--frames N]
+
+The figures of the issue are 100,000 entries and 1,000,000 frames; the defaults are what was run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from machine import print_table
+
+from planner.memory.memory import Memory
+from planner.memory.query import ask
+from planner.memory.run import open_memory, store_path
+from planner.memory.updater import Operation
+from planner.world.entity import Entity, OperationKind
+from planner.world.house import House
+from planner.world.house_checks import load_house
+
+CLASSES = ("cup", "book", "plate", "vase", "toy", "lamp", "kettle", "shoe")
+COLOURS = ("red", "blue", "green", "white", "black")
+THINGS = 200
+QUESTIONS = (
+    "where is the red cup?",
+    "kettle_{}",
+    "white shoe on the table",
+    "what changed since 120 s?",
+)
+Row = tuple[str, str, str]
+
+
+def crowded(house: House, entries: int) -> Memory:
+    """A memory of so many entries."""
+    memory = Memory(house, None)
+    content = memory.content()
+    rooms = [room.name for room in house.rooms]
+    things = tuple(
+        Entity(
+            entity_id=content.next_id + n,
+            name=f"{CLASSES[n % len(CLASSES)]}_{content.next_id + n}",
+            class_name=CLASSES[n % len(CLASSES)],
+            is_furniture=False,
+            description=f"{COLOURS[n % len(COLOURS)]} {CLASSES[n % len(CLASSES)]}",
+            position_m=(1.0, 1.0, 0.5),
+            room=rooms[n % len(rooms)],
+            parent=f"floor_{rooms[n % len(rooms)]}",
+        )
+        for n in range(entries - len(content.entities))
+    )
+    entities = (*content.entities, *things)
+    memory.load(replace(content, entities=entities, next_id=content.next_id + len(things)))
+    return memory
+
+
+def questions(house: House, entries: int) -> list[Row]:
+    memory = crowded(house, entries)
+    begin = time.perf_counter()
+    assert len(memory.index) == entries
+    rows = [(f"index of {entries} entries made", f"{time.perf_counter() - begin:.2f} s", "")]
+    for pattern in QUESTIONS:
+        question = pattern.format(100 + entries // 2)
+        taken = []
+        for _ in range(200):
+            begin = time.perf_counter()
+            ask(memory, question, limit=10)
+            taken.append((time.perf_counter() - begin) * 1000)
+        taken.sort()
+        text = f"{statistics.median(taken):.3f} ms, p99 {taken[197]:.3f} ms"
+        rows.append((f"{question} (10 answers)", text, "< 1 ms at 100000"))
+    return rows
+
+
+def frames(house: House, count: int) -> list[Row]:
+    """Things that move with every frame, and now and then go and come back."""
+    folder = Path(tempfile.mkdtemp(prefix="planner-bench-"))
+
+    def begin_memory() -> Memory:
+        return open_memory(house, None, folder=folder, episode="bench", agents={}, clock_s=1e12)
+
+    memory = begin_memory()
+    numbers = list(memory.edit([_cup(n, 0) for n in range(THINGS)], "bench", 0.0).ids)
+    sizes: list[int] = []
+    begin = time.perf_counter()
+    for frame in range(count):
+        slot = frame % THINGS
+        if frame % 50 == 49:
+            edits = [Operation(OperationKind.REMOVE, numbers[slot]), _cup(slot, frame)]
+            numbers[slot] = memory.edit(edits, "bench", float(frame)).ids[1]
+        else:
+            edit = _cup(slot, frame, numbers[slot])
+            memory.edit([edit], "bench", float(frame))
+        if frame % max(1, count // 10) == 0:
+            sizes.append(store_path(folder, "bench").stat().st_size)
+    taken_s = time.perf_counter() - begin
+    known = memory.snapshot().entities
+    memory.close()
+    sizes.append(store_path(folder, "bench").stat().st_size)
+    begin = time.perf_counter()
+    again = begin_memory()
+    restored_s = time.perf_counter() - begin
+    assert again.snapshot().entities == known
+    again.close()
+    half, end = sizes[len(sizes) // 2], sizes[-1]
+    return [
+        (f"{count} frames of operations", f"{taken_s / count * 1000:.2f} ms each", ""),
+        ("entities at the end", f"{len(known)}, as at the start", "no growth"),
+        ("store half way and at the end", f"{half / 1e6:.2f} and {end / 1e6:.2f} MB", "no growth"),
+        ("restart restores", f"{restored_s:.2f} s", "< 1 s"),
+    ]
+
+
+def _cup(slot: int, frame: int, number: int | None = None) -> Operation:
+    kind = OperationKind.ADD if number is None else OperationKind.UPDATE
+    where = (1.0 + 0.3 * (frame // THINGS % 2), 1.0, 0.01 * slot)
+    return Operation(kind, number, description=CLASSES[slot % len(CLASSES)], position_m=where)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--house", default="train_0")
+    parser.add_argument("--entries", type=int, default=100_000)
+    parser.add_argument("--frames", type=int, default=20_000)
+    args = parser.parse_args()
+    house = load_house(args.house)
+    rows = questions(house, args.entries) + frames(house, args.frames)
+    print_table("questions and store", rows)
+
+
+if __name__ == "__main__":
+    main()
