@@ -8,6 +8,7 @@ agent's radius around its middle touches neither wall nor furniture.
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +23,7 @@ from planner.world.geometry import FloatArray
 from planner.world.house import Door, Furniture, House
 
 CELL_M = 0.1
-# A field of a large house takes half a megabyte; an episode goes to about thirty places.
+# A field of a large house takes a sixth of a megabyte; an episode goes to about thirty places.
 MOST_FIELDS = 64
 WALL_THICKNESS_M = 0.1
 # Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
@@ -44,7 +45,7 @@ class DistanceField:
 
     goal: int
     distance_m: FloatArray
-    towards: list[int]
+    towards: array[int]
 
     def path(self, start: int) -> list[int]:
         """The cells from `start` to the goal, both included; empty where there is no way."""
@@ -278,4 +279,5 @@ def _graph_of(free: BoolGrid, cell_m: float) -> csr_matrix:
 
 def _field(graph: csr_matrix, goal: int) -> DistanceField:
     distance, towards = dijkstra(graph, directed=False, indices=goal, return_predecessors=True)
-    return DistanceField(goal, distance, towards.tolist())
+    # An array of the standard library: as quick to read one by one as a list, a ninth of its size.
+    return DistanceField(goal, distance, array("i", towards.astype(np.intc).tobytes()))
