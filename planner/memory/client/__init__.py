@@ -1,0 +1,1 @@
+"""The memory asked from a command over ROS."""
