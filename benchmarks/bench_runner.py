@@ -46,11 +46,16 @@ class Watch:
 
     def __init__(self) -> None:
         self.mib: list[float] = []
-        self.rows: list[Row] = []
+        # Sums only: rows that are kept would be measured too.
+        self.judged = self.solved = self.calls = 0
+        self.cpu_s = 0.0
 
     def take(self, row: Row, count: int, of: int) -> None:
         self.mib.append(resident_mib())
-        self.rows.append(row)
+        self.judged += row.verdict is not None
+        self.solved += row.verdict is not None and row.verdict.success
+        self.calls += row.cost.calls
+        self.cpu_s += row.cpu_s
         if count % 100 == 0:
             print(f"{count}/{of}: {self.mib[-1]:.0f} MiB", flush=True)
 
@@ -74,18 +79,15 @@ def spent_s() -> float:
 
 
 def memory_rows(watch: Watch, took_s: float) -> list[Row3]:
-    count = len(watch.rows)
+    count = len(watch.mib)
     tenth = max(1, count // 10)
     # The first houses fill the caches, which are bounded; from the second tenth on it must be flat.
     second, last = watch.mib[tenth : 2 * tenth], watch.mib[-tenth:]
     before, after = statistics.median(second or last), statistics.median(last)
-    judged = [row.verdict for row in watch.rows if row.verdict is not None]
-    solved = sum(verdict.success for verdict in judged)
-    calls = sum(row.cost.calls for row in watch.rows)
     return [
         ("episodes", f"{count}", ""),
-        ("... with a verdict, solved", f"{len(judged)}, {solved}", ""),
-        ("calls of the model an episode", f"{calls / count:.1f}", ""),
+        ("... with a verdict, solved", f"{watch.judged}, {watch.solved}", ""),
+        ("calls of the model an episode", f"{watch.calls / count:.1f}", ""),
         ("episodes a minute of one core", f"{60 * count / took_s:.0f}", "at least 100"),
         ("resident after the second tenth", f"{before:.0f} MiB", ""),
         ("resident over the last tenth", f"{after:.0f} MiB", "the same"),
@@ -102,7 +104,7 @@ def pool_rows(root: Path, suite: str, episodes: int, settings: RunSettings) -> l
             root / f"pool_{workers}", suite, episodes, settings, ProcessPool(settings, workers)
         )
         # What starting a process takes, is taken once however many episodes it runs.
-        cpu.append(sum(row.cpu_s for row in watch.rows))
+        cpu.append(watch.cpu_s)
         wall.append(time.monotonic() - began_s)
         print(f"{workers} workers: {wall[-1]:.1f} s, processor {spent_s() - before_s:.1f} s")
     ones, twos = (
@@ -138,7 +140,7 @@ def main() -> None:
         watch = carried_out(root / "run", args.suite, args.episodes, settings, OneProcess(settings))
         rows = memory_rows(watch, time.process_time() - began_s)
         size = sum(path.stat().st_size for path in (root / "run").rglob("*") if path.is_file())
-        rows.append(("on the disk an episode", f"{size / 1024 / len(watch.rows):.0f} KiB", ""))
+        rows.append(("on the disk an episode", f"{size / 1024 / len(watch.mib):.0f} KiB", ""))
         if args.pool_episodes:
             rows += pool_rows(root, args.suite, args.pool_episodes, settings)
     print_table("benchmark runner, scripted model", rows)
