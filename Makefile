@@ -10,7 +10,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
 
-.PHONY: help setup test lint test-unit test-fast test-slow test-integration nightly test-vllm demo bench clean
+.PHONY: help setup test lint test-unit test-fast test-slow test-integration nightly test-vllm demo demo-spot bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -52,6 +52,12 @@ test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 
 demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=...
 	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \
 	  $(if $(BACKEND),--backend $(BACKEND)) $(if $(PLANNER),--planner $(PLANNER)) $(ARGS)
+
+SPOT_TASKS := $(wildcard config/spot_scenarios/*.json)
+demo-spot: setup ## four tasks on an emulated Spot, over TLS: make demo-spot RUNS=5 (needs the extra spot)
+	@failed=0; for task in $(SPOT_TASKS); do for seed in $$(seq 1 $(or $(RUNS),1)); do \
+	  $(BIN)/planner demo --task $$task --backend spot_emulator --seed $$seed --fast $(ARGS) || failed=$$((failed + 1)); \
+	done; done; echo "$$failed runs failed"; test $$failed -eq 0
 
 bench: setup ## measure what benchmarks/ measures, on this machine
 	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done

@@ -58,8 +58,10 @@ PLANNERS_WITH_MODEL = (
     "partnr_finetuned",
 )
 
+# A robot, and an emulated one that speaks its protocol: a simulator like the others.
+BACKENDS = ("embedded", "habitat", "spot", "spot_emulator")
 ARGUMENTS: tuple[Argument, ...] = (
-    Argument("backend", "embedded", "the world behind the bridge", ("embedded", "habitat", "spot")),
+    Argument("backend", "embedded", "the world behind the bridge", BACKENDS),
     Argument(
         "planner",
         "none",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from planner.world.errors import PlannerError
@@ -18,7 +19,7 @@ def _embedded(settings: Path | None) -> Backend:
     return EmbeddedBackend(None if settings is None else read_model(settings, EmbeddedOptions))
 
 
-def _spot(settings: Path | None) -> Backend:
+def _spot(settings: Path | None, *, in_emulator: bool = False) -> Backend:
     try:
         from sim_bridge.spot.backend import SpotBackend
     except ModuleNotFoundError as error:
@@ -27,12 +28,17 @@ def _spot(settings: Path | None) -> Backend:
         raise PlannerError(
             "the backend 'spot' needs the Spot SDK: pip install 'planner[spot]' (see its licence)"
         ) from error
-    from sim_bridge.spot.options import SpotOptions
+    from sim_bridge.spot.options import SpotOptions, emulated
 
-    return SpotBackend(None if settings is None else read_model(settings, SpotOptions))
+    options = None if settings is None else read_model(settings, SpotOptions)
+    return SpotBackend(emulated(options) if in_emulator else options)
 
 
-BACKENDS: Mapping[str, Callable[[Path | None], Backend]] = {"embedded": _embedded, "spot": _spot}
+BACKENDS: Mapping[str, Callable[[Path | None], Backend]] = {
+    "embedded": _embedded,
+    "spot": _spot,
+    "spot_emulator": partial(_spot, in_emulator=True),
+}
 
 
 def make_backend(name: str, settings: str = "") -> Backend:

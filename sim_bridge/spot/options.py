@@ -40,7 +40,7 @@ class SpotOptions(FileModel):
     """All settings of the backend."""
 
     version: Literal[1] = 1
-    target: Target = Target.EMULATOR
+    target: Target = Target.ROBOT
     address: str = ""
     port: Annotated[int, Field(ge=1, le=65535)] = 443
     certificate: str = ""
@@ -67,3 +67,8 @@ class SpotOptions(FileModel):
 def default_spot() -> SpotOptions:
     """The shipped settings."""
     return read_model(config_dir() / "spot.yaml", SpotOptions)
+
+
+def emulated(options: SpotOptions | None = None) -> SpotOptions:
+    """The same settings with the emulator in the robot's place."""
+    return (options or default_spot()).model_copy(update={"target": Target.EMULATOR})

@@ -27,7 +27,7 @@ from sim_bridge.spot.convert import seconds_of
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
 from sim_bridge.spot.emulator.machine import Motors, Posture
 from sim_bridge.spot.emulator.server import SpotEmulator
-from sim_bridge.spot.options import SpotOptions, Target
+from sim_bridge.spot.options import SpotOptions, Target, emulated
 
 ROBOT = "agent_0"
 
@@ -39,7 +39,7 @@ def opened() -> Opened:
 
 @pytest.fixture
 def spot(opened: Opened) -> Iterator[SpotBackend]:
-    backend = SpotBackend()
+    backend = SpotBackend(emulated())
     emulator_of(backend).calls.keep_requests = True
     backend.reset(opened.house, opened.episode, opened.seed)
     yield backend
@@ -83,7 +83,9 @@ def far_thing(backend: Backend) -> tuple[str, tuple[float, float, float]]:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_the_backend_conforms(opened: Opened) -> None:
-    report = check_backend(SpotBackend, house=opened.house, episode=opened.episode, seed=7)
+    report = check_backend(
+        lambda: SpotBackend(emulated()), house=opened.house, episode=opened.episode, seed=7
+    )
     assert report.conforms, report.table()
 
 
@@ -128,7 +130,7 @@ def opened_corner(opened: Opened) -> tuple[float, float, float]:
 @pytest.mark.timeout(600)
 def test_one_episode_gives_the_same_outcomes_as_the_embedded_world(opened: Opened) -> None:
     """F2.7: the contract between the simulator and SDK, TLS and emulator."""
-    worlds: list[Backend] = [EmbeddedBackend(), SpotBackend()]
+    worlds: list[Backend] = [EmbeddedBackend(), SpotBackend(emulated())]
     stories = []
     for backend in worlds:
         backend.reset(opened.house, opened.episode, opened.seed)
@@ -191,7 +193,7 @@ def test_a_tablet_that_takes_the_lease_ends_everything_and_nothing_is_sent_after
     opened: Opened,
 ) -> None:
     """F6.4: LEASE_LOST within 0.6 s; no command, no take and no acquire after it."""
-    backend = SpotBackend()
+    backend = SpotBackend(emulated())
     gate = SafetyGate(backend)
     gate.reset(opened.house, opened.episode, opened.seed)
     emulator = emulator_of(backend)
@@ -258,7 +260,7 @@ def test_a_reboot_and_a_dropped_token_and_a_failing_call(spot: SpotBackend) -> N
 
 def test_two_robots_are_refused(opened: Opened) -> None:
     crowded = open_world(default_house(), "", 7, 2)
-    backend = SpotBackend()
+    backend = SpotBackend(emulated())
     with pytest.raises(PlannerError, match="one Spot is one agent"):
         backend.reset(crowded.house, crowded.episode, 7)
     backend.close()
