@@ -117,8 +117,18 @@ class SpotBackend:
         if not self._agent:
             raise PlannerError("no episode is loaded")
         self._pass(dt_s)
-        self._refresh()
-        self._advance()
+        if self._refresh():
+            self._advance()
+        elif self._current is not None:
+            self._end_unheard(self._current)
+
+    def _end_unheard(self, handle: Handle) -> None:
+        """Ends what nobody can follow any more; what was sent last ends by itself (rule 7)."""
+        silent_s = self.clock_s() - self._good_s
+        if silent_s > self.safety.link.stale_after_s:
+            text = f"no word from the robot for {silent_s:.1f} s"
+            lost = PrimitiveResult(PrimitiveCode.BACKEND_FAULT, text, {"reason": "COMMS_LOST"})
+            self._end(handle, lost)
 
     def _pass(self, dt_s: float) -> None:
         if self.emulator is not None:
@@ -249,12 +259,12 @@ class SpotBackend:
             return explain(error)
         return ""
 
-    def _refresh(self) -> None:
-        """Hears how the robot is; while it is silent nothing else is asked of it."""
+    def _refresh(self) -> bool:
+        """Hears how the robot is, if it answers; while it is silent nothing else is asked of it."""
         now_s = self.clock_s()
         why = self._try(self._read_state)
         if why:
-            return
+            return False
         self._good_s = now_s
         if now_s - self._retained_s >= RETAIN_S:
             self._retained_s = now_s
@@ -263,6 +273,7 @@ class SpotBackend:
                 self._try(self.link.retain)
         if now_s - self._localised_s >= LOCALISE_S:
             self._try(self._localise)
+        return True
 
     def _read_state(self) -> None:
         self._state = read_state(self.link.state())
@@ -568,17 +579,10 @@ class SpotBackend:
         except StopIteration as stop:
             self._end(handle, stop.value)
         except LEASE_ERRORS as error:
-            self._end(
-                handle,
-                PrimitiveResult(
-                    PrimitiveCode.NOT_ALLOWED, explain(error), {"reason": "LEASE_LOST"}
-                ),
-            )
-        except SDK_ERRORS as error:
+            why = {"reason": "LEASE_LOST"}
+            self._end(handle, PrimitiveResult(PrimitiveCode.NOT_ALLOWED, explain(error), why))
+        except (*SDK_ERRORS, PlannerError) as error:
             self._end(handle, PrimitiveResult(PrimitiveCode.BACKEND_FAULT, explain(error)))
-            self._stop_robot()
-        except PlannerError as error:
-            self._end(handle, PrimitiveResult(PrimitiveCode.BACKEND_FAULT, str(error)))
             self._stop_robot()
 
     def _end(self, handle: Handle, result: PrimitiveResult) -> None:

@@ -402,4 +402,4 @@ def _advice(error: BaseException) -> str:
 
 def explain(error: BaseException) -> str:
     """A failed call in one line."""
-    return _advice(error)
+    return str(error) if isinstance(error, PlannerError) else _advice(error)

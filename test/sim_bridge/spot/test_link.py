@@ -1,0 +1,69 @@
+"""The backend and an emulator of its own time, as with a real robot: nothing is stepped."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
+pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
+
+from sim_bridge.control import Command
+from sim_bridge.opening import default_house, open_world
+from sim_bridge.requests import Request
+from sim_bridge.runtime import Runtime
+from sim_bridge.safety.gate import Mode
+from sim_bridge.spot.backend import SpotBackend
+from sim_bridge.spot.emulator.clock import WallClock
+from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
+from sim_bridge.spot.emulator.server import SpotEmulator
+
+ROBOT = "agent_0"
+
+
+def test_a_real_robot_waits_for_the_operator_and_survives_a_frozen_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F6.4: a link that freezes during a walk ends it as COMMS_LOST; it comes back by itself."""
+    opened = open_world(default_house(), "", 0, 1)
+    with SpotEmulator(WallClock()) as emulator:
+        emulator.load(opened.house, opened.episode, 0)
+        monkeypatch.setenv("SPOT_IP", emulator.address)
+        monkeypatch.setenv("SPOT_PORT", str(emulator.port))
+        monkeypatch.setenv("SPOT_CERTIFICATE", str(emulator.authority))
+        monkeypatch.setenv("BOSDYN_CLIENT_USERNAME", emulator.user)
+        monkeypatch.setenv("BOSDYN_CLIENT_PASSWORD", emulator.password)
+        runtime = Runtime(SpotBackend())
+        runtime.load(opened.house, opened.episode, 0)
+        assert runtime.world_state() is None
+        assert runtime.gate.mode(ROBOT) is Mode.OBSERVING
+        refused = runtime.begin(ROBOT, Request("look", (0.0, 0.0, 0.5), "map"))
+        assert refused.status.done
+        for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
+            assert runtime.command(ROBOT, command).success
+        turning = Request(
+            "look", (math.nan,) * 3, "", pan_rad=(1.0, -1.0) * 20, tilt_rad=(0.3,) * 40
+        )
+        job = runtime.begin(ROBOT, turning)
+        _run(runtime, 1.0)
+        assert not job.status.done
+        emulator.trouble(Trouble(kind=TroubleKind.HANG, count=6, seconds=1.5))
+        _run(runtime, 4.0)
+        assert job.status.result is not None
+        assert job.status.result.evidence["reason"] == "COMMS_LOST"
+        emulator.calls.keep_requests = False
+        _run(runtime, 8.0)
+        assert runtime.gate.obstacles(ROBOT) == ()
+        runtime.close()
+        assert emulator.machine.motors.value == "off"
+        assert emulator.machine.lease.owner == ""
+
+
+def _run(runtime: Runtime, seconds: float) -> None:
+    ends_s = time.monotonic() + seconds
+    while time.monotonic() < ends_s:
+        runtime.step()
+        runtime.gate.attend(ROBOT)
+        time.sleep(0.02)
