@@ -37,7 +37,9 @@ def test_a_users_mistake_is_told_in_one_line(capsys: pytest.CaptureFixture[str])
     assert cli.main(["up", "backend:=unity"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err == ("error: argument backend: 'unity' is not one of embedded, habitat, spot\n")
+    assert shown.err == (
+        "error: argument backend: 'unity' is not one of embedded, habitat, spot, spot_emulator\n"
+    )
 
 
 def test_a_defect_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
