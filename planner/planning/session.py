@@ -28,6 +28,8 @@ Ask = Callable[[str], Awaitable[str | None]]
 
 # Wall seconds that a decision waits for the memory to show what skills did.
 NEWS_PATIENCE_S = 2.0
+# Wall seconds that a decision waits for a memory that began anew to tell of the agents again.
+AGENTS_PATIENCE_S = 10.0
 
 
 class InstructionCode(IntEnum):
@@ -123,6 +125,7 @@ class Session:
         self._running: dict[str, tuple[SkillCall, asyncio.Future[SkillResult]]] = {}
         self._unseen: dict[str, SkillCall] = {}
         self._done: set[str] = set()
+        self._met: set[str] = set()
         self.cycle = 0
         self.calls = 0
         self.failed = 0
@@ -144,6 +147,7 @@ class Session:
     async def _run(self) -> Outcome:
         while True:
             await self._catch_up()
+            await self._meet()
             idle = [a for a in self._task.agents if a not in self._running and a not in self._done]
             if idle:
                 decision = await self._planner.decide(self._context(tuple(idle)))
@@ -268,6 +272,21 @@ class Session:
             late = ", ".join(f"{agent} did {call}" for agent, call in self._unseen.items())
             self._world.tell(f"the memory does not show that {late}; going on with what it shows")
         self._unseen.clear()
+
+    async def _meet(self) -> None:
+        """Waits for agents that were known and that a memory that began anew lacks.
+
+        Raises:
+            PlannerError: where it does not tell of them in time.
+        """
+        try:
+            async with asyncio.timeout(AGENTS_PATIENCE_S):
+                while not self._met <= self._world.belief.nodes.keys():
+                    await self._world.news()
+        except TimeoutError:
+            lost = ", ".join(sorted(self._met - self._world.belief.nodes.keys()))
+            raise PlannerError(f"the memory no longer tells of {lost}") from None
+        self._met.update(a for a in self._task.agents if a in self._world.belief.nodes)
 
     async def _stop(self) -> None:
         futures = [future for _, future in self._running.values()]

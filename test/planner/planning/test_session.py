@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from planning_toys import ToyWorld, capabilities, prop, task_of
@@ -127,6 +128,48 @@ def test_a_memory_that_never_shows_it_is_not_waited_for_for_ever(
     outcome = run(Expert(task), around, task)
     assert outcome.code in (InstructionCode.DONE, InstructionCode.GAVE_UP)
     assert any("the memory does not show" in line for line in around.lines)
+
+
+class Forgets(Around):
+    """Its memory begins anew after each skill and tells of the agents only later, or never."""
+
+    def __init__(self, toy: ToyWorld, again: bool) -> None:
+        super().__init__(toy)
+        self.again = again
+
+    async def _spread(self) -> None:
+        known = self.toy.belief()
+        left = {name: node for name, node in known.nodes.items() if name not in self.toy.agents}
+        await self._tell_of(replace(known, nodes=left))
+        if self.again:
+            await asyncio.sleep(0.02)
+            await self._tell_of(self.toy.belief())
+
+    async def _tell_of(self, belief: Belief) -> None:
+        self._belief = belief
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            if not listener.done():
+                listener.set_result(None)
+
+
+def test_agents_that_a_new_memory_lacks_are_waited_for(toy_world: Make) -> None:
+    around = Forgets(toy_world(), again=True)
+    task = task_of(around.toy, CUP_TO_COUCH)
+    assert run(Expert(task), around, task).code is InstructionCode.DONE
+    assert around.toy.things["cup_0"][1] == "couch_0"
+
+
+def test_agents_that_a_memory_lost_for_good_end_the_task(
+    toy_world: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.planning.session.NEWS_PATIENCE_S", 0.05)
+    monkeypatch.setattr("planner.planning.session.AGENTS_PATIENCE_S", 0.05)
+    around = Forgets(toy_world(), again=False)
+    task = task_of(around.toy, CUP_TO_COUCH)
+    outcome = run(Expert(task), around, task)
+    assert outcome.code is InstructionCode.PLANNER_FAULT
+    assert "no longer tells of agent_0" in outcome.text
 
 
 def test_cancelling_stops_every_agent_before_it_returns(toy_world: Make) -> None:
