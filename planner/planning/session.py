@@ -193,10 +193,10 @@ class Session:
         if not decision.failure:
             return None
         code = InstructionCode.GAVE_UP
-        if self._task.goal is None and not self.calls:
-            code = InstructionCode.NO_GOAL
-        elif decision.failure.startswith("planner limit"):
+        if decision.failure.startswith("planner limit"):
             code = InstructionCode.CALL_LIMIT
+        elif self._task.goal is None and not self.calls:
+            code = InstructionCode.NO_GOAL
         return self._outcome(code, decision.failure)
 
     def _begin(self, decision: Decision) -> None:
