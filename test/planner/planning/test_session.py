@@ -257,6 +257,13 @@ def test_every_end_has_a_code_and_words(
     assert bool(outcome.question) is (code is InstructionCode.QUESTION)
 
 
+def test_free_text_that_used_up_its_cycles_says_so(toy_world: Make) -> None:
+    around = Around(toy_world())
+    task = Task("Please tidy up.", ("agent_0",))
+    outcome = run(Says(Decision(failure="planner limit: 50")), around, task)
+    assert outcome.code is InstructionCode.CALL_LIMIT
+
+
 def test_free_text_without_a_model_says_what_is_needed(toy_world: Make) -> None:
     around = Around(toy_world())
     task = Task("Please tidy up.", ("agent_0",))
