@@ -30,7 +30,16 @@ from sim_bridge.agent.node import AgentPort, Sensing
 from sim_bridge.domain_lock import DomainLock
 from sim_bridge.frames import Link, fixed_links
 from sim_bridge.opening import LARGEST_SEED, Opened, default_house, open_world
-from sim_bridge.pacing import TICK_S, Every, IdleTime, Pace, Pacer, TimeMode, split_step
+from sim_bridge.pacing import (
+    TICK_S,
+    Every,
+    IdleTime,
+    Pace,
+    Pacer,
+    TimeMode,
+    split_step,
+    ticks_in,
+)
 from sim_bridge.registry import BACKENDS, make_backend
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.options import SafetyOptions, default_safety
@@ -41,6 +50,7 @@ LOAD_FAILED = 1
 DISCOVERY_S = 1.5
 # How long the bridge sleeps where only a message can wake it: then it looks for lost clients.
 IDLE_WAIT_S = 0.05
+LONGEST_WAIT_S = 0.1
 # A listener may come to be seen here a little before it can hear.
 REPEATS = 4
 # How long the names of an agent that a new episode lacks stay, for results under way.
@@ -151,8 +161,17 @@ class BridgeNode(Node):
                 break
         self._settle()
         self._keep_house(time.monotonic())
-        wait_s = self._pacer.wait_s(time.monotonic(), self._runtime.busy)
-        return IDLE_WAIT_S if wait_s is None else min(wait_s, IDLE_WAIT_S)
+        wait_s = self._pacer.wait_s(time.monotonic(), self._runtime.busy, self._ticks_wanted())
+        return IDLE_WAIT_S if wait_s is None else min(wait_s, LONGEST_WAIT_S)
+
+    def _ticks_wanted(self) -> int:
+        # Ticks of a simulated world in which nobody moves are made several at a time, up to the
+        # one that publishes something: waking up costs more than they do.
+        if self._runtime.busy or not self._runtime.backend.simulated:
+            return 1
+        now_s = self._runtime.now_s()
+        schedules = (self._calm, *(port.exposure for port in self._ports.values()))
+        return ticks_in(min(schedule.left_s(now_s) for schedule in schedules))
 
     def _tick(self, dt_s: float) -> None:
         busy = self._runtime.busy

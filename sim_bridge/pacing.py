@@ -87,13 +87,14 @@ class Pacer:
         self._next_s += late * period_s
         return late
 
-    def wait_s(self, wall_s: float, busy: bool) -> float | None:
-        """Seconds until a tick is due; None where none will be by itself."""
+    def wait_s(self, wall_s: float, busy: bool, ticks: int = 1) -> float | None:
+        """Seconds until so many ticks are due; None where none will be by itself."""
         if not self._moves(busy):
             return None
         if self._races(busy) or self._next_s is None:
             return 0.0
-        return max(0.0, self._next_s - wall_s)
+        ticks = min(ticks, MOST_TICKS_AT_ONCE)
+        return max(0.0, self._next_s + (ticks - 1) * TICK_S / self.pace.rate - wall_s)
 
     def _moves(self, busy: bool) -> bool:
         if self.pace.mode is TimeMode.STEPPED:
@@ -102,6 +103,11 @@ class Pacer:
 
     def _races(self, busy: bool) -> bool:
         return self.pace.mode is TimeMode.FAST and busy
+
+
+def ticks_in(duration_s: float) -> int:
+    """The number of ticks after which so many seconds have passed, at least one."""
+    return max(1, math.ceil(duration_s / TICK_S - 1e-6))
 
 
 def split_step(duration_s: float) -> tuple[int, float]:
@@ -131,6 +137,10 @@ class Every:
         on_time = abs(now_s - self._next_s) < self.period_s
         self._next_s = (self._next_s if on_time else now_s) + self.period_s
         return True
+
+    def left_s(self, now_s: float) -> float:
+        """Seconds until it fires, 0 where it is due."""
+        return max(0.0, self._next_s - now_s)
 
     def restart(self) -> None:
         """Makes the next question fire."""

@@ -68,7 +68,7 @@ class AgentPort:
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
         )
         self._pursuits: list[_Pursuit] = []
-        self._exposure = Every(sensing.camera_hz)
+        self.exposure = Every(sensing.camera_hz)
         self._hand = Every(10.0)
         self._feedback = Every(5.0)
 
@@ -76,7 +76,7 @@ class AgentPort:
 
     def tick(self, now_s: float, *, tf_wanted: bool) -> list[Link]:
         """Publishes what is due at this tick; returns the frames that moved, where wanted."""
-        exposes = self._exposure.due(now_s)
+        exposes = self.exposure.due(now_s)
         cameras = [name for name, topics in self._cameras.items() if exposes and topics.wanted]
         hand = self._hand.due(now_s)
         if not (cameras or hand or tf_wanted or self._topics.wanted):
@@ -94,7 +94,7 @@ class AgentPort:
 
     def restart(self) -> None:
         """Takes up a world whose time began anew."""
-        for schedule in (self._exposure, self._hand, self._feedback):
+        for schedule in (self.exposure, self._hand, self._feedback):
             schedule.restart()
 
     def _sense(self, cameras: list[str]) -> list[Link]:

@@ -13,6 +13,7 @@ from sim_bridge.pacing import (
     Pacer,
     TimeMode,
     split_step,
+    ticks_in,
 )
 
 
@@ -72,6 +73,30 @@ def test_waiting_as_long_as_told_makes_exactly_one_tick() -> None:
         assert wait is not None
         assert 0 < wait <= TICK_S + 1e-9
         now += wait
+
+
+def test_several_ticks_are_waited_for_at_once_and_all_made() -> None:
+    pacer, now, made = Pacer(Pace(rate=2.0)), 5.0, 0
+    assert pacer.due(now, busy=False) == 1
+    for _ in range(100):
+        wait = pacer.wait_s(now, busy=False, ticks=3)
+        assert wait is not None
+        now += wait
+        made += pacer.due(now, busy=False)
+    assert made == 300
+
+
+def test_no_more_ticks_are_waited_for_than_are_made_at_once() -> None:
+    pacer = Pacer(Pace())
+    pacer.due(0.0, busy=False)
+    assert pacer.wait_s(0.0, busy=False, ticks=90) == pytest.approx(MOST_TICKS_AT_ONCE * TICK_S)
+
+
+def test_a_schedule_says_how_many_ticks_are_left() -> None:
+    every = Every(10.0)
+    assert ticks_in(every.left_s(3.0)) == 1
+    every.due(3.0)
+    assert [ticks_in(every.left_s(3.0 + n * TICK_S)) for n in range(4)] == [3, 2, 1, 1]
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf, 1e6])
