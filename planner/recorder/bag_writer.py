@@ -106,7 +106,7 @@ class BagWriter:
         except OSError as error:
             raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
         self._counts[topic] += 1
-        self._first_ns = received_ns if self._first_ns is None else self._first_ns
+        self._first_ns = min(received_ns, self._first_ns or received_ns)
         self._last_ns = max(self._last_ns, received_ns)
 
     @property
