@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from planner.planning.asking import AskOptions
@@ -147,10 +148,16 @@ def _partnr_tools(choice: PlannerChoice, task: Task, model: ChatModel, tell: Tel
 def _partnr_rag(choice: PlannerChoice, task: Task, model: ChatModel, tell: Tell) -> Planner:
     if choice.traces is None:
         raise PlannerError("the planner `partnr_rag` needs the parameter `traces`: its store")
-    embedder: Embedder | None = SentenceEncoder(choice.encoder) if choice.encoder else None
-    with TraceStore(choice.traces, embedder) as store:
+    embedder = _encoder(choice.encoder) if choice.encoder else None
+    with TraceStore.existing(choice.traces, embedder) as store:
         example = store.example_for(task.instruction)
     return _partnr(choice, task, model, tell, example)
+
+
+@lru_cache(maxsize=1)
+def _encoder(folder: Path) -> Embedder:
+    """Kept, as every episode needs it and reading it takes longer than asking it."""
+    return SentenceEncoder(folder)
 
 
 def _partnr_finetuned(choice: PlannerChoice, task: Task, model: ChatModel, tell: Tell) -> Planner:

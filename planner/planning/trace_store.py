@@ -90,6 +90,19 @@ class TraceStore:
         except sqlite3.Error as error:
             raise FileError(path, "", f"is no store of traces: {error}") from None
 
+    @classmethod
+    def existing(cls, path: Path, embedder: Embedder | None = None) -> TraceStore:
+        """A store that is there already.
+
+        Raises:
+            FileError: where there is none.
+        """
+        if not path.is_file():
+            raise FileError(
+                path, "", "there is no store of traces; planner bench examples fills one"
+            )
+        return cls(path, embedder)
+
     def __enter__(self) -> TraceStore:
         """Itself."""
         return self
@@ -121,8 +134,12 @@ class TraceStore:
         self._matrix = None
         return gone
 
-    def add(self, tasks: Sequence[SolvedTask]) -> None:
-        """Adds traces, all or none.
+    def holding(self, instructions: Iterable[str]) -> list[str]:
+        """Those of the instructions that have a trace here."""
+        return [said for said in instructions if self._has("key = ?", normal(said))]
+
+    def add(self, tasks: Sequence[SolvedTask]) -> int:
+        """Adds the traces that are not here yet, all or none; how many.
 
         Raises:
             EvaluatedError: for an instruction that was named as one of an evaluation.
@@ -131,7 +148,8 @@ class TraceStore:
             key = normal(task.instruction)
             if self._db.execute("SELECT 1 FROM evaluated WHERE key = ?", (key,)).fetchone():
                 raise EvaluatedError(f"{key[:80]!r} is an instruction of an evaluation")
-        vectors = self.embedder.embed([task.instruction for task in tasks])
+        new = [task for task in dict.fromkeys(tasks) if not self._has_task(task)]
+        vectors = self.embedder.embed([task.instruction for task in new])
         rows = [
             (
                 normal(task.instruction),
@@ -141,7 +159,7 @@ class TraceStore:
                 self.embedder.embedder_id,
                 vector.astype("<f4").tobytes(),
             )
-            for task, vector in zip(tasks, vectors, strict=True)
+            for task, vector in zip(new, vectors, strict=True)
         ]
         with self._db:
             self._db.executemany(
@@ -150,6 +168,14 @@ class TraceStore:
                 rows,
             )
         self._matrix = None
+        return len(new)
+
+    def _has_task(self, task: SolvedTask) -> bool:
+        return self._has("key = ? AND transcript = ?", normal(task.instruction), task.transcript)
+
+    def _has(self, where: str, *values: str) -> bool:
+        found = self._db.execute(f"SELECT 1 FROM trace WHERE {where}", values)  # noqa: S608
+        return found.fetchone() is not None
 
     def nearest(self, instruction: str, count: int = 1) -> list[Found]:
         """The most similar traces, best first; of equals the older one."""

@@ -26,6 +26,12 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "show": Subcommand("planner.bench.runs.show_cli", "the table of a run"),
     "compare": Subcommand("planner.bench.runs.compare_cli", "two runs of the same episodes"),
     "claims": Subcommand("planner.bench.runs.claims_cli", "PARTNR's eight claims beside runs"),
+    "examples": Subcommand(
+        "planner.bench.runs.examples_cli", "solved episodes as examples for partnr_rag"
+    ),
+    "samples": Subcommand(
+        "planner.bench.runs.samples_cli", "solved episodes as samples for partnr_finetuned"
+    ),
     "memory": Subcommand("planner.bench.bench_cli", "scores of memory updaters"),
 }
 

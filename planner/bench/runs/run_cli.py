@@ -12,6 +12,7 @@ from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     settings.check()
     suite = find_suite(args.suite)
+    check_store(settings, suite)
     jobs = jobs_of(suite, args.episodes, args.seed)
     manifest = new_manifest(args.suite, suite, len(jobs), settings)
     tell = _keep_quiet if args.quiet else _tell

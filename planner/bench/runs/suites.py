@@ -17,12 +17,13 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class SuiteEpisode:
-    """An episode's file with its name, house, own seed and the first digits of its hash."""
+    """An episode's file with its name, house, own seed, words and first digits of its hash."""
 
     path: Path
     episode_id: str
     house: str
     seed: int
+    instruction: str
     digest: str
 
 
@@ -59,7 +60,11 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
         if episode.evaluation is None:
             raise PlannerError(f"{path}: has no evaluation, so nothing can be judged")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        found.append(SuiteEpisode(path, episode.episode_id, episode.house, episode.seed, digest))
+        found.append(
+            SuiteEpisode(
+                path, episode.episode_id, episode.house, episode.seed, episode.instruction, digest
+            )
+        )
     if not found:
         raise PlannerError(f"the suite {name} has no episodes")
     names = [entry.episode_id for entry in found]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 TOKEN = "<|reserved_special_token_0|>"  # noqa: S105 - a word of the model's vocabulary
 NEXT_ACTION = "Next Agent Action:"
+ENVIRONMENT, ACTIONS = "Current Environment:", "Previous actions:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,15 @@ class PastAction:
 
 def prompt(instruction: str, world: str, past: Iterable[PastAction]) -> str:
     """The prompt up to the special token, after which the model says the next call."""
-    lines = [f"Task: {instruction}", "", "Current Environment:", world, "", "Previous actions:"]
+    lines = [f"Task: {instruction}", "", ENVIRONMENT, world, "", ACTIONS]
     for action in past:
         if action.is_own:
             lines += [f"Agent_Action: {action.call}", f"Action Result: {action.result}"]
         else:
             lines.append(f"Other_Agent_Action: {action.call}")
     return "\n".join([*lines, f"{NEXT_ACTION}{TOKEN}"])
+
+
+def world_of(text: str) -> str:
+    """The environment that a prompt describes."""
+    return text.partition(f"\n{ENVIRONMENT}\n")[2].partition(f"\n\n{ACTIONS}\n")[0]

@@ -105,9 +105,22 @@ def test_rag_puts_the_trace_between_system_and_task(tmp_path: Path, small_house:
     assert user.text.startswith("Task: ")
 
 
-def test_rag_without_its_store_says_so() -> None:
+def test_rag_without_its_store_says_so(tmp_path: Path) -> None:
+    task, model = Task("x", ("agent_0",)), ScriptedModel([])
     with pytest.raises(PlannerError, match="needs the parameter `traces`"):
-        make_planner(PlannerChoice("partnr_rag"), Task("x", ("agent_0",)), ScriptedModel([]))
+        make_planner(PlannerChoice("partnr_rag"), task, model)
+    gone = tmp_path / "gone.db"
+    with pytest.raises(FileError, match="there is no store of traces"):
+        make_planner(PlannerChoice("partnr_rag", traces=gone), task, model)
+    assert not gone.exists()
+
+
+def test_a_trace_is_kept_once_and_found_again(tmp_path: Path) -> None:
+    with TraceStore(tmp_path / "traces.db") as store:
+        assert store.add([X, Y, X]) == 2
+        assert store.add([X]) == 0
+        assert store.add([SolvedTask(X.instruction, "another way")]) == 1
+        assert store.holding([f" {X.instruction}", "Something else."]) == [f" {X.instruction}"]
 
 
 @settings(max_examples=50, deadline=None)

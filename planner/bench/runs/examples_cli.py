@@ -1,0 +1,45 @@
+"""`planner bench examples RUN... --store FILE`: solved episodes as examples for `partnr_rag`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from planner.bench.runs.solved import HELDOUT, Evaluated, Gathered, examples_of
+from planner.planning.trace_store import TraceStore
+from planner.world.embedding import SentenceEncoder
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declares what all that learns from runs takes."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="runs' directories")
+    parser.add_argument(
+        "--keep-out",
+        action="append",
+        default=[],
+        metavar="SUITE",
+        help=f"whose instructions are for evaluation only, beside {HELDOUT}; repeatable",
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_runs(parser)
+    parser.add_argument(
+        "--store", type=Path, required=True, metavar="FILE", help="made or added to"
+    )
+    parser.add_argument("--encoder", type=Path, help="sentence transformer that finds them")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Adds what the store does not have yet; what is evaluated is thrown out of it."""
+    evaluated, gathered = Evaluated.of(args.keep_out), Gathered()
+    tasks = [task for run in args.runs for task in examples_of(run, evaluated, gathered)]
+    encoder = SentenceEncoder(args.encoder) if args.encoder else None
+    with TraceStore(args.store, encoder) as store:
+        gone = store.keep_out(evaluated.instructions)
+        added = store.add(tasks)
+        print(f"solved episodes: {gathered}")
+        thrown = f", {gone} of an evaluation thrown out" if gone else ""
+        print(f"{args.store}: {added} added{thrown}, {len(store)} examples now")
+    return 0

@@ -1,0 +1,39 @@
+"""`planner bench samples RUN... --out FILE`: what PARTNR's fine-tuned planner learns from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from planner.bench.runs.examples_cli import add_runs
+from planner.bench.runs.solved import Evaluated, Gathered, samples_in
+from planner.episodes.episode_file import write_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_runs(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON lines")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes a line a sample: prompt, and the target, which alone is learned."""
+    evaluated, gathered = Evaluated.of(args.keep_out), Gathered()
+    lines = [
+        json.dumps(
+            {
+                "episode_id": row.episode_id,
+                "seed": row.seed,
+                "agent": row.agents[0],
+                "prompt": sample.prompt,
+                "target": sample.target,
+            },
+            ensure_ascii=False,
+        )
+        for run in args.runs
+        for row, sample in samples_in(run, evaluated, gathered)
+    ]
+    write_text(args.out, "".join(f"{line}\n" for line in lines))
+    print(f"{args.out}: samples: {gathered}")
+    return 0

@@ -1,0 +1,203 @@
+"""What the solved episodes of runs teach: examples for `partnr_rag`, samples for fine-tuning.
+
+Instructions that planners are evaluated on are never among them: `Evaluated` holds them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planner.bench.runs.dialogues import Dialogue, Turn, read_dialogue
+from planner.bench.runs.models import dialogue_path, trace_path
+from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
+from planner.bench.runs.settings import RunSettings
+from planner.bench.runs.suites import SuiteEpisode, find_suite
+from planner.evaluation.trace import EpisodeTrace, read_traces
+from planner.planning.finetuning import Sample, TraceStep, samples_of
+from planner.planning.grammar import END_OF_TURN
+from planner.planning.instruction import normal
+from planner.planning.llm.chat import Speaker
+from planner.planning.partnr_finetuned import NAME as FINETUNED
+from planner.planning.prompts.partnr import ACTIONS, TEAM_ACTIONS
+from planner.planning.prompts.partnr_state import world_of
+from planner.planning.trace_store import SolvedTask, TraceStore
+from planner.world.errors import FileError, PlannerError
+from planner.world.skill import parse_call
+
+# The shipped suite that planners are evaluated on.
+HELDOUT = "heldout"
+# Their dialogues read like those that an example is shown in.
+_ALIKE = ("partnr_react", "partnr_summary", "partnr_tools", "partnr_rag")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The instructions of the suites that planners are evaluated on."""
+
+    instructions: tuple[str, ...]
+    _keys: frozenset[str]
+
+    @classmethod
+    def of(cls, suites: Iterable[str]) -> Evaluated:
+        """Those of some suites and of the shipped `heldout`.
+
+        Raises:
+            PlannerError: for a suite that there is not.
+        """
+        names = dict.fromkeys([HELDOUT, *suites])
+        said = tuple(entry.instruction for name in names for entry in find_suite(name))
+        return cls(said, frozenset(map(normal, said)))
+
+    def __contains__(self, instruction: str) -> bool:
+        return normal(instruction) in self._keys
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What was taken from runs, and how many episodes were left out by cause."""
+
+    count: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave(self, cause: str) -> None:
+        """Counts an episode that teaches nothing."""
+        self.left_out[cause] = self.left_out.get(cause, 0) + 1
+
+    def __str__(self) -> str:
+        causes = "".join(f"; {count} {cause}" for cause, count in self.left_out.items())
+        return f"{self.count}{causes}"
+
+
+def examples_of(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[SolvedTask]:
+    """The solved episodes of a run as `partnr_rag` shows them.
+
+    Raises:
+        PlannerError: where the run's planner has no dialogues of that kind.
+        FileError: for a file of the run that cannot be read.
+    """
+    for row in _rows(run, evaluated, gathered):
+        if row.planner not in _ALIKE:
+            raise PlannerError(
+                f"{run}: the dialogues of its planner {row.planner} are no examples for "
+                f"partnr_rag; those of {', '.join(_ALIKE)} are"
+            )
+        if row.verdict is None or not row.verdict.success:
+            gathered.leave("not solved")
+            continue
+        dialogue = read_dialogue(dialogue_path(run, row.trace))
+        gathered.count += 1
+        yield SolvedTask(row.instruction, transcript_of(dialogue), f"{run.resolve()} {row.trace}")
+
+
+def transcript_of(dialogue: Dialogue) -> str:
+    """The dialogue of the first agent, or of the team, without the list of actions.
+
+    What a full context dropped stays dropped: the last prompt is what the model saw.
+    """
+    first = dialogue.head.agents[0]
+    last = [turn for turn in dialogue.turns if first in turn.line.agents][-1]
+    lines = [
+        _without_actions(message.text)
+        for message in last.messages
+        if message.speaker is not Speaker.SYSTEM
+    ]
+    return "\n".join(
+        [*lines, f"{last.line.reply.partition(END_OF_TURN)[0].strip()}\n{END_OF_TURN}"]
+    )
+
+
+def _without_actions(text: str) -> str:
+    for heading in (ACTIONS, TEAM_ACTIONS):
+        text = text.partition(f"\n{heading}\n")[0]
+    return text
+
+
+def samples_in(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[tuple[Row, Sample]]:
+    """Samples for fine-tuning of a run's episodes that were solved at some time (7.7).
+
+    They are of the first agent's actions, the robot's where several act.
+
+    Raises:
+        PlannerError: where the run's dialogues have no description of the house in words.
+        FileError: for a file of the run that cannot be read.
+    """
+    for row in _rows(run, evaluated, gathered):
+        trace = _trace(run, row)
+        made = samples_of(row.instruction, _world(run, row), _steps(trace), row.agents[0])
+        if not made:
+            gathered.leave("never solved")
+        gathered.count += len(made)
+        for sample in made:
+            yield row, sample
+
+
+def _steps(trace: EpisodeTrace) -> list[TraceStep]:
+    calls = sorted(trace.calls, key=lambda call: call.ended_step)
+    return [
+        TraceStep(
+            call.agent,
+            parse_call(call.call),
+            call.succeeded,
+            call.text,
+            trace.percent_at(call.ended_step) == 1.0,
+        )
+        for call in calls
+    ]
+
+
+def _world(run: Path, row: Row) -> str:
+    """The house and what was known at the start, as the first prompt told it."""
+    turns = read_dialogue(dialogue_path(run, row.trace)).turns
+    first = next((turn for turn in turns if row.agents[0] in turn.line.agents), None)
+    if first is None:
+        raise FileError(dialogue_path(run, row.trace), "", f"{row.agents[0]} was never asked")
+    if row.planner == FINETUNED:
+        return world_of(first.messages[-1].text)
+    if row.planner in _ALIKE:
+        return _without_actions(_opening(first)).partition("\n")[2]
+    raise PlannerError(
+        f"{run}: the prompts of its planner {row.planner} describe no house by names; "
+        f"those of {', '.join((*_ALIKE, FINETUNED))} do"
+    )
+
+
+def _opening(turn: Turn) -> str:
+    return next(m.text for m in turn.messages if m.speaker is Speaker.USER)
+
+
+def _trace(run: Path, row: Row) -> EpisodeTrace:
+    (trace,) = read_traces(trace_path(run, row.trace))
+    return trace
+
+
+def _rows(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[Row]:
+    """The judged rows whose instructions no planner is evaluated on."""
+    for row in newest_rows(run / ROWS_NAME).values():
+        if row.verdict is None:
+            gathered.leave("without a verdict")
+        elif row.instruction in evaluated:
+            gathered.leave("with an instruction of an evaluation")
+        elif not row.cost.calls:
+            raise PlannerError(f"{run}: its planner {row.planner} asked no model")
+        else:
+            yield row
+
+
+def check_store(settings: RunSettings, suite: Sequence[SuiteEpisode]) -> None:
+    """Refuses to evaluate on instructions whose solutions are in the store.
+
+    Raises:
+        PlannerError: naming the first such instruction.
+        FileError: for a store that cannot be read.
+    """
+    if settings.planner != "partnr_rag" or not settings.traces:
+        return
+    with TraceStore.existing(Path(settings.traces)) as store:
+        known = store.holding(entry.instruction for entry in suite)
+    if known:
+        raise PlannerError(
+            f"{settings.traces}: holds the solutions of {len(known)} instructions of this suite, "
+            f"such as {known[0][:80]!r}; name the suite with --keep-out when filling the store"
+        )
