@@ -3,12 +3,17 @@
 ros2 launch planner bringup.launch.py backend:=embedded planner:=tour
 """
 
-from launch import LaunchContext, LaunchDescription
+from collections.abc import Callable
+
+from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from planner.bringup import ARGUMENTS, Argument, Arguments, NodeSpec, node_list
+from planner.exit_status import EXIT_CONFIGURATION
+from planner.world.errors import PlannerError
 
 RESPAWN_DELAY_S = 1.0
 
@@ -45,6 +50,24 @@ def action(spec: NodeSpec) -> Node:
         remappings=list(spec.remappings),
         respawn=spec.respawn,
         respawn_delay=RESPAWN_DELAY_S,
-        on_exit=[Shutdown(reason=f"{spec.name} has ended")] if spec.ends_run else None,
+        on_exit=after(spec),
         output="screen",
     )
+
+
+def after(spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Action]]:
+    """Return what the end of a node's process leads to: nothing, or the end of the run.
+
+    An error is raised, as the launch system then stops everything and ends with status 1.
+    """
+
+    def ended(event: ProcessExited, context: LaunchContext) -> list[Action]:
+        if context.is_shutdown:
+            return []
+        if event.returncode == EXIT_CONFIGURATION:
+            raise PlannerError(f"{spec.name} cannot run as it is set up")
+        if event.returncode != 0 and not spec.respawn:
+            raise PlannerError(f"{spec.name} died, status {event.returncode}")
+        return [Shutdown(reason=f"{spec.name} is done")] if spec.ends_run else []
+
+    return ended

@@ -1,16 +1,19 @@
 """The launch file, where the launch packages are: they are on no package index."""
 
+import runpy
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("launch_ros", reason="launch and launch_ros come with a distribution's ROS 2")
 
-from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch import Event, LaunchContext
+from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, Shutdown
+from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from planner.bringup import ARGUMENTS, Arguments, node_list
+from planner.world.errors import PlannerError
 
 FILE = Path(__file__).parents[2] / "launch" / "bringup.launch.py"
 
@@ -28,3 +31,36 @@ def test_the_launch_file_starts_the_one_list() -> None:
     assert actions is not None
     expected = node_list(Arguments(planner="tour"))
     assert [a.node_executable for a in actions] == [spec.executable for spec in expected]
+
+
+@pytest.mark.parametrize(
+    ("executable", "status", "outcome"),
+    [
+        ("bridge", 78, "bridge cannot run as it is set up"),
+        ("bridge", 1, None),  # it is started again
+        ("narrator", 0, "Shutdown"),
+        ("narrator", 1, "narrator died, status 1"),
+    ],
+)
+def test_the_end_of_a_node_is_the_end_of_the_run_where_up_would_end_it(
+    executable: str, status: int, outcome: str | None
+) -> None:
+    after = runpy.run_path(str(FILE))["after"]
+    specs = node_list(Arguments(episode="night_light_0", narrate=True))
+    (spec,) = (s for s in specs if s.executable == executable)
+    ended = ProcessExited(
+        action=EmitEvent(event=Event()),
+        name=executable,
+        cmd=[],
+        cwd=None,
+        env=None,
+        pid=1,
+        returncode=status,
+    )
+    if outcome is None:
+        assert after(spec)(ended, LaunchContext()) == []
+    elif outcome == "Shutdown":
+        assert [type(each) for each in after(spec)(ended, LaunchContext())] == [Shutdown]
+    else:
+        with pytest.raises(PlannerError, match=outcome):
+            after(spec)(ended, LaunchContext())
