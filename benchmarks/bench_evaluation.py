@@ -23,6 +23,7 @@ from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
 from planner.recorder.bag_writer import BagWriter, Topic
+from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.judging import Request, judge
 from planner.replay.state_log import StateLogWriter
 from planner.ros.definitions import definition
@@ -33,7 +34,7 @@ from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.state import WorldState
-from planner.world.vocabulary import EntityKind
+from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -107,19 +108,37 @@ def step_us(house: House, start: WorldState, length: int, who: str) -> float:
 
 
 def recorded(start: WorldState, folder: Path) -> tuple[Path, Path]:
-    """An episode of 500 states as a log and as a bag; half of them move a thing of the goal."""
+    """An episode of 500 states as a log and as a bag.
+
+    Half of them move a thing of the goal; five times it is taken and put down, which gives all
+    that follows in a message another place.
+    """
     thing = ten_propositions(start)["propositions"][0]["args"]["entities_a"][0]
     states = [start]
     x, y, z = start.entities[thing].pose.position_m
     for step in range(STATES - 1):
         who = thing if step % 2 else "agent_0"
-        states.append(moved(states[-1], who, x + 0.01 * (step % 100), y, z))
+        state = moved(states[-1], who, x + 0.01 * (step % 100), y, z)
+        if step % 50 == 25:
+            state = handed_over(state, thing, taken=step % 100 == 25)
+        states.append(state)
     log = folder / "states.jsonl"
     with log.open("wb") as stream:
         writer = StateLogWriter(stream)
         for state in states:
             writer.write(state)
     return log, write_bag(folder / "bag", states)
+
+
+def handed_over(state: WorldState, thing: str, *, taken: bool) -> WorldState:
+    table = next(e.name for e in state.entities.values() if e.class_name == "table")
+    agent = replace(state.entities["agent_0"], holding=thing if taken else None)
+    held = replace(
+        state.entities[thing],
+        parent="agent_0" if taken else table,
+        relation=Relation.HELD if taken else Relation.ON,
+    )
+    return replace(state, entities={**state.entities, thing: held, "agent_0": agent})
 
 
 def write_bag(folder: Path, states: list[WorldState]) -> Path:
@@ -135,7 +154,7 @@ def write_bag(folder: Path, states: list[WorldState]) -> Path:
 
 
 def judged_ms(recording: Path, episode: Path, mode: Mode) -> float:
-    """CPU time of judging a recording from its file, as `planner evaluate` does."""
+    """CPU time of judging a recording from its file."""
     begin = time.process_time()
     (found,) = judge(recording, Request(mode, str(episode)))
     if isinstance(found, PlannerError):
@@ -214,6 +233,8 @@ def main() -> None:
     parser.add_argument("--house", default="bench_8x60x150")
     parser.add_argument("--episodes", type=int, default=1000, help="in the test of memory")
     arguments = parser.parse_args()
+    # As `planner evaluate` does.
+    keep_freed_memory()
     house = load_house(arguments.house)
     start = first_state(house)
     thing = ten_propositions(start)["propositions"][0]["args"]["entities_a"][0]

@@ -7,6 +7,7 @@ cost of a step follows the change and not the size of the house.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ CELL_M = 1.0
 FARTHEST_M = 10_000.0
 
 _Cell = tuple[int, int]
+# First and last column, first and last row.
+_CellRange = tuple[int, int, int, int]
 
 
 class BrokenStateError(PlannerError):
@@ -146,7 +149,7 @@ def _layout_of(house: House) -> _Layout:
         pieces = {piece.name: _Piece(piece) for piece in house.furniture}
         cells: dict[_Cell, list[_Piece]] = {}
         for prepared in pieces.values():
-            for cell in _cells(*prepared.reach_m):
+            for cell in _cells_in(_range_of(*prepared.reach_m)):
                 cells.setdefault(cell, []).append(prepared)
         rooms = {room.name: _RoomVolume(room) for room in house.rooms}
         layout = _LAYOUTS[id(house)] = _Layout(house, pieces, cells, rooms)
@@ -166,6 +169,7 @@ class Scene:
         self._pieces, self._rooms = layout.pieces, layout.rooms
         self._furniture_cells = layout.furniture_cells
         self._bare_cells: dict[_Cell, dict[str, None]] = {}
+        self._cells_of: dict[str, _CellRange] = {}
         self.update(entities.values(), ())
 
     def update(self, changed: Iterable[EntityState], removed: Iterable[str]) -> None:
@@ -179,23 +183,29 @@ class Scene:
             self._forget(name)
         for entity in changed:
             box = world_box(entity)
-            if not all(abs(v) <= FARTHEST_M for v in (*box.minimum_m, *box.maximum_m)):
+            if not _is_in_reach(box):
                 raise BrokenStateError(f"{entity.name} has no place in a house: {entity.pose}")
-            self._forget(entity.name)
-            self.entities[entity.name] = entity
-            self._boxes[entity.name] = box
-            if self._is_bare(entity):
-                for cell in _box_cells(box):
-                    self._bare_cells.setdefault(cell, {})[entity.name] = None
+            name = entity.name
+            self.entities[name] = entity
+            self._boxes[name] = box
+            cells = _cell_range(box) if self._is_bare(entity) else None
+            if cells != self._cells_of.get(name):
+                self._leave_cells(name)
+                if cells is not None:
+                    self._cells_of[name] = cells
+                    for cell in _cells_in(cells):
+                        self._bare_cells.setdefault(cell, {})[name] = None
 
     def _forget(self, name: str) -> None:
-        entity = self.entities.pop(name, None)
-        if entity is None:
-            return
-        box = self._boxes.pop(name)
-        if self._is_bare(entity):
-            for cell in _box_cells(box):
-                self._bare_cells[cell].pop(name, None)
+        if self.entities.pop(name, None) is not None:
+            del self._boxes[name]
+            self._leave_cells(name)
+
+    def _leave_cells(self, name: str) -> None:
+        cells = self._cells_of.pop(name, None)
+        if cells is not None:
+            for cell in _cells_in(cells):
+                del self._bare_cells[cell][name]
 
     def _is_bare(self, entity: EntityState) -> bool:
         """Whether all that is known of an entity's shape is its box.
@@ -387,14 +397,35 @@ def _cell(x_m: float, y_m: float) -> _Cell:
     return (math.floor(x_m / CELL_M), math.floor(y_m / CELL_M))
 
 
-def _box_cells(box: Box) -> Iterator[_Cell]:
+def _is_in_reach(box: Box) -> bool:
+    """Whether a box is where a household may be; one of which a number is none is not."""
+    (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
+    low, high = -FARTHEST_M, FARTHEST_M
+    return (
+        low <= x0 <= high
+        and low <= y0 <= high
+        and low <= z0 <= high
+        and low <= x1 <= high
+        and low <= y1 <= high
+        and low <= z1 <= high
+    )
+
+
+def _cell_range(box: Box) -> _CellRange:
     (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
-    return _cells(x0, y0, x1, y1)
+    return _range_of(x0, y0, x1, y1)
 
 
-def _cells(x0: float, y0: float, x1: float, y1: float) -> Iterator[_Cell]:
-    low = math.floor((x0 - EPSILON_M) / CELL_M), math.floor((y0 - EPSILON_M) / CELL_M)
-    high = math.floor((x1 + EPSILON_M) / CELL_M), math.floor((y1 + EPSILON_M) / CELL_M)
-    for i in range(low[0], high[0] + 1):
-        for j in range(low[1], high[1] + 1):
-            yield (i, j)
+def _range_of(x0: float, y0: float, x1: float, y1: float) -> _CellRange:
+    floor = math.floor
+    return (
+        floor((x0 - EPSILON_M) / CELL_M),
+        floor((x1 + EPSILON_M) / CELL_M),
+        floor((y0 - EPSILON_M) / CELL_M),
+        floor((y1 + EPSILON_M) / CELL_M),
+    )
+
+
+def _cells_in(cells: _CellRange) -> Iterator[_Cell]:
+    x0, x1, y0, y1 = cells
+    return itertools.product(range(x0, x1 + 1), range(y0, y1 + 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import struct
 import time
@@ -22,6 +21,7 @@ from rclpy.qos import (
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from planner.recorder.bag_writer import BagWriter, Topic
+from planner.recorder.freed_memory import keep_freed_memory
 from planner.ros import parameters
 from planner.ros.definitions import definition, message_class
 from planner.ros.lifecycle import run_node
@@ -37,9 +37,6 @@ WAITED_S = 0.002
 EXCLUDED = r".*/body/(image|camera_info)|/rosout|/parameter_events"
 # The wires of services and actions; rosbag2 leaves them out as well.
 _HIDDEN = re.compile(r".*/_.*")
-# Of glibc's malloc.h.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-_KEPT_BYTES = 32 << 20
 _IMAGE = "sensor_msgs/msg/Image"
 
 
@@ -188,18 +185,6 @@ def _qos_yaml(offered: list[QoSProfile]) -> str:
     return str(yaml.safe_dump(profiles, sort_keys=False))
 
 
-def _keep_freed_memory() -> None:
-    """Lets the C library keep what pictures and chunks leave free.
-
-    By default it hands pieces of their size back to the system, which zeroes them again for the
-    next picture: a third of the recorder's work.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
-        mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-
-
 class BurstExecutor(SingleThreadedExecutor):
     """Lets the messages of one moment come together before it takes them.
 
@@ -216,5 +201,5 @@ class BurstExecutor(SingleThreadedExecutor):
 
 def main() -> int:
     """Runs the node until it is asked to stop."""
-    _keep_freed_memory()
+    keep_freed_memory()
     return run_node(RecorderNode, make_executor=BurstExecutor)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from lz4.frame import LZ4FrameDecompressor
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
@@ -23,7 +22,6 @@ from planner.replay.recovery import is_complete, mcap_file, recover
 from planner.world.errors import FileError
 
 _RECORD = struct.Struct("<BQ").unpack_from
-_PIECE_BYTES = 1 << 18
 _MESSAGE = struct.Struct("<HIQ").unpack_from
 _UNREADABLE = (McapError, EOFError, OSError, RuntimeError, ValueError, KeyError, struct.error)
 
@@ -75,6 +73,30 @@ def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
     Raises:
         FileError: where the folder is no readable bag.
     """
+    for channel, received_ns, data in _read(bag, topics):
+        yield RawMessage(channel.topic, received_ns, bytes(data), channel.type_name, channel.text)
+
+
+def read_data(bag: Path, topic: str) -> Iterator[tuple[int, memoryview]]:
+    """As `read_raw` for one topic: when each message was received, and its bytes.
+
+    They are not copied: whoever keeps them keeps some megabyte of the bag in memory.
+
+    Raises:
+        FileError: where the folder is no readable bag.
+    """
+    return ((received_ns, data) for _, received_ns, data in _read(bag, (topic,)))
+
+
+class _Channel(NamedTuple):
+    """A topic with its type's name and definition."""
+
+    topic: str
+    type_name: str
+    text: str
+
+
+def _read(bag: Path, topics: Sequence[str]) -> Iterator[tuple[_Channel, int, memoryview]]:
     path = mcap_file(bag)
     if not is_complete(bag):
         recover(bag)
@@ -85,66 +107,36 @@ def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
         raise FileError(path, "", f"cannot be read: {error}") from None
 
 
-def _messages(stream: BinaryIO, topics: set[str]) -> Iterator[RawMessage]:
+def _messages(stream: BinaryIO, topics: set[str]) -> Iterator[tuple[_Channel, int, memoryview]]:
     """By chunk and only what is wanted: most of a bag is pictures."""
     summary = make_reader(stream).get_summary()
     if summary is None:
         raise ValueError("it has no summary")
-    wanted: dict[int, tuple[str, str, str]] = {}
+    wanted: dict[int, _Channel] = {}
     for channel in summary.channels.values():
         schema = summary.schemas.get(channel.schema_id)
         if schema is not None and (not topics or channel.topic in topics):
-            wanted[channel.id] = (channel.topic, schema.name, schema.data.decode())
-    unpacking = _Unpacking()
+            wanted[channel.id] = _Channel(channel.topic, schema.name, schema.data.decode())
     for index in sorted(summary.chunk_indexes, key=lambda i: i.chunk_start_offset):
         if wanted.keys().isdisjoint(index.message_index_offsets):
             continue
         # After the record's operation code and length.
         stream.seek(index.chunk_start_offset + 9)
-        data = unpacking.unpacked(Chunk.read(ReadDataStream(stream)))
-        for channel_id, log_time, content in _in_chunk(data, wanted.keys()):
-            topic, type_name, definition = wanted[channel_id]
-            yield RawMessage(topic, log_time, content, type_name, definition)
+        unpacked, length = get_chunk_data_stream(Chunk.read(ReadDataStream(stream)))
+        for channel_id, log_time, data in _in_chunk(unpacked.read(length), wanted.keys()):
+            yield wanted[channel_id], log_time, data
 
 
-class _Unpacking:
-    """Unpacks chunks into one and the same memory.
-
-    Asking the system for new megabytes with each chunk takes longer than unpacking them.
-    """
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-
-    def unpacked(self, chunk: Chunk) -> memoryview:
-        """A chunk's records, until the next chunk."""
-        if chunk.compression != "lz4":
-            stream, length = get_chunk_data_stream(chunk)
-            return memoryview(stream.read(length))
-        if len(self._buffer) < chunk.uncompressed_size:
-            self._buffer = bytearray(chunk.uncompressed_size)
-        view = memoryview(self._buffer)
-        frame = LZ4FrameDecompressor()
-        packed, at = chunk.data, 0
-        while not frame.eof:
-            piece = frame.decompress(packed, max_length=_PIECE_BYTES)
-            if not piece:
-                raise EOFError("a chunk is cut short")
-            view[at : at + len(piece)] = piece
-            packed, at = b"", at + len(piece)
-        return view[:at]
-
-
-def _in_chunk(data: memoryview, channels: Set[int]) -> Iterator[tuple[int, int, bytes]]:
-    at = 0
-    while at < len(data):
-        operation, size = _RECORD(data, at)
+def _in_chunk(chunk: bytes, channels: Set[int]) -> Iterator[tuple[int, int, memoryview]]:
+    view, at = memoryview(chunk), 0
+    while at < len(view):
+        operation, size = _RECORD(chunk, at)
         at += 9
         if operation == Opcode.MESSAGE:
-            channel_id, _, log_time = _MESSAGE(data, at)
+            channel_id, _, log_time = _MESSAGE(chunk, at)
             if channel_id in channels:
                 # After a channel, a sequence number and two stamps.
-                yield channel_id, log_time, bytes(data[at + 22 : at + size])
+                yield channel_id, log_time, view[at + 22 : at + size]
         at += size
 
 

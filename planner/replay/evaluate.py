@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planner.evaluation.progress import Mode
+from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.judging import Judged, Request, judge, recordings
 from planner.world.errors import PlannerError
 
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge all recordings and print what came of it."""
+    keep_freed_memory()
     traced = bool(args.metrics or args.traces)
     request = Request(_MODES[args.mode], args.episode, args.partial, traced)
     judged: list[Judged] = []

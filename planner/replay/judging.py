@@ -14,7 +14,7 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Verdict
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
-from planner.replay.bag import read_bag, read_raw
+from planner.replay.bag import read_bag, read_data
 from planner.replay.deeds import tell_deeds
 from planner.replay.recovery import is_cut_short
 from planner.replay.state_log import read_changes
@@ -190,9 +190,9 @@ class _Seen(NamedTuple):
 
 def _bag_states(bag: Path) -> Iterator[_Seen]:
     reader = WorldBytes()
-    for number, raw in enumerate(read_raw(bag, (STATES,))):
+    for number, (received_ns, data) in enumerate(read_data(bag, STATES)):
         try:
-            yield _Seen(raw.received_ns, reader.read(raw.data), reader.changed)
+            yield _Seen(received_ns, reader.read(data), reader.changed)
         except PlannerError as error:
             raise FileError(bag, f"{STATES}, message {number}", str(error)) from None
 

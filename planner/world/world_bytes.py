@@ -10,53 +10,57 @@ from __future__ import annotations
 
 import bisect
 import struct
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from planner.world.entity_bytes import BOX_BYTES, EntityBytes, fields_of, read_entity, text
 from planner.world.errors import PlannerError
-from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
-
-ItemT = TypeVar("ItemT")
 
 CDR_LITTLE_ENDIAN = b"\x00\x01"
-_KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
+_ENCAPSULATION = 4
 _U32 = struct.Struct("<I").unpack_from
-_I32 = struct.Struct("<i").unpack_from
-_F32 = struct.Struct("<f").unpack_from
 _STAMP = struct.Struct("<iI").unpack_from
+_STAMP_BYTES = 8
 _COUNTS = struct.Struct("<QQ").unpack_from
-_BOX = struct.Struct("<10d").unpack_from
+_COUNTS_BYTES = 16
+
+_ONES = b"\1" * 4
+
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+_Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class WorldBytes:
     """Reads one message after another.
 
+    A message's bytes are looked at again with the next one: they have to stay as they are.
+
     Attributes:
-        changed: names of all entities that are other records than in the message before; None
-            where a message had to be read as a whole.
+        changed: names of all entities that are other records than in the message before, or
+            are gone; None with the first message and with one of another house or episode.
     """
 
     def __init__(self) -> None:
         self.changed: tuple[str, ...] | None = None
-        self._known: dict[tuple[int, bytes], EntityState] = {}
-        self._last: dict[str, EntityState] = {}
-        # Frame, house and episode as bytes, and what the latter two say.
-        self._head = b""
+        self._forget()
+
+    def _forget(self) -> None:
+        # House and episode; which bytes of their texts and the frame's belong to fields.
         self._world = ("", "")
-        # The last message as it was read: its body, and where each entity begins and ends.
-        self._body = memoryview(b"")
-        self._ends: list[int] = [0]
-        self._names: list[str] = []
-        # Where an entity's pose and size are, by its place.
-        self._boxes: dict[int, int] = {}
-        # Which bytes belong to a field: CDR leaves those between fields as they happen to be. They
-        # are found out for an entity when its bytes first differ.
+        self._head = b""
+        self._entities: dict[str, EntityState] = {}
+        # By place in the message: each entity with its bytes, and where it begins; then where
+        # the last one ends.
+        self._known: list[EntityBytes] = []
+        self._begins: list[int] = [0]
+        # The last message, and which of its bytes belong to fields: CDR leaves those between
+        # fields as they happen to be. Stamp and counts are read with every message anyway.
+        self._last = np.zeros(0, np.uint8)
         self._fields = np.zeros(0, np.bool_)
-        self._marked: set[int] = set()
         # Which bytes differ from the last message's: as bytes to search, as an array to fill.
         self._found = bytearray()
         self._differs = np.zeros(0, np.bool_)
@@ -70,246 +74,110 @@ class WorldBytes:
         if data[:2] != CDR_LITTLE_ENDIAN:
             raise PlannerError("the bytes are no WorldState: not little-endian CDR")
         try:
-            return self._read(memoryview(data)[4:])
+            return self._read(memoryview(data)[_ENCAPSULATION:])
         except (struct.error, IndexError, ValueError) as error:
-            self._body = memoryview(b"")
+            self._forget()
             raise PlannerError(f"the bytes are no WorldState: {error}") from None
 
     def _read(self, body: memoryview) -> WorldState:
+        new = np.frombuffer(body, np.uint8)
+        if not self._patched(body, new):
+            self._read_all(body)
+        self._last = new
         sec, nanosec = _STAMP(body, 0)
-        at = len(self._head)
-        if not at or body[8 : 8 + at] != self._head:
-            self._read_head(body)
-            at = len(self._head)
-        at += 8
+        revision, step = _COUNTS(body, self._begins[0] - _COUNTS_BYTES - 4)
         house, episode = self._world
-        revision, step = _COUNTS(body, at)
-        (count,) = _U32(body, at + 16)
-        at += 20
-        entities = self._patched(body, at, count)
-        if entities is None:
-            entities = self._read_all(body, at, count)
-        self._body, self._last = body, entities
-        stamp_s = float(sec) + float(nanosec) * 1e-9
-        return WorldState(stamp_s, int(step), int(revision), house, episode, entities)
+        return WorldState(sec + nanosec * 1e-9, step, revision, house, episode, self._entities)
 
-    def _read_head(self, body: memoryview) -> None:
-        """The texts between the stamp and the counts, the same in all messages of an episode."""
-        _, at = _text(body, 8)
-        house, at = _text(body, at)
-        episode, at = _text(body, at)
-        self._head, self._world = bytes(body[8 : -(-at // 8) * 8]), (house, episode)
-
-    def _read_all(self, body: memoryview, at: int, count: int) -> dict[str, EntityState]:
-        self.changed = None
-        entities: dict[str, EntityState] = {}
-        known: dict[tuple[int, bytes], EntityState] = {}
-        ends = [at]
-        for _ in range(count):
-            end = _end_of_entity(body, at)
-            # How the fields are padded depends on where the entity begins.
-            key = (at % 8, bytes(body[at:end]))
-            entity = self._known.get(key) or self._same(_entity(body, at))
-            known[key] = entity
-            entities[entity.name] = entity
-            ends.append(end)
-            at = end
-        self._known, self._ends, self._names, self._boxes = known, ends, list(entities), {}
-        self._fields, self._marked = np.ones(len(body), np.bool_), set()
-        self._found = bytearray(len(body))
-        self._differs = np.frombuffer(self._found, np.bool_)
-        return entities
-
-    def _patched(self, body: memoryview, at: int, count: int) -> dict[str, EntityState] | None:
-        """The last message's entities with those that differ read anew.
-
-        None where the message is laid out otherwise: another length, number or name.
-        """
-        if len(body) != len(self._body) or len(self._names) != count or self._ends[0] != at:
-            return None
-        old, new = np.frombuffer(self._body, np.uint8), np.frombuffer(body, np.uint8)
-        np.not_equal(old, new, out=self._differs)
+    def _patched(self, body: memoryview, new: _Bytes) -> bool:
+        """Reads anew what differs; False where the message is laid out otherwise than the last."""
+        if len(new) != len(self._last) or not self._known:
+            return False
+        np.not_equal(self._last, new, out=self._differs)
         np.logical_and(self._differs, self._fields, out=self._differs)
-        entities, changed = self._last.copy(), []
-        found, stop = self._found, self._ends[-1]
-        while (at := found.find(1, at, stop)) >= 0:
-            place = bisect.bisect_right(self._ends, at) - 1
-            begin, end = self._ends[place], self._ends[place + 1]
-            if place not in self._marked:
-                self._mark(place)
-                self._differs[begin:end] &= self._fields[begin:end]
-                at = begin
-                continue
-            last = found.rfind(1, at, end)
-            entity = self._moved(body, place, at, last) or self._anew(body, place)
-            if entity is None:
-                return None
+        found, begins = self._found, self._begins
+        at = found.find(1)
+        if 0 <= at < begins[0]:
+            return False
+        entities, changed = self._entities.copy(), []
+        while at >= 0:
+            place = bisect.bisect_right(begins, at) - 1
+            begin, end = begins[place], begins[place + 1]
+            known = self._known[place]
+            box = known.box_at(begin)
+            if at >= box and found.rfind(1, at, end) < box + BOX_BYTES:
+                entity = known.with_box(body, box)
+            else:
+                name = known.entity.name
+                known = read_entity(body, begin)
+                entity = known.entity
+                if known.end_at(begin) != end or entity.name != name:
+                    return False
+                self._known[place] = known
+                self._fields[begin:end] = _flags(known.fields_at(begin))
             entities[entity.name] = entity
             changed.append(entity.name)
-            at = end
-        self.changed = tuple(changed)
-        return entities
+            at = found.find(1, end)
+        self._entities, self.changed = entities, tuple(changed)
+        return True
 
-    def _moved(self, body: memoryview, place: int, first: int, last: int) -> EntityState | None:
-        """The entity where only its pose or size differs; None where other bytes do."""
-        box = self._boxes.get(place)
-        if box is None:
-            box = self._boxes[place] = _box_of(body, self._ends[place])
-        if first < box or last >= box + 80:
-            return None
-        old = self._last[self._names[place]]
-        x, y, z, qx, qy, qz, qw, *size = _BOX(body, box)
-        return EntityState(
-            name=old.name,
-            kind=old.kind,
-            class_name=old.class_name,
-            instance_id=old.instance_id,
-            pose=Pose((x, y, z), (qx, qy, qz, qw)),
-            size_m=(size[0], size[1], size[2]),
-            parent=old.parent,
-            relation=old.relation,
-            room=old.room,
-            affordances=old.affordances,
-            states=old.states,
-            openness=old.openness,
-            holding=old.holding,
-        )
+    def _read_all(self, body: memoryview) -> None:
+        """Reads every entity but those that are the same as before, wherever they are now."""
+        begin = self._read_head(body)
+        (count,) = _U32(body, begin - 4)
+        last, old, place, places = self._entities, self._known, 0, None
+        entities: dict[str, EntityState] = {}
+        self._known, self._begins = [], [begin]
+        whole, pieces = bytes(body), self._head_fields(begin)
+        for _ in range(count):
+            known = old[place] if place < len(old) else None
+            end = known and known.end_if_at(whole, begin)
+            if known is None or end is None:
+                known = read_entity(body, begin)
+                end = known.end_at(begin)
+                same = last.get(known.entity.name)
+                if same == known.entity:
+                    known = known.of(same)
+                if places is None:
+                    places = {known.entity.name: i for i, known in enumerate(old)}
+                # Where others came or went before it, those after it follow it.
+                place = places.get(known.entity.name, place - 1)
+            place += 1
+            entities[known.entity.name] = known.entity
+            self._known.append(known)
+            pieces += known.fields_at(begin)
+            self._begins.append(begin := end)
+        # Prepares the comparison with a message of the same layout.
+        self._fields = _flags((*pieces, bytes(len(body) - begin)))
+        self._found = bytearray(len(body))
+        self._differs = np.frombuffer(self._found, np.bool_)
+        if len(entities) < count:
+            # One name twice: places do not tell which of the two it is.
+            self._known = []
+        if self.changed is not None:
+            self.changed = (
+                *(name for name, entity in entities.items() if last.get(name) is not entity),
+                *(name for name in last if name not in entities),
+            )
+        self._entities = entities
 
-    def _anew(self, body: memoryview, place: int) -> EntityState | None:
-        begin, end = self._ends[place], self._ends[place + 1]
-        if _end_of_entity(body, begin) != end:
-            return None
-        self._boxes.pop(place, None)
-        self._fields[begin:end] = True
-        self._marked.discard(place)
-        entity = self._same(_entity(body, begin))
-        return entity if entity.name == self._names[place] else None
+    def _read_head(self, body: memoryview) -> int:
+        """The texts between stamp and counts; returns where entities begin."""
+        ends: list[int] = []
+        _, at = text(body, _STAMP_BYTES, ends)
+        house, at = text(body, at, ends)
+        episode, _ = text(body, at, ends)
+        self._head, _ = fields_of(_STAMP_BYTES, ends[-1], ends)
+        # With the first message and in another world nothing is as before.
+        self.changed = () if self._begins[0] and (house, episode) == self._world else None
+        self._world = (house, episode)
+        return ((ends[-1] + 7) & ~7) + _COUNTS_BYTES + 4
 
-    def _mark(self, place: int) -> None:
-        """Notes which bytes of an entity of the last message belong to no field."""
-        begin = self._ends[place]
-        for start, stop in _gaps(self._body, begin):
-            self._fields[start:stop] = False
-        self._marked.add(place)
-
-    def _same(self, entity: EntityState) -> EntityState:
-        """The record of the last message, where only the bytes between the fields differ.
-
-        CDR leaves the bytes that align a field unset, so equal entities may be unequal bytes.
-        """
-        last = self._last.get(entity.name)
-        return last if last == entity else entity
-
-
-def _skip_text(body: memoryview, at: int) -> int:
-    at = (at + 3) & ~3
-    end: int = at + 4 + _U32(body, at)[0]
-    return end
-
-
-def _text(body: memoryview, at: int) -> tuple[str, int]:
-    at = (at + 3) & ~3
-    (length,) = _U32(body, at)
-    end = at + 4 + length
-    if length == 0 or end > len(body):
-        raise IndexError(f"a text of {length} bytes at {at}")
-    return str(body[at + 4 : end - 1], "utf-8"), end
+    def _head_fields(self, begin: int) -> list[bytes]:
+        """Which bytes before the entities belong to fields; stamp and counts are not looked at."""
+        gap = begin - 4 - _STAMP_BYTES - len(self._head)
+        return [bytes(_STAMP_BYTES), self._head, bytes(gap), _ONES]
 
 
-def _box_of(body: memoryview, at: int) -> int:
-    at = _skip_text(body, _skip_text(body, at + 1))
-    at = ((at + 3) & ~3) + 4
-    at = _skip_text(body, _skip_text(body, _skip_text(body, at)))
-    return (at + 7) & ~7
-
-
-def _gaps(body: memoryview, at: int) -> Iterator[tuple[int, int]]:
-    """Between which bytes of an entity there is no field."""
-
-    def aligned(at: int, size: int) -> int:
-        return -(-at // size) * size
-
-    yield at + 1, (at := aligned(at + 1, 4))
-    for _ in ("name", "class_name"):
-        at = _skip_text(body, at)
-        yield at, (at := aligned(at, 4))
-    at += 4
-    for size in (4, 4, 8):
-        # Parent and relation, then the room, after which comes the pose.
-        at = _skip_text(body, at)
-        yield at, (at := aligned(at, size))
-    at += 80
-    (affordances,) = _U32(body, at)
-    at += 4
-    for _ in range(affordances):
-        at = _skip_text(body, at)
-        yield at, (at := aligned(at, 4))
-    (states,) = _U32(body, at)
-    at += 4
-    for _ in range(states):
-        at = _skip_text(body, at) + 1
-        yield at, (at := aligned(at, 4))
-
-
-def _end_of_entity(body: memoryview, at: int) -> int:
-    at = _box_of(body, at) + 80
-    (affordances,) = _U32(body, at)
-    at += 4
-    for _ in range(affordances):
-        at = _skip_text(body, at)
-    at = (at + 3) & ~3
-    (states,) = _U32(body, at)
-    at += 4
-    for _ in range(states):
-        at = _skip_text(body, at) + 1
-    return _skip_text(body, ((at + 3) & ~3) + 4)
-
-
-def _entity(body: memoryview, at: int) -> EntityState:
-    kind = _KINDS[body[at]]
-    name, at = _text(body, at + 1)
-    class_name, at = _text(body, at)
-    at = (at + 3) & ~3
-    (instance_id,) = _I32(body, at)
-    parent, at = _text(body, at + 4)
-    relation, at = _text(body, at)
-    room, at = _text(body, at)
-    at = (at + 7) & ~7
-    x, y, z, qx, qy, qz, qw, *size = _BOX(body, at)
-    affordances, at = _items(body, at + 80, _text)
-    states, at = _items(body, (at + 3) & ~3, _named_state)
-    at = (at + 3) & ~3
-    (openness,) = _F32(body, at)
-    holding, _ = _text(body, at + 4)
-    return EntityState(
-        name=name,
-        kind=kind,
-        class_name=class_name,
-        instance_id=instance_id,
-        pose=Pose((x, y, z), (qx, qy, qz, qw)),
-        size_m=(size[0], size[1], size[2]),
-        parent=parent or None,
-        relation=Relation(relation) if relation else None,
-        room=room or None,
-        affordances=tuple(Affordance(word) for word in affordances),
-        states={State(word): value for word, value in states} or None,
-        openness=None if openness < 0 else float(openness),
-        holding=holding or None,
-    )
-
-
-def _named_state(body: memoryview, at: int) -> tuple[tuple[str, bool], int]:
-    name, at = _text(body, at)
-    return (name, body[at] != 0), at + 1
-
-
-def _items(
-    body: memoryview, at: int, read: Callable[[memoryview, int], tuple[ItemT, int]]
-) -> tuple[list[ItemT], int]:
-    (count,) = _U32(body, at)
-    at += 4
-    found = []
-    for _ in range(count):
-        item, at = read(body, at)
-        found.append(item)
-    return found, at
+def _flags(pieces: Iterable[bytes]) -> _Flags:
+    return np.frombuffer(bytearray().join(pieces), np.bool_)

@@ -452,6 +452,33 @@ def test_the_order_of_entities_and_constraints_does_not_matter(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+@given(tasks(), STREAMS, st.sampled_from([*Mode]), st.sets(st.sampled_from([*THINGS, "nobody"])))
+def test_told_what_changed_the_judge_says_what_it_says_of_whole_states(
+    make_lab, document, stream, mode, more
+) -> None:
+    evaluation = read_evaluation(document, "random")
+    lab = make_lab(THINGS, tuple(Affordance))
+    start = lab.state()
+    told, whole = (Evaluator(evaluation, lab.house, start, mode) for _ in range(2))
+    for moves, steps in stream:
+        before = dict(lab.entities)
+        for thing, place in moves:
+            move(lab, thing, place)
+        state = lab.state(steps)
+        # Names of what is as before, or nowhere at all, do no harm.
+        changed = {n for n, e in state.entities.items() if before.get(n) is not e} | more
+        changed |= {n for n in before if n not in state.entities}
+        # Read from bytes or a file, nothing but what is told needs to be the same record.
+        copied = replace(state, entities={n: replace(e) for n, e in state.entities.items()})
+        assert told.update(state, changed) == whole.update(copied)
+    assert told.finish() == whole.finish()
+
+
+@settings(
+    max_examples=CASES // 5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(tasks(), STREAMS, st.sampled_from([*Mode]), st.integers(0, 7))
 def test_a_judge_that_is_lost_goes_on_from_its_latches(
     make_lab, document, stream, mode, lost

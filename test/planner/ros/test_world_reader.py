@@ -72,7 +72,7 @@ def test_what_fills_the_space_between_fields_changes_no_record(backend: Embedded
 def test_whatever_changes_it_reads_what_rclpy_reads(backend: EmbeddedBackend) -> None:
     rng = random.Random(3)
     start = state = state_of(backend)
-    reader = WorldReader()
+    reader, last = WorldReader(), None
     for step in range(300):
         entities = dict((start if rng.random() < 0.05 else state).entities)
         for name in rng.sample(sorted(entities), rng.randint(0, 3)):
@@ -103,6 +103,48 @@ def test_whatever_changes_it_reads_what_rclpy_reads(backend: EmbeddedBackend) ->
         found = reader.read(data)
         assert found == world_record(deserialize_message(data, WorldMessage))
         assert list(found.entities) == list(entities)
+        assert_told(reader.changed, last, found)
+        last = found
+
+
+def assert_told(changed, last: WorldState | None, found: WorldState) -> None:
+    """`changed` is what is another record than before, or gone; and no more than that."""
+    if last is None:
+        assert changed is None
+        return
+    old, new = last.entities, found.entities
+    assert set(changed) == {n for n in {*old, *new} if old.get(n) is not new.get(n)}
+    # A record is another one only where something about it is.
+    assert all(old.get(n) != new.get(n) for n in changed)
+
+
+def test_equal_entities_that_moved_in_the_message_are_the_same_records(backend) -> None:
+    first = state_of(backend)
+    name = next(iter(first.entities))
+    reader = WorldReader()
+    seen = reader.read(serialize_message(WorldMessages().message(first)))
+    for length in range(9):
+        longer = replace(first.entities[name], parent="x" * length or None)
+        state = replace(first, entities={**first.entities, name: longer})
+        # Of all that follows a text that is longer the bytes are elsewhere, the values as before.
+        data = bytearray(serialize_message(WorldMessages().message(state)))
+        for place, owned in enumerate(bytes(reader_fields(bytes(data)))):
+            data[4 + place] ^= 0 if owned else 0x5A
+        now = reader.read(bytes(data))
+        assert now == replace(world_record(deserialize_message(bytes(data), WorldMessage)))
+        assert set(reader.changed) <= {name}
+        assert all(now.entities[n] is seen.entities[n] for n in seen.entities if n != name)
+
+
+def reader_fields(data: bytes) -> bytes:
+    """Of each byte after the first four whether it counts; stamp, step and revision are left."""
+    reader = WorldReader()
+    state = reader.read(data)
+    flags = bytearray(reader._fields.tobytes())
+    head = 8 + 4 + len(b"map\0") + 4 + len(state.house) + 1
+    counts = flags.index(b"\1\1\1\1", head + 4 + len(state.episode_id) + 1)
+    flags[:counts] = b"\1" * counts
+    return bytes(flags)
 
 
 def test_every_shortened_message_is_an_error(backend: EmbeddedBackend) -> None:

@@ -1,0 +1,80 @@
+"""What is judged from a bag or a log is what the judge says of the states themselves."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.progress import Mode
+from planner.replay.judging import Request, judge
+from planner.world.geometry import Pose
+from planner.world.state import WorldState
+from planner.world.vocabulary import Relation, State
+
+THINGS = ("cup_0", "apple_0")
+ENTITIES = st.sampled_from([*THINGS, "agent_0"])
+CHANGES = st.one_of(
+    st.tuples(st.just("put"), st.sampled_from(THINGS), st.sampled_from([-0.3, 0.0, 0.3, 4.0])),
+    st.tuples(st.just("held"), st.sampled_from(THINGS), st.booleans()),
+    st.tuples(st.just("clean"), st.sampled_from(THINGS), st.booleans()),
+    st.tuples(st.just("walk"), st.just("agent_0"), st.floats(-3, 3)),
+    st.tuples(st.just("room"), ENTITIES, st.sampled_from([None, "hall_0", "a_long_room_0"])),
+    st.tuples(st.just("gone"), ENTITIES, st.just(0)),
+)
+
+
+def changed(film, state: WorldState, what: str, name: str, value) -> WorldState:
+    entities = dict(state.entities)
+    if what == "gone":
+        # What the goal names stays, or there is nothing to judge.
+        if name not in THINGS:
+            entities.pop(name, None)
+        return replace(state, entities=entities)
+    old = entities.get(name, film.states[0].entities[name])
+    table = film.house.furniture_by_name["table_1"]
+    if what == "put":
+        height = table.surfaces[0].center[2]
+        old = replace(old, pose=Pose.planar(table.x_m, table.y_m + value, 0.0, height))
+    elif what == "held":
+        relation = Relation.HELD if value else Relation.ON
+        old = replace(old, parent="agent_0" if value else "table_1", relation=relation)
+    elif what == "clean":
+        old = replace(old, states={**(old.states or {}), State.CLEAN: value})
+    elif what == "walk":
+        old = replace(old, pose=Pose.planar(value, 0.0, value))
+    else:
+        old = replace(old, room=value)
+    return replace(state, entities={**entities, name: old})
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(stream=st.lists(st.tuples(st.lists(CHANGES, max_size=3), st.integers(0, 9)), max_size=8))
+def test_bag_and_log_give_the_verdict_of_the_states(
+    film, tmp_path_factory, small_house, small_episode, mode, stream
+) -> None:
+    film = type(film)(tmp_path_factory.mktemp("film"), small_house, small_episode)
+    live = Evaluator(
+        read_evaluation(film.episode.evaluation, "e"), film.house, film.states[0], mode
+    )
+    for changes, steps in stream:
+        state = film.states[-1]
+        for change in changes:
+            state = changed(film, state, *change)
+        film.states.append(replace(state, step=state.step + steps, revision=state.revision + 1))
+        live.update(film.states[-1])
+    verdict = live.finish()
+    request = Request(mode, str(film.path))
+    for recording in (film.bag(live=False), film.log()):
+        (found,) = judge(recording, request)
+        assert asdict(found)["verdict"] == asdict(verdict)
+        assert found.verdict == verdict
