@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PointStamped
 from nav_msgs.msg import Odometry
 from planner_msgs.action import ExecutePrimitive
@@ -23,12 +25,14 @@ from planner.tour.strip import Moment, draw_strip
 from planner.world.agents import default_bodies
 from planner.world.errors import PlannerError
 from planner.world.floor_grid import FloorGrid
+from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.observation import RgbImage
 from planner.world.primitive import PrimitiveCode
 from planner.world.vocabulary import AgentKind
 
 AGENT = "agent_0"
+BRIDGE_STATUS = "bridge: world"
 MOVED_M = 0.1
 
 
@@ -42,15 +46,14 @@ class TourNode(Node):
             PlannerError: where the house or the folder cannot be used.
         """
         super().__init__("tour")
-        house = parameters.text(self, "house", "", "name or file of the house to walk through")
+        house = parameters.text(self, "house", "", "name or file; empty = the bridge's")
         folder = parameters.text(self, "record", "", "folder that gets tour.png")
         self._most = parameters.whole(self, "rooms", 6, "rooms to visit", least=1)
         self._wait_s = parameters.number(
             self, "wait", 60.0, "seconds to wait for the bridge", least=1.0
         )
-        self._house = load_house(house)
+        self._house = load_house(house) if house else None
         self._folder = Path(folder)
-        self._grid = FloorGrid.of(self._house, default_bodies()[AgentKind.ROBOT].radius_m)
         self._way: list[tuple[float, float]] = []
         self._picture: RgbImage | None = None
         self._client: ActionClient[Any, Any, Any] = ActionClient(
@@ -60,8 +63,18 @@ class TourNode(Node):
         self.create_subscription(
             Image, f"/{AGENT}/camera/hand/image", self._on_picture, qos.IMAGE_INPUT
         )
+        if not house:
+            self.create_subscription(
+                DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
+            )
         self._waited_s = 0.0
         self._timer = self.create_timer(0.1, self._begin)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Learns which house the bridge is in."""
+        told = {i.key: i.value for s in message.status if s.name == BRIDGE_STATUS for i in s.values}
+        if self._house is None and "house" in told:
+            self._house = load_house(told["house"])
 
     def _on_odometry(self, message: Odometry) -> None:
         position = message.pose.pose.position
@@ -73,8 +86,9 @@ class TourNode(Node):
         self._picture = rgb_array(message)
 
     def _begin(self) -> None:
-        ready = self._client.server_is_ready() and self._way and self._picture is not None
-        if not ready:
+        seen = self._way and self._picture is not None
+        house = self._house
+        if house is None or not seen or not self._client.server_is_ready():
             self._waited_s += 0.1
             if self._waited_s > self._wait_s:
                 raise PlannerError(
@@ -84,13 +98,14 @@ class TourNode(Node):
             return
         self._timer.cancel()
         if self.executor is not None:
-            self.executor.create_task(self._tour)
+            self.executor.create_task(partial(self._tour, house))
 
-    async def _tour(self) -> None:
-        route = plan_route(self._house, self._grid, self._way[-1], self._most)
-        self._say(f"a tour of {len(route)} rooms of {self._house.name}")
+    async def _tour(self, house: House) -> None:
+        grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
+        route = plan_route(house, grid, self._way[-1], self._most)
+        self._say(f"a tour of {len(route)} rooms of {house.name}")
         moments = [await self._visit(stop) for stop in route]
-        self._save(moments)
+        self._save(house, moments)
         rclpy.try_shutdown()
 
     async def _visit(self, stop: Stop) -> Moment:
@@ -128,11 +143,11 @@ class TourNode(Node):
         if result.code != PrimitiveCode.SUCCESS:
             raise PlannerError(f"{goal.name} failed: {result.text}")
 
-    def _save(self, moments: list[Moment]) -> None:
+    def _save(self, house: House, moments: list[Moment]) -> None:
         path = self._folder / "tour.png"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            draw_strip(self._house, self._way, moments).save(path)
+            draw_strip(house, self._way, moments).save(path)
         except OSError as error:
             raise PlannerError(f"{path}: cannot be written: {error}") from None
         self._say(f"rooms: {len(moments)}  picture: {path}")

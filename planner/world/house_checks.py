@@ -150,6 +150,8 @@ def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
 
 
 def _find(path_or_name: Path | str, folder: Path, what: str) -> Path:
+    if path_or_name == "":
+        raise PlannerError(f"no {what} is named")
     path = Path(path_or_name)
     if isinstance(path_or_name, Path) or path.suffix == ".json" or len(path.parts) != 1:
         return path

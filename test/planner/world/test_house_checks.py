@@ -297,6 +297,13 @@ def test_unknown_name_lists_the_shipped(name: str) -> None:
         load_house(name)
 
 
+def test_an_empty_name_is_told() -> None:
+    with pytest.raises(PlannerError, match="no house is named"):
+        load_house("")
+    with pytest.raises(PlannerError, match="no episode is named"):
+        load_episode("")
+
+
 def test_a_shipped_house_is_found_by_name_and_read_once() -> None:
     assert load_house("train_0") is load_house("train_0")
     assert load_house("train_0").split == "train"
