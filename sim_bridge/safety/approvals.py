@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.world.geometry import Vec3
+from planner.world.observation import CameraFrame
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Handle
 
-# What hands do to things and furniture.
+# What hands do to things and furniture, and what moves the arm at all.
 HANDLING = frozenset(
     {PrimitiveName.PICK, PrimitiveName.PLACE, PrimitiveName.OPEN, PrimitiveName.CLOSE}
 )
+ARM = HANDLING | {PrimitiveName.LOOK}
 
 
 class Answer(StrEnum):
@@ -25,12 +28,18 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A primitive that waits; `why` is what the operator is told, `until_s` ends the wait."""
+    """A primitive that waits; `why` is what the operator is told, `until_s` ends the wait.
+
+    `view` is what the hand's camera sees, `pixel` where the target is in it; None where it sees
+    nothing or the target is not in the picture.
+    """
 
     handle: Handle
     primitive: Primitive
     why: str
     until_s: float
+    view: CameraFrame | None = None
+    pixel: tuple[int, int] | None = None
 
 
 class Approvals:
@@ -43,10 +52,12 @@ class Approvals:
 
     def reason(self, name: PrimitiveName, *, person_near: bool) -> str:
         """Why the operator must be asked first; empty where not."""
-        if name not in HANDLING:
+        if name not in ARM:
             return ""
         if person_near:
             return "a person is near"
+        if name not in HANDLING:
+            return ""
         if name in (PrimitiveName.OPEN, PrimitiveName.CLOSE):
             return "doors and drawers are approved one by one"
         if self._every_grasp or name not in self._allowed:
@@ -63,3 +74,25 @@ class Approvals:
         if asked is not None and remember and not self._every_grasp:
             self._allowed.add(asked.primitive.name)
         return asked
+
+
+def pixel_of(view: CameraFrame, point_m: Vec3) -> tuple[int, int] | None:
+    """Where a point of the map is in a picture, as column and row; None outside of it."""
+    x, y, z = view.pose.inverse().apply(point_m)
+    if z <= 0.05:
+        return None
+    lens = view.intrinsics
+    u, v = round(lens.fx_px * x / z + lens.cx_px), round(lens.fy_px * y / z + lens.cy_px)
+    return (u, v) if 0 <= u < lens.width_px and 0 <= v < lens.height_px else None
+
+
+def point_at(view: CameraFrame, pixel: tuple[int, int]) -> Vec3 | None:
+    """What a pixel of a picture shows, in the map; None where nothing was measured."""
+    lens, (u, v) = view.intrinsics, pixel
+    if not (0 <= u < lens.width_px and 0 <= v < lens.height_px):
+        return None
+    depth_m = float(view.depth_m[v, u])
+    if depth_m <= 0:
+        return None
+    x, y = (u - lens.cx_px) / lens.fx_px * depth_m, (v - lens.cy_px) / lens.fy_px * depth_m
+    return view.pose.apply((x, y, depth_m))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from planner.world.episode import Episode
@@ -22,12 +22,13 @@ from planner.world.primitive import (
     PrimitiveStatus,
 )
 from planner.world.state import WorldState
-from planner.world.vocabulary import EntityKind
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
-from sim_bridge.safety.approvals import HANDLING, Approvals, Asked
+from sim_bridge.safety.approvals import ARM, Approvals, Asked, pixel_of, point_at
 from sim_bridge.safety.health import CLEARABLE_CAUSE, Health, Lease, Receipt, Supervised
 from sim_bridge.safety.options import SafetyOptions, default_safety
+from sim_bridge.safety.people import People
+from sim_bridge.safety.rest import put_to_rest, what_rests
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.watch import (
     Concern,
@@ -41,6 +42,8 @@ from sim_bridge.safety.watch import (
 RECEIPTS_KEPT = 1000
 # A person who takes the lease by force has seen its owner's name just before.
 FORCE_WITHIN_S = 10.0
+# Nothing moves after these, whether or not the robot could be told.
+_HOLDS_IN_ANY_CASE = frozenset({Command.STOP, Command.ESTOP_GENTLE, Command.ESTOP_HARD})
 
 
 class Mode(StrEnum):
@@ -72,7 +75,10 @@ class _Guard:
     watch: Watch
     approvals: Approvals
     attended_s: float = 0.0
+    radius_m: float = 0.0
     current: Handle | None = None
+    # What the operator allowed in spite of people near.
+    approved: Handle | None = None
     concerns: list[Concern] = field(default_factory=list)
     # The owner of the lease as a person was told it, and when.
     shown: tuple[str, float] | None = None
@@ -103,7 +109,9 @@ class SafetyGate:
         self.backend = backend
         self.options = options or default_safety()
         self._robot = backend if isinstance(backend, Supervised) else None
-        self._people = people or self._true_people
+        if self._robot is not None:
+            self._robot.obey(self.options)
+        self.people = People(backend, self.options, people)
         self._entries: list[_Entry] = []
         self._guards: dict[str, _Guard] = {}
         self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
@@ -131,6 +139,7 @@ class SafetyGate:
                 Watch(self.options),
                 Approvals(every_grasp=self.options.approval.every_grasp),
                 attended_s=self.now_s(),
+                radius_m=self.backend.capabilities(agent).radius_m,
             )
             for agent in self.agents
         }
@@ -175,10 +184,20 @@ class SafetyGate:
         if not why:
             self._launch(entry)
             return handle
-        until_s = self.now_s() + self.options.approval.timeout_s
-        guard.approvals.ask(Asked(handle, primitive, why, until_s))
+        guard.approvals.ask(self._question(agent, handle, primitive, why))
         self._note(agent, primitive.name, False, f"waits for approval: {why}", Rule.APPROVAL)
         return handle
+
+    def _question(self, agent: str, handle: Handle, primitive: Primitive, why: str) -> Asked:
+        until_s = self.now_s() + self.options.approval.timeout_s
+        try:
+            view = self.backend.observe(agent, ("hand",)).cameras.get("hand")
+        except PlannerError:
+            # The operator sees no picture then, and decides with that.
+            view = None
+        target_m = self._in_map(agent, primitive)
+        pixel = None if view is None else pixel_of(view, target_m)
+        return Asked(handle, primitive, why, until_s, view, pixel)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive stands."""
@@ -225,9 +244,8 @@ class SafetyGate:
         for agent, guard in self._guards.items():
             self.stop(agent)
             if self._robot is not None and not self.simulated and guard.control.claimed:
-                for command in (Command.SIT, Command.POWER_OFF, Command.RELEASE):
-                    outcome = self._robot.operate(agent, command)
-                    self._note(agent, command, outcome.success, outcome.message, Rule.SHUTDOWN)
+                for step, outcome in put_to_rest(self._robot, agent, self.options.shutdown_s):
+                    self._note(agent, step, outcome.success, outcome.message, Rule.SHUTDOWN)
         self.backend.close()
 
     # What the operator says
@@ -239,12 +257,14 @@ class SafetyGate:
         outcome = control.apply(command)
         if outcome.success and outcome.stops:
             self.stop(agent)
-        if outcome.success and self._robot is not None:
+        agreed = outcome.success
+        if agreed and self._robot is not None:
             done = self._robot.operate(agent, command)
             if not done.success:
                 outcome = Outcome(False, done.message, outcome.stops)
-        if outcome.success:
+        if outcome.success or (agreed and command in _HOLDS_IN_ANY_CASE):
             guard.control = control
+        if outcome.success:
             if command is Command.CLAIM:
                 guard.watch.claimed()
                 self._clear_faults(agent)
@@ -280,23 +300,52 @@ class SafetyGate:
         name, at_s = guard.shown
         return name == owner and self.now_s() - at_s <= FORCE_WITHIN_S
 
-    def answer(self, agent: str, *, approve: bool, remember: bool = False) -> Outcome:
-        """The operator approves or refuses what waits."""
+    def answer(
+        self,
+        agent: str,
+        *,
+        approve: bool,
+        remember: bool = False,
+        target_m: Vec3 | None = None,
+        pixel: tuple[int, int] | None = None,
+    ) -> Outcome:
+        """The operator approves or refuses what waits.
+
+        Args:
+            agent: whose question is answered.
+            approve: whether it may be done.
+            remember: whether later ones of its kind are allowed as well.
+            target_m: do it at this point of the map instead.
+            pixel: do it at what this pixel of the picture shows instead.
+        """
+        waits = self._guards[agent].approvals.asked
+        if approve and waits is not None and pixel is not None:
+            target_m = None if waits.view is None else point_at(waits.view, pixel)
+            if target_m is None:
+                return Outcome(False, f"pixel {pixel} of the picture shows nothing; it still waits")
         asked = self._guards[agent].approvals.take(remember=approve and remember)
         if asked is None:
             return Outcome(False, "nothing waits for approval")
         entry = self._entries[asked.handle]
         if approve:
-            concern = self._blocking(self._guards[agent])
-            if concern is None:
-                self._launch(entry)
-                return Outcome(True, f"{asked.primitive.name} was approved")
-            self._finish(entry, _not_allowed(agent, concern.rule, concern.reason, concern.text))
-            return Outcome(False, concern.text)
+            return self._approved(agent, entry, target_m)
         self._finish(
             entry, _not_allowed(agent, Rule.APPROVAL, "REFUSED", "the operator refused it")
         )
         return Outcome(True, f"{asked.primitive.name} was refused")
+
+    def _approved(self, agent: str, entry: _Entry, target_m: Vec3 | None) -> Outcome:
+        guard = self._guards[agent]
+        if target_m is not None:
+            entry.primitive = replace(entry.primitive, target_m=target_m, frame="map")
+        refusal = self._refusal(agent, guard, entry.primitive)
+        if refusal is not None:
+            self._finish(entry, refusal)
+            return Outcome(False, refusal.text)
+        guard.approved = guard.current
+        self._launch(entry)
+        where = "" if target_m is None else " at another place"
+        return Outcome(True, f"{entry.primitive.name} was approved{where}")
 
     def asked(self, agent: str) -> Asked | None:
         """What waits for the operator, if anything does."""
@@ -368,17 +417,19 @@ class SafetyGate:
         zones = self.options.keep_out.zones
         if not zones or primitive.views_rad:
             return None
+        zone = zone_at(self._in_map(agent, primitive), zones)
+        if zone is None:
+            return None
+        text = f"the target lies in the keep-out zone {zone.name!r}"
+        return _not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
+
+    def _in_map(self, agent: str, primitive: Primitive) -> Vec3:
         seen = self.backend.observe(agent, ())
         frame = {
             f"{agent}/base_link": seen.base,
             f"{agent}/odom": seen.base.compose(seen.odometry.inverse()),
         }.get(primitive.frame)
-        target = primitive.target_m if frame is None else frame.apply(primitive.target_m)
-        zone = zone_at(target, zones)
-        if zone is None:
-            return None
-        text = f"the target lies in the keep-out zone {zone.name!r}"
-        return _not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
+        return primitive.target_m if frame is None else frame.apply(primitive.target_m)
 
     @staticmethod
     def _blocking(guard: _Guard) -> Concern | None:
@@ -386,24 +437,9 @@ class SafetyGate:
 
     def _why_ask(self, guard: _Guard, agent: str, primitive: Primitive) -> str:
         approval = self.options.approval
-        if not approval.where.holds(simulated=self.simulated) or primitive.name not in HANDLING:
+        if not approval.where.holds(simulated=self.simulated) or primitive.name not in ARM:
             return ""
-        return guard.approvals.reason(primitive.name, person_near=self._person_near(agent))
-
-    def _person_near(self, agent: str) -> bool:
-        people = self.options.people
-        if not people.where.holds(simulated=self.simulated):
-            return False
-        x, y, _ = self.backend.observe(agent, ()).base.position_m
-        near2 = people.near_m**2
-        return any((p[0] - x) ** 2 + (p[1] - y) ** 2 <= near2 for p in self._people())
-
-    def _true_people(self) -> Sequence[Vec3]:
-        state = self.backend.world_state()
-        if state is None:
-            return ()
-        agents = (e for e in state.entities.values() if e.kind is EntityKind.AGENT)
-        return [e.pose.position_m for e in agents if e.class_name == "human"]
+        return guard.approvals.reason(primitive.name, person_near=self.people.near(agent))
 
     def _watch(self, agent: str, guard: _Guard) -> None:
         now_s = self.now_s()
@@ -431,7 +467,7 @@ class SafetyGate:
         control.claimed = control.claimed and health.lease is not Lease.FREE and not lost
         control.powered = control.powered and health.powered
         control.standing = control.standing and health.standing
-        careful = self._person_near(agent) or self.backend.observe(agent, ()).holding
+        careful = self.people.near(agent) or self.backend.observe(agent, ()).holding
         self._robot.limit_speed(agent, speed_limit(self.options, careful=careful))
 
     def _why_stop(self, agent: str, guard: _Guard, now_s: float) -> Concern | None:
@@ -446,14 +482,26 @@ class SafetyGate:
         if executive.where.holds(simulated=self.simulated) and alone_s > executive.stop_after_s:
             text = f"whoever asked for it was not heard of for {alone_s:.1f} s"
             return Concern(Rule.EXECUTIVE_LOST, Severity.STOPS, "EXECUTIVE_LOST", text)
+        if self._reaches_beside_people(agent, guard):
+            text = f"a person came within {self.options.people.near_m:g} m of the moving arm"
+            return Concern(Rule.ARM, Severity.STOPS, "PERSON_NEAR", text)
         if self.options.keep_out.zones:
-            seen = self.backend.observe(agent, ())
+            seen, radius_m = self.backend.observe(agent, ()), guard.radius_m
             moves = bool(seen.linear_m_s)
-            zone = zone_ahead(seen.base, seen.linear_m_s, self.options) if moves else None
+            zone = zone_ahead(seen.base, seen.linear_m_s, self.options, radius_m) if moves else None
             if zone is not None:
                 text = f"the keep-out zone {zone.name!r} is right ahead"
                 return Concern(Rule.KEEP_OUT, Severity.STOPS, "KEEP_OUT", text)
         return None
+
+    def _reaches_beside_people(self, agent: str, guard: _Guard) -> bool:
+        """Whether the arm moves beside a person without the operator's word (rule 12)."""
+        handle = guard.current
+        if self._robot is None or handle is None or handle == guard.approved:
+            return False
+        entry = self._entries[handle]
+        moving = entry.inner is not None and entry.primitive.name in ARM
+        return moving and self.people.near(agent)
 
     def _halt(self, agent: str, guard: _Guard, why: Concern) -> None:
         handle = guard.current
@@ -470,23 +518,15 @@ class SafetyGate:
         """What is done about an agent that nobody looks after, or whose battery runs out."""
         if self._robot is None or not guard.control.claimed:
             return
-        executive, reasons = self.options.executive, {c.reason for c in guard.concerns}
-        idle = not self._is_busy(guard)
+        executive = self.options.executive
         alone = (
             executive.where.holds(simulated=self.simulated)
             and guard.control.standing
             and guard.current is not None
             and now_s - guard.attended_s > executive.sit_after_s
         )
-        wanted: tuple[Command, ...]
-        if "BATTERY_EMPTY" in reasons:
-            wanted, rule = (Command.SIT, Command.POWER_OFF), Rule.BATTERY
-        elif "BATTERY_DOCK" in reasons and idle:
-            wanted, rule = (Command.SIT,), Rule.BATTERY
-        elif alone:
-            wanted, rule = (Command.SIT,), Rule.EXECUTIVE_LOST
-        else:
-            return
+        reasons = {concern.reason for concern in guard.concerns}
+        wanted, rule = what_rests(reasons, idle=not self._is_busy(guard), alone=alone)
         for command in wanted:
             if command in guard.rested:
                 continue

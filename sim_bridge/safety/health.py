@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from sim_bridge.control import Command, Outcome
+from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.rules import Rule
 
 
@@ -71,11 +72,17 @@ class Supervised(Protocol):
     def health(self, agent: str) -> Health:
         """The last that is known; never waits."""
 
-    def operate(self, agent: str, command: Command) -> Outcome:
-        """Carries out what a Trigger service asks; waits for the robot's answer.
+    def obey(self, safety: SafetyOptions) -> None:
+        """Takes up the numbers of the rules that the driver keeps; before the first episode."""
+
+    def operate(self, agent: str, command: Command, within_s: float = ...) -> Outcome:
+        """Carries out what a Trigger service asks; waits for the robot's answer, so long at most.
 
         A refusal or a failure is an outcome, never an exception.
         """
+
+    def stow(self, agent: str, within_s: float) -> Outcome:
+        """Folds the arm, unless the gripper holds something."""
 
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         """Bounds every mobility command from now on."""

@@ -45,6 +45,7 @@ class Motion(FileModel):
     hard_cap_m_s: Annotated[float, Field(gt=0, le=FASTEST_M_S)] = 1.0
     braking_m_s2: Annotated[float, Field(gt=0, le=5)] = 1.0
     hand_speed_m_s: Annotated[float, Field(gt=0, le=1)] = 0.5
+    hand_turn_speed_rad_s: Annotated[float, Field(gt=0, le=3)] = 1.0
     obstacle_padding_m: Metres = 0.1
 
     @model_validator(mode="after")
@@ -67,6 +68,7 @@ class Timeouts(FileModel):
     command_s: Seconds = 0.5
     lease_s: Seconds = 0.5
     image_s: Seconds = 1.0
+    login_s: Seconds = 3.0
     upload_s: Seconds = 30.0
 
 
@@ -96,6 +98,8 @@ class Link(FileModel):
 
     stale_after_s: Seconds = 1.0
     good_for_s: Seconds = 1.0
+    most_skew_s: Seconds = 60.0
+    compare_clocks_s: Seconds = 5.0
 
 
 class Executive(FileModel):

@@ -121,21 +121,19 @@ def zone_at(point_m: Vec3, zones: Sequence[Zone]) -> Zone | None:
 
 
 def zone_ahead(
-    base: Pose, speed_m_s: float, options: SafetyOptions, path_m: Sequence[Vec3] = ()
+    base: Pose, speed_m_s: float, options: SafetyOptions, radius_m: float = 0.0
 ) -> Zone | None:
-    """The keep-out zone that an agent is in or cannot stop outside of any more (rule 11)."""
+    """The keep-out zone that an agent is in or cannot stop outside of any more (rule 11).
+
+    The margin counts from the edge of a body of this radius.
+    """
     x, y, _ = base.position_m
     ahead_m = options.motion.stopping_m(abs(speed_m_s)) + 1e-6
     way = math.copysign(ahead_m, speed_m_s or 1.0)
     end = (x + way * math.cos(base.yaw_rad), y + way * math.sin(base.yaw_rad))
-    lines = [LineString([(x, y), end])]
-    if len(path_m) > 1:
-        lines.append(LineString([point[:2] for point in path_m]))
-    margin_m = options.keep_out.margin_m
-    for zone in options.keep_out.zones:
-        if any(line.distance(zone.shape) < margin_m for line in lines):
-            return zone
-    return None
+    line, keep_m = LineString([(x, y), end]), options.keep_out.margin_m + radius_m
+    zones = options.keep_out.zones
+    return next((zone for zone in zones if line.distance(zone.shape) < keep_m), None)
 
 
 def speed_limit(options: SafetyOptions, *, careful: bool) -> SpeedLimit:

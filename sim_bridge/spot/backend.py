@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
 
 from planner.world.agents import Body, default_bodies
 from planner.world.episode import Episode
@@ -25,32 +28,28 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.backend import bad_numbers
-from sim_bridge.safety.health import Health, Lease, SpeedLimit
-from sim_bridge.safety.options import SafetyOptions, Timeouts, default_safety
-from sim_bridge.spot.body import BodyState, flat, optical_of, read_state
-from sim_bridge.spot.convert import pose_in
+from sim_bridge.embedded.options import default_options
+from sim_bridge.safety.health import Health, SpeedLimit
+from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
+from sim_bridge.spot.body import BodyState, optical_of
 from sim_bridge.spot.emulator.clock import SteppedClock
 from sim_bridge.spot.emulator.faults import FaultScript
 from sim_bridge.spot.emulator.server import SpotEmulator
+from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.eyes import Picture, read_picture
-from sim_bridge.spot.link import (
-    CLIENT_NAME,
-    LEASE_ERRORS,
-    SDK_ERRORS,
-    SpotLink,
-    Where,
-    explain,
-    where_is,
-)
+from sim_bridge.spot.graph_link import GraphLink
+from sim_bridge.spot.graph_map import read_graph
+from sim_bridge.spot.layout import read_annotated
+from sim_bridge.spot.link import LEASE_ERRORS, SDK_ERRORS, SpotLink, explain
+from sim_bridge.spot.localisation import Localisation
 from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
 from sim_bridge.spot.routines import Routine, routine
+from sim_bridge.spot.supervision import POSTURE_PATIENCE_S, Supervision
+from sim_bridge.spot.whereabouts import Where, where_is
 
-RETAIN_S = 0.5
-LOCALISE_S = 2.0
 DEFAULT_TIMEOUT_S = 120.0
-# How long a robot may take to switch its motors on, to stand up or to sit down.
-POSTURE_PATIENCE_S = 15.0
+_NO_PICTURES = "no pictures"
 _TICK_S = 0.05
 _PATIENT_S = 60.0
 
@@ -79,24 +78,20 @@ class SpotBackend:
         self.options = options or default_spot()
         self.safety = safety or default_safety()
         self.simulated = self.options.target is Target.EMULATOR
+        layout = self.options.layout
+        self._annotated = read_annotated(Path(layout)) if layout else None
         self._clock = SteppedClock()
         self.emulator: SpotEmulator | None = None
         if self.simulated:
             script = FaultScript(troubles=self.options.troubles)
-            self.emulator = SpotEmulator(self._clock, script=script)
+            world = default_options().model_copy(update={"noise": self.options.noise})
+            self.emulator = SpotEmulator(self._clock, options=world, script=script)
             self.emulator.calls.keep_requests = False
-        self._link: SpotLink | None = None
+        self._watch: Supervision | None = None
         self._agent = ""
         self._began_s = 0.0
         self._handles: list[_Running] = []
         self._current: Handle | None = None
-        self._forget()
-
-    def _forget(self) -> None:
-        self._state: BodyState | None = None
-        self._odom_in_map = Pose((0.0, 0.0, 0.0))
-        self._good_s = self._retained_s = self._localised_s = -math.inf
-        self._owner, self._epoch = "", ""
 
     # Time
 
@@ -117,14 +112,14 @@ class SpotBackend:
         if not self._agent:
             raise PlannerError("no episode is loaded")
         self._pass(dt_s)
-        if self._refresh():
+        if self.watch.refresh():
             self._advance()
         elif self._current is not None:
             self._end_unheard(self._current)
 
     def _end_unheard(self, handle: Handle) -> None:
         """Ends what nobody can follow any more; what was sent last ends by itself (rule 7)."""
-        silent_s = self.clock_s() - self._good_s
+        silent_s = self.clock_s() - self.watch.good_s
         if silent_s > self.safety.link.stale_after_s:
             text = f"no word from the robot for {silent_s:.1f} s"
             lost = PrimitiveResult(PrimitiveCode.BACKEND_FAULT, text, {"reason": "COMMS_LOST"})
@@ -152,36 +147,55 @@ class SpotBackend:
             raise PlannerError(
                 f"episode {episode.episode_id}: one Spot is one agent, not {len(episode.agents)}"
             )
-        known = MapModel(house, episode, seed)
+        annotated = self._annotated
+        layout = house if annotated is None else annotated.house
+        poses = {} if annotated is None else annotated.poses
+        known = MapModel(layout, episode, seed, self.safety, poses)
         if self.emulator is not None:
             self.emulator.load(house, episode, seed)
         self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
         self._handles.clear()
         self._connect()
+        watch = self.watch
         self.map = known
         self._agent = episode.agents[0].uid
-        self._forget()
-        self._refresh()
-        self._localise()
+        watch.forget()
+        watch.refresh()
+        watch.localisation.update()
         if self.emulator is not None:
             self._make_ready()
             self.emulator.zero_time()
-            self._refresh()
+            watch.refresh()
         self._began_s = self.clock_s()
 
     def _connect(self) -> None:
-        if self._link is not None:
+        if self._watch is not None:
             return
-        safety = self.safety
+        safety, options = self.safety, self.options
         if self.simulated:
+            if safety.estop.mode is EstopMode.ENDPOINT:
+                raise PlannerError(
+                    "safety: estop.mode endpoint is for a robot in real time, not for an emulator "
+                    "whose time is stepped"
+                )
             # The emulator's time stands still in a call, however long this machine takes for it.
-            patient = Timeouts(
-                state_s=_PATIENT_S, command_s=_PATIENT_S, lease_s=_PATIENT_S, image_s=_PATIENT_S
-            )
-            safety = safety.model_copy(update={"timeouts": patient})
-        link = SpotLink(self._where(), safety, self.clock_s)
+            fields = dict.fromkeys(Timeouts.model_fields, _PATIENT_S)
+            safety = safety.model_copy(update={"timeouts": Timeouts(**fields)})
+        fiducials = options.fiducials if self._annotated is None else self._annotated.fiducials
+        graph = None
+        if options.graph:
+            zones, margin_m = safety.keep_out.zones, safety.keep_out.margin_m
+            graph = read_graph(Path(options.graph), fiducials, zones, margin_m)
+        where = self._where()
+        link = SpotLink(where, safety, self.clock_s)
         link.connect()
-        self._link = link
+        found = Localisation(link, fiducials, self.clock_s)
+        watch = Supervision(link, found, safety, self._wait)
+        if graph is not None:
+            found.graph = GraphLink(link, graph, safety)
+        if safety.estop.mode is EstopMode.ENDPOINT:
+            watch.estop = EstopProcess(where, safety)
+        self._watch = watch
 
     def _where(self) -> Where:
         if self.emulator is not None:
@@ -204,38 +218,44 @@ class SpotBackend:
     def close(self) -> None:
         """Stops the robot, gives the lease back and ends the connection."""
         self._end_all(PrimitiveCode.STOPPED, "the world was closed")
-        link, self._link = self._link, None
-        if link is not None:
-            for step in (link.halt, link.release):
-                if link.lease is not None:
-                    self._try(step)
-            link.close()
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            for step in (watch.link.halt, watch.link.release):
+                if watch.link.lease is not None:
+                    watch.attempt(step)
+            if watch.estop is not None:
+                watch.estop.close()
+            watch.link.close()
         if self.emulator is not None:
             self.emulator.close()
 
     # What the robot says
 
     @property
-    def link(self) -> SpotLink:
-        """The connection.
+    def watch(self) -> Supervision:
+        """The robot as it is supervised.
 
         Raises:
             PlannerError: before the first episode.
         """
-        if self._link is None:
+        if self._watch is None:
             raise PlannerError("no episode is loaded")
-        return self._link
+        return self._watch
+
+    @property
+    def link(self) -> SpotLink:
+        """The connection."""
+        return self.watch.link
+
+    @property
+    def graph(self) -> GraphLink | None:
+        """The recorded map, where one is configured."""
+        return self.watch.localisation.graph
 
     @property
     def state(self) -> BodyState:
-        """The last that the robot said of itself.
-
-        Raises:
-            PlannerError: before it said anything.
-        """
-        if self._state is None:
-            raise PlannerError("spot: the robot has not said anything yet")
-        return self._state
+        """The last that the robot said of itself."""
+        return self.watch.state
 
     @property
     def physique(self) -> Body:
@@ -245,86 +265,23 @@ class SpotBackend:
     @property
     def base(self) -> Pose:
         """`base_link` in the map, as localised."""
-        return flat(self._odom_in_map.compose(self.state.odometry))
+        return self.watch.base
 
     def to_odom(self, pose: Pose) -> Pose:
         """A pose of the map in the odometry frame."""
-        return self._odom_in_map.inverse().compose(pose)
-
-    def _try(self, call: Callable[[], object]) -> str:
-        """A call that may fail; why it did, or empty."""
-        try:
-            call()
-        except SDK_ERRORS as error:
-            return explain(error)
-        return ""
-
-    def _refresh(self) -> bool:
-        """Hears how the robot is, if it answers; while it is silent nothing else is asked of it."""
-        now_s = self.clock_s()
-        why = self._try(self._read_state)
-        if why:
-            return False
-        self._good_s = now_s
-        if now_s - self._retained_s >= RETAIN_S:
-            self._retained_s = now_s
-            self._try(self._read_lease)
-            if self.link.lease is not None and self._lease() is Lease.OURS:
-                self._try(self.link.retain)
-        if now_s - self._localised_s >= LOCALISE_S:
-            self._try(self._localise)
-        return True
-
-    def _read_state(self) -> None:
-        self._state = read_state(self.link.state())
-
-    def _read_lease(self) -> None:
-        self._owner, self._epoch = self.link.owner(), self.link.epoch()
-
-    def _localise(self) -> None:
-        """Finds the map's odometry frame by the markers that the robot sees.
-
-        Raises:
-            PlannerError: where it never saw one of those that are configured.
-        """
-        known = {fiducial.tag: fiducial for fiducial in self.options.fiducials}
-        for marker in self.link.markers():
-            tag = marker.apriltag_properties
-            if tag.tag_id in known:
-                frame = tag.frame_name_fiducial_filtered or tag.frame_name_fiducial
-                in_odom = pose_in(marker.transforms_snapshot, "odom", frame)
-                self._odom_in_map = flat(known[tag.tag_id].in_map.compose(in_odom.inverse()))
-                self._localised_s = self.clock_s()
-                return
-        if math.isinf(self._localised_s):
-            tags = ", ".join(map(str, sorted(known))) or "none is configured"
-            raise PlannerError(f"spot: it sees none of the markers of the layout ({tags})")
+        return self.watch.localisation.odom_in_map.inverse().compose(pose)
 
     # Supervised
 
-    def _lease(self) -> Lease:
-        if not self._owner:
-            return Lease.FREE
-        mine = self._owner.startswith(CLIENT_NAME) and self.link.lease is not None
-        return Lease.OURS if mine else Lease.OTHERS
+    def obey(self, safety: SafetyOptions) -> None:
+        """Takes up the numbers of the safety rules; called before the first episode."""
+        if self._watch is None:
+            self.safety = safety
 
     def health(self, agent: str) -> Health:
         """The last that is known of the robot."""
         self._check_agent(agent)
-        state = self._state
-        if state is None:
-            return Health(age_s=math.inf, powered=False, standing=False)
-        return Health(
-            age_s=max(0.0, self.clock_s() - self._good_s),
-            epoch=self._epoch,
-            lease=self._lease(),
-            owner=self._owner,
-            battery=state.battery,
-            estopped=state.estopped,
-            powered=state.powered,
-            standing=state.standing,
-            faults=state.faults,
-        )
+        return self.watch.health()
 
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         """Bounds every mobility command from now on."""
@@ -334,65 +291,24 @@ class SpotBackend:
     def clear_faults(self, agent: str, cause: str) -> None:
         """Clears the behaviour faults of one cause."""
         self._check_agent(agent)
-        for number in self.state.fault_numbers.get(cause, []):
-            self._try(lambda number=number: self.link.clear_fault(number))  # type: ignore[misc]
+        self.watch.clear_faults(cause)
 
     def take_lease(self, agent: str) -> Outcome:
         """Takes the lease by force, for a person who was told its owner's name."""
         self._check_agent(agent)
-        return self._done(self.link.take, "the lease was taken", lambda: True)
+        return self.watch.take_lease()
 
-    def operate(self, agent: str, command: Command) -> Outcome:
+    def stow(self, agent: str, within_s: float) -> Outcome:
+        """Folds the arm, unless the gripper holds something."""
+        self._check_agent(agent)
+        return self.watch.stow(within_s)
+
+    def operate(
+        self, agent: str, command: Command, within_s: float = POSTURE_PATIENCE_S
+    ) -> Outcome:
         """Carries out what a Trigger service asks, and waits for the robot."""
         self._check_agent(agent)
-        link = self.link
-        deeds: Mapping[Command, tuple[Callable[[], object], str, Callable[[], bool]]] = {
-            Command.CLAIM: (self._claim, "claimed", lambda: True),
-            Command.RELEASE: (link.release, "released", lambda: True),
-            Command.POWER_ON: (
-                lambda: link.power(on=True),
-                "motors on",
-                lambda: self.state.powered,
-            ),
-            Command.POWER_OFF: (
-                lambda: link.power(on=False),
-                "motors off",
-                lambda: not self.state.powered,
-            ),
-            Command.STAND: (link.stand, "standing", lambda: self.state.standing),
-            Command.SIT: (link.sit, "sitting", lambda: not self.state.standing),
-            Command.STOP: (self._halt, "stopped", lambda: True),
-            Command.ESTOP_GENTLE: (link.sit, "sitting", lambda: not self.state.standing),
-            Command.ESTOP_HARD: (
-                lambda: link.power(on=False),
-                "motors cut",
-                lambda: not self.state.powered,
-            ),
-            Command.ESTOP_RELEASE: (lambda: None, "released", lambda: True),
-        }
-        call, text, there = deeds[command]
-        return self._done(call, text, there)
-
-    def _claim(self) -> None:
-        if self.link.lease is None or self._lease() is not Lease.OURS:
-            self.link.claim()
-
-    def _halt(self) -> None:
-        if self.link.lease is not None and self._lease() is Lease.OURS:
-            self.link.halt()
-
-    def _done(self, call: Callable[[], object], text: str, there: Callable[[], bool]) -> Outcome:
-        why = self._try(call)
-        if why:
-            return Outcome(False, why)
-        self._retained_s = -math.inf
-        until_s = self.clock_s() + POSTURE_PATIENCE_S
-        while self.clock_s() < until_s:
-            self._refresh()
-            if there():
-                return Outcome(True, text)
-            self._wait()
-        return Outcome(False, f"the robot did not get there within {POSTURE_PATIENCE_S:.0f} s")
+        return self.watch.operate(command, within_s)
 
     def _wait(self) -> None:
         if self.simulated:
@@ -451,6 +367,9 @@ class SpotBackend:
             # The truth of the same moment, which no robot could tell.
             with self.emulator.calls.lock:
                 instances = self.emulator.world.shoot(camera).images.instances
+                missed = self.emulator.overlooked()
+            if missed:
+                instances = np.where(np.isin(instances, list(missed)), 0, instances)
         return CameraFrame(
             rgb=picture.rgb,
             depth_m=picture.depth_m,
@@ -466,7 +385,9 @@ class SpotBackend:
         try:
             answers = self.link.images(names, self.options.jpeg_quality)
         except SDK_ERRORS as error:
+            self.watch.report(_NO_PICTURES, explain(error))
             raise PlannerError(f"spot: no pictures: {explain(error)}") from error
+        self.watch.resolve(_NO_PICTURES)
         return {
             camera: read_picture(answers[2 * index], answers[2 * index + 1])
             for index, camera in enumerate(cameras)
@@ -514,7 +435,7 @@ class SpotBackend:
     def _frame_of(self, frame: str) -> Pose:
         if frame == "map":
             return Pose((0.0, 0.0, 0.0))
-        return self._odom_in_map if frame.endswith("/odom") else self.base
+        return self.watch.localisation.odom_in_map if frame.endswith("/odom") else self.base
 
     def _refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
         if not self._agent:
@@ -560,8 +481,8 @@ class SpotBackend:
 
     def _stop_robot(self) -> None:
         # Where this fails, what was sent last ends by itself (rule 1).
-        self._try(self._halt)
-        self._try(self._read_state)
+        self.watch.attempt(self.watch.halt)
+        self.watch.attempt(self.watch.read_state)
 
     def _advance(self) -> None:
         handle = self._current

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import concurrent.futures
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import bosdyn.util
-from bosdyn.api import basic_command_pb2, geometry_pb2, manipulation_api_pb2, robot_state_pb2
+from bosdyn.api import (
+    basic_command_pb2,
+    geometry_pb2,
+    manipulation_api_pb2,
+    robot_state_pb2,
+    service_fault_pb2,
+)
 from bosdyn.api.spot import robot_command_pb2 as spot_pb2
 from bosdyn.client import create_standard_sdk, frame_helpers
 from bosdyn.client import lease as lease_module
 from bosdyn.client.auth import InvalidLoginError
+from bosdyn.client.directory import DirectoryClient, NonexistentServiceError
 from bosdyn.client.exceptions import (
     Error,
     LeaseUseError,
@@ -22,59 +27,36 @@ from bosdyn.client.exceptions import (
     UnableToConnectToRobotError,
     UnauthenticatedError,
 )
+from bosdyn.client.fault import FaultClient
 from bosdyn.client.image import ImageClient, build_image_request
 from bosdyn.client.keepalive import KeepaliveClient, Policy
-from bosdyn.client.lease import LeaseClient
+from bosdyn.client.lease import LeaseClient, ResourceAlreadyClaimedError
 from bosdyn.client.manipulation_api_client import ManipulationApiClient
-from bosdyn.client.power import PowerClient
-from bosdyn.client.robot_command import RobotCommandBuilder, RobotCommandClient
+from bosdyn.client.power import EstoppedError, PowerClient
+from bosdyn.client.robot import UnregisteredServiceError
+from bosdyn.client.robot_command import (
+    BehaviorFaultError,
+    ExpiredError,
+    NotPoweredOnError,
+    RobotCommandBuilder,
+    RobotCommandClient,
+    TooDistantError,
+)
 from bosdyn.client.robot_state import RobotStateClient
+from bosdyn.client.time_sync import TimeSyncClient
 from bosdyn.client.world_object import WorldObjectClient
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.whereabouts import Where, why_no_answer
 
 # Three families of the SDK's errors do not derive from its `Error`.
 SDK_ERRORS = (Error, lease_module.Error, frame_helpers.Error, concurrent.futures.TimeoutError)
 LEASE_ERRORS = (lease_module.Error, LeaseUseError)
 CLIENT_NAME = "planner-bridge"
 ResultT = TypeVar("ResultT")
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """How to reach a robot; an empty certificate means the SDK's own."""
-
-    address: str
-    port: int
-    certificate: str
-    user: str
-    password: str
-
-
-def where_is(address: str, port: int, certificate: str) -> Where:
-    """A robot's whereabouts: what is given, then the environment that spot_ros2 uses as well.
-
-    Raises:
-        PlannerError: without an address or an account.
-    """
-    env = os.environ
-    address = address or env.get("SPOT_IP", "")
-    if not address:
-        raise PlannerError("spot: no address; set SPOT_IP, or address in config/spot.yaml")
-    user = env.get("BOSDYN_CLIENT_USERNAME", "")
-    password = env.get("BOSDYN_CLIENT_PASSWORD", "")
-    if not user or not password:
-        raise PlannerError(
-            "spot: no account; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
-        )
-    number = env.get("SPOT_PORT") or str(port)
-    if not (number.isascii() and number.isdigit() and 0 < int(number) < 65536):
-        raise PlannerError(f"spot: SPOT_PORT {number!r} is not a port, 1 to 65535")
-    certificate = certificate or env.get("SPOT_CERTIFICATE", "")
-    return Where(address, int(number), certificate, user, password)
 
 
 class SpotLink:
@@ -107,20 +89,51 @@ class SpotLink:
             raise PlannerError(
                 f"spot: the certificate {certificate!r} cannot be read; set SPOT_CERTIFICATE"
             ) from error
+        for client in (DirectoryClient, TimeSyncClient):
+            sdk.register_service_client(_prompt(client, self._safety.timeouts.login_s))
         robot = self.robot = sdk.create_robot(where.address)
         robot.update_secure_channel_port(where.port)
         try:
-            robot.authenticate(where.user, where.password, timeout=3.0)
+            robot.authenticate(where.user, where.password, timeout=self._safety.timeouts.login_s)
             # The thread would use whichever clock the process has at that moment.
             self.sync = robot.time_sync.endpoint
             robot.stop_time_sync()
-            if not self.sync.establish_timesync(max_samples=25, break_on_success=True):
-                raise PlannerError(
-                    "spot: the robot's clock cannot be compared; is it still booting?"
-                )
+            self._synchronize()
             self._make_clients()
         except SDK_ERRORS as error:
-            raise PlannerError(f"spot at {where.address}:{where.port}: {_advice(error)}") from error
+            silent = isinstance(error, (ProxyConnectionError, UnableToConnectToRobotError))
+            why = why_no_answer(where) if silent else advice(error)
+            raise PlannerError(f"spot at {where.address}:{where.port}: {why}") from error
+
+    def _synchronize(self) -> None:
+        """Compares the clocks for the first time (rule 1: ends of commands are robot time)."""
+        try:
+            done = self.sync.establish_timesync(max_samples=25, break_on_success=True)
+        except SDK_ERRORS:
+            done = False
+        if not done:
+            raise PlannerError(
+                "spot: the robot's clock cannot be compared; wait until it has booted, try again"
+            )
+        most_s, skew_s = self._safety.link.most_skew_s, self.skew_s
+        if abs(skew_s) > most_s:
+            way = "ahead of" if skew_s > 0 else "behind"
+            raise PlannerError(
+                f"spot: the robot's clock is {abs(skew_s):.0f} s {way} this computer's, more than "
+                f"{most_s:g} s (link.most_skew_s); set both clocks by the same time server"
+            )
+
+    @property
+    def skew_s(self) -> float:
+        """How far the robot's clock is ahead of ours."""
+        skew = self.sync.clock_skew
+        return float(skew.seconds) + float(skew.nanos) / 1e9
+
+    def synchronize_again(self) -> None:
+        """Compares the clocks once more, for clocks drift."""
+        # Each answer is about the question before.
+        for _ in range(2):
+            self._call(self.sync.get_new_estimate)
 
     def _make_clients(self) -> None:
         make = self.robot.ensure_client
@@ -133,6 +146,11 @@ class SpotLink:
         self._power = make(PowerClient.default_service_name)
         self._objects = make(WorldObjectClient.default_service_name)
         self._keepalive = make(KeepaliveClient.default_service_name)
+        self._faults = make(FaultClient.default_service_name)
+
+    def call(self, call: Callable[[], ResultT]) -> ResultT:
+        """A call that heals an expired token once."""
+        return self._call(call)
 
     def close(self) -> None:
         """Ends the connection; what is held was given back before."""
@@ -144,7 +162,8 @@ class SpotLink:
         try:
             return call()
         except UnauthenticatedError:
-            self.robot.authenticate(self._where.user, self._where.password, timeout=3.0)
+            within_s = self._safety.timeouts.login_s
+            self.robot.authenticate(self._where.user, self._where.password, timeout=within_s)
             return call()
 
     # Reading
@@ -168,21 +187,16 @@ class SpotLink:
         timeout = self._safety.timeouts.image_s
         return list(self._call(lambda: self._images.get_image(wanted, timeout=timeout)))
 
-    def owner(self) -> str:
-        """Who has the lease of the body; empty for nobody."""
-        timeout = self._safety.timeouts.lease_s
-        for resource in self._call(lambda: self._leases.list_leases(timeout=timeout)):
-            if resource.resource == "body":
-                return str(resource.lease_owner.client_name)
-        return ""
+    def lease_book(self) -> tuple[str, str]:
+        """Who has the lease of the body (empty: nobody), and its epoch.
 
-    def epoch(self) -> str:
-        """The epoch of the body's lease; another one means that the robot was started anew."""
+        Another epoch means that the robot was started anew.
+        """
         timeout = self._safety.timeouts.lease_s
         for resource in self._call(lambda: self._leases.list_leases(timeout=timeout)):
             if resource.resource == "body":
-                return str(resource.lease.epoch)
-        return ""
+                return str(resource.lease_owner.client_name), str(resource.lease.epoch)
+        return "", ""
 
     # Lease and keepalive (rules 3, 5 and 6)
 
@@ -207,6 +221,10 @@ class SpotLink:
         timeout = self._safety.timeouts.lease_s
         added = self._call(lambda: self._keepalive.modify_policy(to_add=policy, timeout=timeout))
         self._policy = added.added_policy.policy_id
+
+    def body_lease(self) -> Any:
+        """The lease as a message, for the calls to which the SDK does not add it."""
+        return self._leases.lease_wallet.advance().lease_proto
 
     def retain(self) -> None:
         """Says that we are still here: to the lease and to the policy."""
@@ -297,13 +315,15 @@ class SpotLink:
     def gaze(self, point_m: Vec3) -> int:
         """Points the hand's camera at a point of the odometry frame."""
         x, y, z = point_m
+        motion = self._safety.motion
         return self.command(
             RobotCommandBuilder.arm_gaze_command(
                 x,
                 y,
                 z,
                 frame_helpers.ODOM_FRAME_NAME,
-                max_linear_vel=self._safety.motion.hand_speed_m_s,
+                max_linear_vel=motion.hand_speed_m_s,
+                max_angular_vel=motion.hand_turn_speed_rad_s,
             ),
             ttl_s=5.0,
         )
@@ -316,11 +336,16 @@ class SpotLink:
         )
         arm = command.synchronized_command.arm_command.arm_cartesian_command
         arm.max_linear_velocity.value = self._safety.motion.hand_speed_m_s
+        arm.max_angular_velocity.value = self._safety.motion.hand_turn_speed_rad_s
         return self.command(command, ttl_s=5.0)
 
     def stow(self) -> int:
         """Folds the arm."""
         return self.command(RobotCommandBuilder.arm_stow_command(), ttl_s=5.0)
+
+    def carry(self) -> int:
+        """Brings the arm to where it carries things: what is held may be too big to fold it."""
+        return self.command(RobotCommandBuilder.arm_carry_command(), ttl_s=5.0)
 
     def gripper(self, fraction: float) -> int:
         """Opens the gripper so far, 0 to 1."""
@@ -380,26 +405,80 @@ class SpotLink:
         request.end_time.CopyFrom(self.sync.robot_timestamp_from_local_secs(self.now_s() + 10.0))
         return self.command(command, ttl_s=10.0)
 
+    # Troubles of our own, on the robot's tablet (rule 16)
+
+    def raise_fault(self, name: str, text: str) -> None:
+        """Raises a service fault."""
+        fault = service_fault_pb2.ServiceFault(
+            fault_id=_fault_id(name),
+            error_message=text,
+            severity=service_fault_pb2.ServiceFault.SEVERITY_WARN,
+        )
+        timeout = self._safety.timeouts.command_s
+        self._call(lambda: self._faults.trigger_service_fault(fault, timeout=timeout))
+
+    def withdraw_fault(self, name: str) -> None:
+        """Clears it again."""
+        timeout = self._safety.timeouts.command_s
+        self._call(lambda: self._faults.clear_service_fault(_fault_id(name), timeout=timeout))
+
     def clear_fault(self, number: int) -> None:
         """Clears one behaviour fault."""
         timeout = self._safety.timeouts.command_s
         self._call(lambda: self._commands.clear_behavior_fault(number, timeout=timeout))
 
 
-def _advice(error: BaseException) -> str:
+def _fault_id(name: str) -> Any:
+    return service_fault_pb2.ServiceFaultId(fault_name=name, service_name=CLIENT_NAME)
+
+
+def _prompt(client: type[Any], within_s: float) -> type[Any]:
+    """A client of the SDK whose calls end after a time of ours, not after the SDK's 30 s."""
+
+    class Prompt(client):  # type: ignore[misc]
+        def call(self, *arguments: Any, **named: Any) -> Any:
+            named.setdefault("timeout", within_s)
+            return super().call(*arguments, **named)
+
+    return Prompt
+
+
+def advice(error: BaseException) -> str:
     """What is wrong and what to do, in one sentence."""
-    if isinstance(error, InvalidLoginError):
-        return "name or password is wrong; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
-    if isinstance(error, (ProxyConnectionError, UnableToConnectToRobotError)):
-        return (
-            "no answer; check that it is switched on and booted, the address (SPOT_IP), the port "
-            "(SPOT_PORT), and the certificate (SPOT_CERTIFICATE): a wrong one looks the same"
-        )
-    if isinstance(error, TimedOutError):
-        return "it answers too slowly; check the network"
+    for kind, text in _ADVICE.items():
+        if isinstance(error, kind):
+            return text
+    if isinstance(error, ResourceAlreadyClaimedError):
+        owner = error.response.lease_owner.client_name or "somebody else"
+        return f"{owner} holds the lease; have it released there, then claim again"
     return f"{type(error).__name__}: {error}"
+
+
+_NO_ANSWER = "no answer; check that it is switched on, and the network"
+_NO_SERVICE = "a service is missing; wait until it has booted, or update its software"
+_CLOCKS = (
+    "the robot took the command's end for over or too far off: its clock has jumped; wait for the "
+    "clocks to be compared again, and try again"
+)
+_ADVICE: Mapping[type[BaseException], str] = {
+    InvalidLoginError: (
+        "name or password is wrong; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
+    ),
+    NonexistentServiceError: _NO_SERVICE,
+    UnregisteredServiceError: _NO_SERVICE,
+    TimedOutError: "it answers too slowly; check the network",
+    ProxyConnectionError: _NO_ANSWER,
+    UnableToConnectToRobotError: _NO_ANSWER,
+    EstoppedError: (
+        "an emergency stop is engaged; release it where it was pressed (tablet, motor lockout)"
+    ),
+    ExpiredError: _CLOCKS,
+    TooDistantError: _CLOCKS,
+    NotPoweredOnError: "its motors are off; call power_on, then stand",
+    BehaviorFaultError: "a behavior fault is active; see to the robot, then clear it on the tablet",
+}
 
 
 def explain(error: BaseException) -> str:
     """A failed call in one line."""
-    return str(error) if isinstance(error, PlannerError) else _advice(error)
+    return str(error) if isinstance(error, PlannerError) else advice(error)

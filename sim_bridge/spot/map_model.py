@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import shapely
 
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
+from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House, Joint
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
@@ -23,23 +28,59 @@ from sim_bridge.embedded.placing import (
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, place_to_stand
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.safety.options import SafetyOptions
 
 # What is in the gripper has no known size; most things for one hand are no wider.
 HELD_SIZE_M = (0.1, 0.1, 0.12)
 NEXT_TO_M = 0.2
+AT_FURNITURE_M = 0.15
+# Annotated poses are measured by hand, and robots stop near them, not on them.
+REACH_TO_SPARE_M = 0.1
+
+
+class _GuardedGround(HouseGround):
+    """The floor without what lies in keep-out zones, or too near to stop before them (rule 11)."""
+
+    def __init__(self, house: House, safety: SafetyOptions) -> None:
+        super().__init__(house)
+        self._safety = safety
+        self._kept: dict[float, FloorGrid] = {}
+
+    def grid(self, radius_m: float) -> FloorGrid:
+        """The free floor for agents of this radius, made once."""
+        grid = super().grid(radius_m)
+        zones, motion = self._safety.keep_out.zones, self._safety.motion
+        if not zones or radius_m in self._kept:
+            return self._kept.get(radius_m, grid)
+        keep_m = self._safety.keep_out.margin_m + radius_m + motion.stopping_m(motion.speed_m_s)
+        free = grid.free.copy()
+        cells = np.flatnonzero(free)
+        points = shapely.points([grid.point(int(cell)) for cell in cells])
+        for zone in zones:
+            free.flat[cells[shapely.distance(points, zone.shape) < keep_m]] = False
+        self._kept[radius_m] = FloorGrid(free, grid.origin_m, grid.cell_m)
+        return self._kept[radius_m]
 
 
 class MapModel:
     """A layout to plan walks, reaches and places in; joints as far as we moved them ourselves."""
 
-    def __init__(self, house: House, episode: Episode, seed: int) -> None:
-        """Takes the house.
+    def __init__(
+        self,
+        house: House,
+        episode: Episode,
+        seed: int,
+        safety: SafetyOptions,
+        poses: Mapping[str, Sequence[Pose]] | None = None,
+    ) -> None:
+        """Takes the house, and where to stand at its furniture as a person annotated it.
 
         Raises:
             PlannerError: where the episode does not fit it.
         """
         bare = episode.model_copy(update={"objects": ()})
-        self._ground = HouseGround(house)
+        self._ground = _GuardedGround(house, safety)
+        self._poses = poses or {}
         self._world = KinematicWorld(
             self._ground, bare, seed, default_catalogue(), default_options()
         )
@@ -58,19 +99,34 @@ class MapModel:
     ) -> list[tuple[float, float]] | PrimitiveResult:
         """The corners of a walk to where a target is in reach, or why there is none."""
         agent = self.agent_at(base)
-        stand = place_to_stand(self._world, self._scene, agent, target_m, standoff_m)
-        if stand.cell is None:
-            return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
         grid = self._ground.grid(agent.body.radius_m)
+        goal = self._annotated(target_m, agent, grid) if math.isnan(standoff_m) else None
+        if goal is None:
+            stand = place_to_stand(self._world, self._scene, agent, target_m, standoff_m)
+            if stand.cell is None:
+                return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
+            goal = stand.cell
         here = grid.cell(agent.x_m, agent.y_m)
         if here is None or not grid.free.flat[here]:
             here = grid.nearest_free(agent.x_m, agent.y_m)
         if here is None:
             return PrimitiveResult(PrimitiveCode.UNREACHABLE, "it stands outside of the layout")
-        cells = grid.field(stand.cell).path(here)
+        cells = grid.field(goal).path(here)
         if not cells:
             return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
         return [grid.point(cell) for cell in grid.straighten(cells)[1:]] or [grid.point(here)]
+
+    def _annotated(self, target_m: Vec3, agent: Agent, grid: FloorGrid) -> int | None:
+        """The first annotated pose from which a target at a piece of furniture is in reach."""
+        for piece in self._world.pieces.values():
+            near = piece.record.box.distance_m(target_m) <= AT_FURNITURE_M
+            for pose in self._poses.get(piece.name, ()) if near else ():
+                x, y, _ = pose.position_m
+                cell = grid.cell(x, y)
+                in_reach = math.dist((x, y), target_m[:2]) <= agent.body.reach_m - REACH_TO_SPARE_M
+                if cell is not None and in_reach and grid.free.flat[cell]:
+                    return cell
+        return None
 
     def shut_at(self, point_m: Vec3) -> str:
         """The furniture in which a point lies behind a closed door or drawer; empty for none."""

@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from planner.world.files import FileModel, read_model
-from planner.world.geometry import Pose, Vec3
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.options import Noise
 from sim_bridge.spot.emulator.faults import Trouble
+from sim_bridge.spot.layout import Fiducial
 
 
 class Target(StrEnum):
@@ -20,20 +21,6 @@ class Target(StrEnum):
 
     EMULATOR = "emulator"
     ROBOT = "robot"
-
-
-class Fiducial(FileModel):
-    """A marker at a known place of the map."""
-
-    tag: Annotated[int, Field(ge=0)]
-    position_m: Vec3
-    yaw_rad: float = 0.0
-
-    @property
-    def in_map(self) -> Pose:
-        """The marker's frame in the map."""
-        x, y, z = self.position_m
-        return Pose.planar(x, y, self.yaw_rad, z)
 
 
 class SpotOptions(FileModel):
@@ -49,6 +36,9 @@ class SpotOptions(FileModel):
         default_factory=lambda: {"hand": ("hand_color_image", "hand_depth_in_hand_color_frame")}
     )
     fiducials: tuple[Fiducial, ...] = ()
+    layout: str = ""
+    graph: str = ""
+    noise: Noise = Noise()
     grasp_tries: Annotated[int, Field(ge=1, le=10)] = 3
     place_tries: Annotated[int, Field(ge=1, le=10)] = 3
     jpeg_quality: Annotated[int, Field(ge=1, le=100)] = 90

@@ -14,6 +14,7 @@ from sim_bridge.embedded.manipulation import RefusalError
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.body import BodyState
 from sim_bridge.spot.eyes import Picture, apart_m
+from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.options import SpotOptions
@@ -28,6 +29,8 @@ NEAR_M, NEAR_RAD = 0.1, 0.1
 EXACT_M, EXACT_RAD = 1e-3, 2e-3
 SLOW_M_S = 0.02
 STUCK_S = 20.0
+# A recorded map is used where it brings the robot so much nearer.
+GRAPH_SAVES_M = 2.0
 SETTLE_S = 1.0
 PATIENCE_S = 12.0
 DWELL_S = 0.25
@@ -57,6 +60,10 @@ class Robot(Protocol):
     @property
     def map(self) -> MapModel:
         """The layout."""
+
+    @property
+    def graph(self) -> GraphLink | None:
+        """The recorded map, where one is configured."""
 
     @property
     def physique(self) -> Body:
@@ -129,6 +136,11 @@ def _navigate(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     if isinstance(way, PrimitiveResult):
         return way
     yield from _stow(robot)
+    if (yield from _along_graph(robot, way[-1])):
+        # The recorded route ends near the goal; the layout leads the rest of the way.
+        way = robot.map.way(robot.base, target_m, primitive.standoff_m)
+        if isinstance(way, PrimitiveResult):
+            return way
     for index, (x, y) in enumerate(way):
         progress = index / len(way)
         base = robot.base
@@ -143,6 +155,32 @@ def _navigate(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     yield from _turn(robot, heading)
     gap = math.dist(robot.base.position_m[:2], target_m[:2])
     return _success("arrived", distance_m=f"{gap:.2f}")
+
+
+def _along_graph(robot: Robot, goal: tuple[float, float]) -> Check:
+    """Walks a recorded map to the waypoint nearest to a goal; whether that was worth it."""
+    graph = robot.graph
+    if graph is None:
+        return False
+    waypoint, left_m = graph.map.nearest((*goal, 0.0))
+    here_m = math.dist(robot.base.position_m[:2], goal)
+    if here_m - left_m < GRAPH_SAVES_M:
+        return False
+    number: int | None = None
+    sent_s = -math.inf
+    while True:
+        if robot.clock_s() - sent_s >= robot.safety.motion.resend_s:
+            number, sent_s = graph.walk(waypoint, number), robot.clock_s()
+        if number is None:
+            return False
+        status = graph.status(number).removeprefix("STATUS_")
+        if status == "REACHED_GOAL":
+            return True
+        if status not in ("FOLLOWING_ROUTE", "COMMAND_TIMED_OUT"):
+            text = f"the walk along the recorded map ended as {status}"
+            raise Ended(PrimitiveCode.BLOCKED, text, waypoint=waypoint)
+        gone = math.dist(robot.base.position_m[:2], goal)
+        yield "walking along the map", max(0.0, 1.0 - gone / max(here_m, 1e-6))
 
 
 def _turn(robot: Robot, heading: float) -> Motion:
@@ -200,7 +238,9 @@ def _arm_done(robot: Robot, number: int) -> Callable[[], bool]:
 
 
 def _stow(robot: Robot) -> Motion:
-    yield from _await(robot, _arm_done(robot, robot.link.stow()), "stowing")
+    """Folds the arm, or with something in the hand brings it to where it carries things."""
+    number = robot.link.carry() if _holds(robot) else robot.link.stow()
+    yield from _await(robot, _arm_done(robot, number), "stowing")
 
 
 def _gaze(robot: Robot, point_m: Vec3) -> Motion:

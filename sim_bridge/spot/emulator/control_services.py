@@ -179,8 +179,7 @@ def _estop_status(machine: Machine, _request: Any, response: Any) -> None:
         shown.endpoint.CopyFrom(endpoint.message)
         shown.stop_level = endpoint.level
         set_stamp(shown.time_since_valid_response, machine.now_s - endpoint.last_s)
-    level = "ESTOP_LEVEL_CUT" if machine.estopped else "ESTOP_LEVEL_NONE"
-    status.stop_level = estop_pb2.EstopStopLevel.Value(level)
+    status.stop_level = machine.stop_level
 
 
 # Power

@@ -25,6 +25,8 @@ class TroubleKind(StrEnum):
     ESTOP = "estop"  # somebody presses the stop; value 0 releases it
     GRASPS_SLIP = "grasps_slip"  # the next `count` grasps
     PLACES_STICK = "places_stick"  # the next `count` times the gripper opens around something
+    NO_SERVICE = "no_service"  # the directory does not know the service `name`
+    OVERLOOK = "overlook"  # perception misses the thing `name` for `seconds`; 0 = for good
 
 
 class Trouble(FileModel):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
+from shapely.geometry import Point, Polygon
 
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
@@ -65,6 +66,8 @@ class HouseWorld:
         # A renderer belongs to the thread that made it; calls come from many.
         self._artist = ThreadPoolExecutor(1, thread_name_prefix="emulator-camera")
         self.lift_m = 0.0
+        # Regions of the map that clients told it not to walk into.
+        self.no_go: list[Polygon] = []
 
     def load(self, house: House, episode: Episode, seed: int) -> None:
         """Takes up an episode with exactly one agent.
@@ -84,7 +87,7 @@ class HouseWorld:
         self._known, self._world = known, world
         self._scene = Scene(world, spec, default_catalogue())
         self._rng = np.random.default_rng([seed, 5])
-        self.lift_m = 0.0
+        self.lift_m, self.no_go = 0.0, []
         self.boot = self.base
 
     @property
@@ -202,6 +205,7 @@ class HouseWorld:
     def _go(self, x: float, y: float, yaw: float, dt_s: float) -> bool:
         agent, grid = self.agent, self.world.ground.grid(_SOLID_RADIUS_M)
         free = grid.is_free(x, y) or not grid.is_free(agent.x_m, agent.y_m)
+        free = free and not any(region.covers(Point(x, y)) for region in self.no_go)
         if not free:
             x, y = agent.x_m, agent.y_m
         agent.linear_m_s = math.hypot(x - agent.x_m, y - agent.y_m) / dt_s
@@ -278,6 +282,11 @@ class HouseWorld:
             return "the grasp slipped"
         self.world.take(self.agent, thing)
         return ""
+
+    def sticks(self) -> bool:
+        """Whether what is held stays in the gripper that opens, by the noise that is set."""
+        failed = self.options.noise.failed_places
+        return failed > 0 and float(self._rng.random()) < failed
 
     def handle_at(self, instance: int, point_m: Vec3) -> Handle | None:
         """The handle near a point of a piece of furniture."""

@@ -51,6 +51,8 @@ class Accounts:
         self._user, self._password = user, password
         self._given = 0
         self._valid: set[str] = set()
+        # Services that this robot lacks.
+        self.hidden: set[str] = set()
 
     def mint(self, request: Any) -> str | None:
         """A token for the right name and password, or for a valid token."""
@@ -82,12 +84,25 @@ def handlers(accounts: Accounts) -> dict[str, dict[str, Handler]]:
             return
         response.status, response.token = auth_pb2.GetAuthTokenResponse.STATUS_OK, token
 
+    def list_entries(_machine: Machine, _request: Any, response: Any) -> None:
+        for name in DIRECTORY:
+            if name not in accounts.hidden:
+                _entry(response.service_entries.add(), name)
+
+    def get_entry(_machine: Machine, request: Any, response: Any) -> None:
+        reply, name = directory_pb2.GetServiceEntryResponse, request.service_name
+        if name not in DIRECTORY or name in accounts.hidden:
+            response.status = reply.STATUS_NONEXISTENT_SERVICE
+            return
+        response.status = reply.STATUS_OK
+        _entry(response.service_entry, name)
+
     return {
         "bosdyn.api.AuthService": {"GetAuthToken": authenticate},
         "bosdyn.api.RobotIdService": {"GetRobotId": _robot_id},
         "bosdyn.api.DirectoryService": {
-            "ListServiceEntries": _list_entries,
-            "GetServiceEntry": _get_entry,
+            "ListServiceEntries": list_entries,
+            "GetServiceEntry": get_entry,
         },
         "bosdyn.api.TimeSyncService": {"TimeSyncUpdate": _time_sync},
         "bosdyn.api.LicenseService": {"GetFeatureEnabled": _features},
@@ -106,20 +121,6 @@ def _robot_id(_machine: Machine, _request: Any, response: Any) -> None:
 def _entry(entry: Any, name: str) -> None:
     entry.name, entry.type, entry.authority = name, DIRECTORY[name], AUTHORITY
     entry.user_token_required = name not in ("auth", "robot-id")
-
-
-def _list_entries(_machine: Machine, _request: Any, response: Any) -> None:
-    for name in DIRECTORY:
-        _entry(response.service_entries.add(), name)
-
-
-def _get_entry(_machine: Machine, request: Any, response: Any) -> None:
-    reply = directory_pb2.GetServiceEntryResponse
-    if request.service_name not in DIRECTORY:
-        response.status = reply.STATUS_NONEXISTENT_SERVICE
-        return
-    response.status = reply.STATUS_OK
-    _entry(response.service_entry, request.service_name)
 
 
 def _ns(stamp: Any) -> int:

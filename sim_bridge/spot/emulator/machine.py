@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from shapely.geometry import Polygon
+
 from planner.world.geometry import Pose
 from sim_bridge.spot.emulator.clock import Clock
 from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
@@ -26,6 +28,8 @@ LONGEST_STEP_S = 0.05
 STALE_S = 3.0
 MOST_SPEED_M_S = 1.6
 MOST_TURN_RAD_S = 2.0
+# Levels of an emergency stop as the SDK numbers them.
+CUT, SETTLE, FREE = 1, 2, 4
 
 
 class Motors(StrEnum):
@@ -58,10 +62,11 @@ class GraspState(StrEnum):
 
 @dataclass(slots=True)
 class Walk:
-    """A goal in the map, or a velocity of the body where `goal` is None."""
+    """A goal in the map, with the goals after it, or a velocity of the body without any."""
 
     ends_s: float
     goal: Pose | None = None
+    further: tuple[Pose, ...] = ()
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
     speed_m_s: float = MOST_SPEED_M_S
     turn_rad_s: float = MOST_TURN_RAD_S
@@ -129,6 +134,8 @@ class Mishaps:
 
     grasps: int = 0
     places: int = 0
+    # Things that perception misses, and until when.
+    overlooked: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -177,6 +184,8 @@ class Machine:
     estop_config: object = None
     behavior_faults: dict[int, str] = field(default_factory=dict)
     service_faults: dict[str, object] = field(default_factory=dict)
+    # What clients told it to keep out of: the message, the region, and when that is forgotten.
+    no_go: dict[int, tuple[object, Polygon, float]] = field(default_factory=dict)
     mishaps: Mishaps = field(default_factory=Mishaps)
     walk: Walk | None = None
     reach: Reach | None = None
@@ -207,14 +216,21 @@ class Machine:
         return self.numbers
 
     @property
-    def estopped(self) -> bool:
-        """Whether the motors must be off: by hand, or because an endpoint fell silent."""
-        if self.estopped_by_hand:
-            return True
-        return any(
-            end.level != 4 or self.last_s - end.last_s > end.timeout_s
+    def stop_level(self) -> int:
+        """How hard it is stopped: the hardest of the hand's and the endpoints' levels.
+
+        An endpoint that fell silent counts as one that lets it sit down first.
+        """
+        levels = [
+            min(end.level, SETTLE if self.last_s - end.last_s > end.timeout_s else FREE)
             for end in self.endpoints.values()
-        )
+        ]
+        return CUT if self.estopped_by_hand else min(levels, default=FREE)
+
+    @property
+    def estopped(self) -> bool:
+        """Whether the motors are off or soon will be: by hand, or by an endpoint."""
+        return self.stop_level != FREE
 
     # What commands do
 
@@ -272,8 +288,11 @@ class Machine:
 
     def _step(self, dt_s: float) -> None:
         self._watch_for_silence()
-        if self.estopped and self.motors is not Motors.OFF:
-            self.cut()
+        if self.no_go:
+            self.no_go = {n: kept for n, kept in self.no_go.items() if kept[2] >= self.last_s}
+            self.world.no_go = [region for _, region, _ in self.no_go.values()]
+        if self.motors is not Motors.OFF:
+            self._obey_stop(self.stop_level)
         if self.last_s >= self.changes_s:
             self._settle_changes()
         if self.walk is not None and self.posture is Posture.STANDING:
@@ -303,6 +322,12 @@ class Machine:
                 elif self.posture is Posture.SITTING:
                     self.cut()
 
+    def _obey_stop(self, level: int) -> None:
+        if level == CUT or (level == SETTLE and self.posture is Posture.SITTING):
+            self.cut()
+        elif level == SETTLE and self.posture is not Posture.SITTING_DOWN:
+            self.pose(stand=False)
+
     def _settle_changes(self) -> None:
         if self.motors is Motors.POWERING_ON:
             self.motors = Motors.ON
@@ -317,8 +342,12 @@ class Machine:
             self.walk = None
             self.world.halt()
         elif walk.goal is not None:
-            walk.arrived = self.world.walk(walk.goal, walk.speed_m_s, walk.turn_rad_s, dt_s)
-            if walk.arrived:
+            there = self.world.walk(walk.goal, walk.speed_m_s, walk.turn_rad_s, dt_s)
+            if there and walk.further:
+                walk.goal, walk.further = walk.further[0], walk.further[1:]
+                return
+            walk.arrived = there
+            if there:
                 self.world.halt()
         else:
             self.world.drift(*walk.velocity, dt_s)
@@ -351,8 +380,9 @@ class Machine:
             return
         self.held_handle = self.pull = None
         if self.world.agent.holding is not None:
-            if self.mishaps.places > 0:
-                self.mishaps.places -= 1
+            sticks = self.mishaps.places > 0
+            self.mishaps.places -= sticks
+            if sticks or self.world.sticks():
                 self.gripper_goal = self.gripper
                 return
             self.world.release(self.tool_point())

@@ -8,10 +8,11 @@ from typing import Any
 import cv2
 import numpy as np
 from bosdyn.api import image_pb2, robot_state_pb2, world_object_pb2
+from shapely.geometry import Polygon
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
-from sim_bridge.spot.convert import fill_tree, set_stamp
+from sim_bridge.spot.convert import fill_tree, pose_of, seconds_of, set_stamp
 from sim_bridge.spot.emulator import frames
 from sim_bridge.spot.emulator.house_world import Shot
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
@@ -46,7 +47,10 @@ def handlers() -> dict[str, dict[str, Handler]]:
             "GetRobotMetrics": _metrics,
         },
         "bosdyn.api.ImageService": {"ListImageSources": _sources, "GetImage": _images},
-        "bosdyn.api.WorldObjectService": {"ListWorldObjects": _objects},
+        "bosdyn.api.WorldObjectService": {
+            "ListWorldObjects": _objects,
+            "MutateWorldObjects": _mutate,
+        },
     }
 
 
@@ -180,7 +184,39 @@ def _fill_image(machine: Machine, wanted: Any, shot: Shot, answer: Any) -> None:
     image.format, image.data = image_pb2.Image.FORMAT_JPEG, data.tobytes()
 
 
+def _mutate(machine: Machine, request: Any, response: Any) -> None:
+    """Takes up, renews or forgets a region to keep out of; nothing else is emulated."""
+    reply, actions = (
+        world_object_pb2.MutateWorldObjectResponse,
+        world_object_pb2.MutateWorldObjectRequest,
+    )
+    wanted, told = request.mutation.object, machine.no_go
+    if request.mutation.action == actions.ACTION_DELETE:
+        known = told.pop(wanted.id, None) is not None
+        response.status = reply.STATUS_OK if known else reply.STATUS_INVALID_MUTATION_ID
+    elif not wanted.nogo_region_properties.HasField("box"):
+        response.status = reply.STATUS_INVALID_WORLD_OBJECT
+    else:
+        number = wanted.id if wanted.id in told else machine.next_number()
+        until_s = machine.now_s + (seconds_of(wanted.object_lifetime) or 15.0)
+        told[number] = (wanted, _region(machine, wanted), until_s)
+        response.mutated_object_id, response.status = number, reply.STATUS_OK
+    machine.world.no_go = [region for _, region, _ in told.values()]
+
+
+def _region(machine: Machine, wanted: Any) -> Polygon:
+    """A region on the map's ground."""
+    where = wanted.nogo_region_properties.box
+    middle = frames.in_map(machine, where.frame_name, pose_of(where.frame_name_tform_box))
+    x, y = where.box.size.x / 2, where.box.size.y / 2
+    return Polygon([middle.apply((a, b, 0.0))[:2] for a, b in ((x, y), (-x, y), (-x, -y), (x, -y))])
+
+
 def _objects(machine: Machine, _request: Any, response: Any) -> None:
+    for number, (region, _, _) in machine.no_go.items():
+        shown = response.world_objects.add()
+        shown.CopyFrom(region)
+        shown.id = number
     found = response.world_objects.add()
     name = f"fiducial_{FIDUCIAL}"
     found.id, found.name = 1, name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from concurrent import futures
 from pathlib import Path
@@ -16,6 +17,7 @@ from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.spot.emulator import control_services, identity_services, sensing_services
 from sim_bridge.spot.emulator.clock import Clock, SteppedClock
 from sim_bridge.spot.emulator.faults import FaultScript, Trouble, TroubleKind
+from sim_bridge.spot.emulator.graph_nav_service import GraphNav
 from sim_bridge.spot.emulator.house_world import HouseWorld
 from sim_bridge.spot.emulator.identity_services import NO_TOKEN, Accounts
 from sim_bridge.spot.emulator.machine import Machine
@@ -69,6 +71,7 @@ class SpotEmulator:
             control_services.handlers(),
             sensing_services.handlers(),
             Commands().handlers(),
+            GraphNav().handlers(),
             Picks().handlers(),
         ):
             for name, methods in services.items():
@@ -102,6 +105,7 @@ class SpotEmulator:
             self.machine.behavior_faults.clear()
             self.machine.gripper = self.machine.gripper_goal = 0.0
             self.machine.held_handle = self.machine.tool = self.machine.grasp = None
+            self.machine.no_go.clear()
 
     def advance(self) -> None:
         """Brings the robot up to the clock's present."""
@@ -118,6 +122,17 @@ class SpotEmulator:
         """The true state of the world, which no client of the protocol can ask for."""
         with self.calls.lock:
             return self.world.world.snapshot()
+
+    def overlooked(self) -> set[int]:
+        """The instances that perception misses now, as the script says."""
+        with self.calls.lock:
+            world, missed = self.world.world, self.machine.mishaps.overlooked
+            now_s = self.machine.last_s
+            return {
+                world.things[name].instance_id
+                for name, until_s in missed.items()
+                if now_s < until_s and name in world.things
+            }
 
     @property
     def requests(self) -> list[Recorded]:
@@ -160,6 +175,11 @@ class SpotEmulator:
                 machine.mishaps.grasps += trouble.count
             elif kind is TroubleKind.PLACES_STICK:
                 machine.mishaps.places += trouble.count
+            elif kind is TroubleKind.NO_SERVICE:
+                self._accounts.hidden.add(trouble.name)
+            elif kind is TroubleKind.OVERLOOK:
+                until_s = machine.last_s + trouble.seconds if trouble.seconds else math.inf
+                machine.mishaps.overlooked[trouble.name] = until_s
 
     def _on_step(self, dt_s: float) -> None:
         self.world.pass_time(dt_s)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
@@ -22,6 +23,7 @@ _DESCRIPTIONS = (
     "directory",
     "estop",
     "fault",
+    "graph_nav.graph_nav",
     "image",
     "keepalive.keepalive",
     "lease",
@@ -37,18 +39,20 @@ _DESCRIPTIONS = (
 for _name in _DESCRIPTIONS:
     importlib.import_module(f"bosdyn.api.{_name}_service_pb2")
 
-# Fills the response; the header is filled around it.
+# Fills the response; the header is filled around it. Of a method that takes a stream the request
+# is its parts joined, of one that gives a stream the response is its first and only part.
 Handler = Callable[[Machine, Any, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One request as it came in, at the emulator's time."""
+    """One request as it came in, at the emulator's time; `within_s` is its client's timeout."""
 
     at_s: float
     method: str
     client: str
     request: Any
+    within_s: float
 
 
 class Refusal(Exception):  # noqa: N818 - not an error of the emulator
@@ -84,8 +88,11 @@ class Calls:
             if method.name in methods:
                 request = message_factory.GetMessageClass(method.input_type)
                 response = message_factory.GetMessageClass(method.output_type)
-                found[method.name] = grpc.unary_unary_rpc_method_handler(
-                    self._answer(full_name, method.name, methods[method.name], response),
+                make, answer = _shape(
+                    method, self._answer(full_name, method.name, methods[method.name], response)
+                )
+                found[method.name] = make(
+                    answer,
                     request_deserializer=request.FromString,
                     response_serializer=response.SerializeToString,
                 )
@@ -101,8 +108,11 @@ class Calls:
             try:
                 self._before(method)
                 token = dict(context.invocation_metadata()).get("authorization", "")
+                if not self._authorized(service, token):
+                    raise Refusal(grpc.StatusCode.UNAUTHENTICATED, "the token is not valid")
+                within_s = context.time_remaining()
                 with self.lock:
-                    return self._handle(service, method, handler, response_class, request, token)
+                    return self._handle(method, handler, response_class, request, within_s)
             except Refusal as refusal:
                 context.abort(refusal.status, str(refusal))
 
@@ -110,20 +120,18 @@ class Calls:
 
     def _handle(
         self,
-        service: str,
         method: str,
         handler: Handler,
         response_class: type[Any],
         request: Any,
-        token: str,
+        within_s: float | None,
     ) -> Any:
         machine = self.machine
-        if not self._authorized(service, token):
-            raise Refusal(grpc.StatusCode.UNAUTHENTICATED, "the token is not valid")
         machine.advance()
         if self.keep_requests:
             client = request.header.client_name
-            self.requests.append(Recorded(machine.now_s, method, client, request))
+            limit_s = math.inf if within_s is None else within_s
+            self.requests.append(Recorded(machine.now_s, method, client, request, limit_s))
         response = response_class()
         received_s = machine.now_s + machine.skew_s
         handler(machine, request, response)
@@ -134,6 +142,34 @@ class Calls:
         if not header.error.code:
             header.error.code = header_pb2.CommonError.CODE_OK
         return response
+
+
+def _shape(method: Any, answer: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Any]:
+    """GRPC's maker of handlers for a method, and the answer in the form that it takes."""
+    if method.client_streaming:
+
+        def joined(requests: Iterable[Any], context: Any) -> Any:
+            return answer(_join(requests), context)
+
+        return grpc.stream_unary_rpc_method_handler, joined
+    if method.server_streaming:
+
+        def parts(request: Any, context: Any) -> Iterator[Any]:
+            yield answer(request, context)
+
+        return grpc.unary_stream_rpc_method_handler, parts
+    return grpc.unary_unary_rpc_method_handler, answer
+
+
+def _join(requests: Iterable[Any]) -> Any:
+    """The first part with the data of all parts."""
+    whole = None
+    for part in requests:
+        if whole is None:
+            whole = part
+        else:
+            whole.chunk.data += part.chunk.data
+    return whole
 
 
 def wait(seconds: float) -> None:

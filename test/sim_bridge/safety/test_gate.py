@@ -3,220 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from walker import (
+    EPISODE,
+    HOUSE,
+    LOOK,
+    OPEN,
+    PICK,
+    ROBOT,
+    WALK,
+    Walker,
+    let_pass,
+    made,
+    no_approval,
+    options,
+    refused_by,
+    result,
+)
 
-from planner.world.episode import AgentPlacement, Episode
-from planner.world.geometry import Pose, Vec3
-from planner.world.house import House
-from planner.world.observation import Observation
+from planner.world.geometry import Vec3
 from planner.world.primitive import (
-    Capabilities,
     Primitive,
     PrimitiveCode,
     PrimitiveName,
-    PrimitiveResult,
-    PrimitiveStatus,
 )
-from planner.world.state import WorldState
-from planner.world.vocabulary import AgentKind
-from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Outcome
+from sim_bridge.control import Command
 from sim_bridge.safety.gate import Mode, SafetyGate
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit, Supervised
-from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.rules import KEEPERS, NOTICE, Keeper, Rule
-
-ROBOT = "agent_0"
-WALK = Primitive(PrimitiveName.NAVIGATE, (5.0, 0.0, 0.0))
-PICK = Primitive(PrimitiveName.PICK, (1.0, 0.0, 0.5))
-OPEN = Primitive(PrimitiveName.OPEN, (1.0, 0.0, 0.5))
-HOUSE = House.model_validate(
-    {
-        "version": 1,
-        "name": "hall",
-        "rooms": [
-            {
-                "name": "hall_1",
-                "class_name": "hallway",
-                "polygon_m": [(-9, -9), (9, -9), (9, 9), (-9, 9)],
-            }
-        ],
-    }
-)
-EPISODE = Episode(
-    version=1,
-    episode_id="hall",
-    house="hall",
-    instruction="",
-    agents=(AgentPlacement(uid=ROBOT, kind=AgentKind.ROBOT),),
-    objects=(),
-)
-
-
-class Walker:
-    """A robot that walks along x at 0.5 m/s while it has something to do."""
-
-    def __init__(self, *, simulated: bool = False) -> None:
-        self.simulated = simulated
-        self.agents: tuple[str, ...] = ()
-        self.time_s = 0.0
-        self.at: Vec3 = (0.0, 0.0, 0.0)
-        self.speed_m_s = 0.0
-        self.running: Handle | None = None
-        self.ends: list[PrimitiveResult | None] = []
-        self.condition = Health(lease=Lease.FREE, powered=False, standing=False, battery=1.0)
-        self.operated: list[Command] = []
-        self.taken = 0
-        self.cleared: list[str] = []
-        self.limits: list[SpeedLimit] = []
-        self.held = False
-        self.closed = 0
-
-    def reset(self, house: House, episode: Episode, seed: int) -> None:
-        self.agents = tuple(agent.uid for agent in episode.agents)
-
-    def capabilities(self, agent: str) -> Capabilities:
-        return Capabilities("robot", frozenset(PrimitiveName), ("hand",), 1.0, 0.3, False)
-
-    def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
-        base = Pose(self.at)
-        return Observation(
-            self.time_s,
-            agent,
-            base,
-            base,
-            self.speed_m_s,
-            0.0,
-            Pose((0.3, 0.0, 0.7)),
-            {},
-            0.0 if self.held else 1.0,
-            self.held,
-            {},
-        )
-
-    def world_state(self) -> WorldState | None:
-        return None
-
-    def now_s(self) -> float:
-        return self.time_s
-
-    def start(self, agent: str, primitive: Primitive) -> Handle:
-        handle = Handle(len(self.ends))
-        if self.running is not None:
-            self.ends.append(PrimitiveResult(PrimitiveCode.BUSY, "busy"))
-        else:
-            self.ends.append(None)
-            self.running = handle
-            self.speed_m_s = 0.5 if primitive.name is PrimitiveName.NAVIGATE else 0.0
-        return handle
-
-    def poll(self, handle: Handle) -> PrimitiveStatus:
-        end = self.ends[handle]
-        return PrimitiveStatus("at it" if end is None else "done", 0.0, end)
-
-    def _end(self, code: PrimitiveCode) -> None:
-        if self.running is not None:
-            self.ends[self.running] = PrimitiveResult(code, code.name)
-        self.running, self.speed_m_s = None, 0.0
-
-    def cancel(self, handle: Handle) -> None:
-        if self.running == handle:
-            self._end(PrimitiveCode.CANCELED)
-
-    def stop(self, agent: str) -> None:
-        self._end(PrimitiveCode.STOPPED)
-
-    def step(self, dt_s: float) -> None:
-        self.time_s += dt_s
-        self.at = (self.at[0] + self.speed_m_s * dt_s, self.at[1], 0.0)
-
-    def close(self) -> None:
-        self.closed += 1
-
-    # Supervised
-
-    def health(self, agent: str) -> Health:
-        return self.condition
-
-    def operate(self, agent: str, command: Command) -> Outcome:
-        self.operated.append(command)
-        change = {
-            Command.CLAIM: {"lease": Lease.OURS},
-            Command.RELEASE: {"lease": Lease.FREE},
-            Command.POWER_ON: {"powered": True},
-            Command.POWER_OFF: {"powered": False, "standing": False},
-            Command.STAND: {"standing": True},
-            Command.SIT: {"standing": False},
-        }.get(command, {})
-        if command is Command.CLAIM and self.condition.lease is Lease.OTHERS:
-            return Outcome(False, f"{self.condition.owner} holds the lease")
-        self.condition = replace(self.condition, **change)
-        return Outcome(True, f"{command} done")
-
-    def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
-        self.limits.append(limit)
-
-    def clear_faults(self, agent: str, cause: str) -> None:
-        self.cleared.append(cause)
-        left = tuple(f for f in self.condition.faults if f.cause != cause)
-        self.condition = replace(self.condition, faults=left)
-
-    def take_lease(self, agent: str) -> Outcome:
-        self.taken += 1
-        self.condition = replace(self.condition, lease=Lease.OURS, owner="")
-        return Outcome(True, "taken")
-
-
-def options(**changes: object) -> SafetyOptions:
-    return SafetyOptions.model_validate(changes)
-
-
-def no_approval(**changes: object) -> SafetyOptions:
-    return options(approval={"where": "never"}, **changes)
-
-
-def made(
-    safety: SafetyOptions | None = None,
-    people: Callable[[], Sequence[Vec3]] = tuple,
-    *,
-    ready: bool = True,
-) -> tuple[SafetyGate, Walker]:
-    robot = Walker()
-    gate = SafetyGate(robot, safety or no_approval(), people)
-    gate.reset(HOUSE, EPISODE, 0)
-    if ready:
-        for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
-            assert gate.command(ROBOT, command).success
-        gate.step(0.1)
-    return gate, robot
-
-
-def let_pass(gate: SafetyGate, seconds: float, *, attended: bool = True) -> None:
-    for _ in range(round(seconds / 0.1)):
-        if attended:
-            gate.attend(ROBOT)
-        gate.step(0.1)
-
-
-def result(gate: SafetyGate, handle: Handle) -> PrimitiveResult:
-    found = gate.poll(handle).result
-    assert found is not None, gate.poll(handle)
-    return found
-
-
-def refused_by(gate: SafetyGate, handle: Handle, rule: Rule, reason: str = "") -> None:
-    found = result(gate, handle)
-    assert found.code is PrimitiveCode.NOT_ALLOWED, found
-    assert found.evidence["rule"] == str(int(rule)), found
-    assert not reason or found.evidence["reason"] == reason
-    last = [r for r in gate.take_receipts() if not r.allowed][-1]
-    assert (last.rule, last.agent) == (rule, ROBOT)
-    assert last.reason == found.text
 
 
 def test_the_walker_is_what_the_gate_supervises() -> None:
@@ -244,6 +62,21 @@ def test_rule_4_an_emergency_stop_on_the_robot_stops_it() -> None:
     gate.step(0.1)
     refused_by(gate, walk, Rule.ESTOP, "ESTOPPED")
     assert robot.speed_m_s == 0.0
+
+
+def test_rule_4_a_stop_that_the_robot_did_not_hear_still_holds_here_and_says_so() -> None:
+    for command in (Command.ESTOP_HARD, Command.ESTOP_GENTLE):
+        gate, robot = made()
+        robot.deaf = {command}
+        walk = gate.start(ROBOT, WALK)
+        told = gate.command(ROBOT, command)
+        assert not told.success
+        assert "does not answer" in told.message
+        assert robot.speed_m_s == 0.0
+        assert result(gate, walk).code is PrimitiveCode.STOPPED
+        gate.step(0.1)
+        refused_by(gate, gate.start(ROBOT, WALK), Rule.CONSENT)
+        assert not gate.command(ROBOT, Command.POWER_ON).success
 
 
 # Rule 5
@@ -344,6 +177,41 @@ def test_rules_9_and_12_beside_a_person_it_walks_slowly_and_asks_before_it_reach
     assert "person" in asked.why
 
 
+def test_rule_12_a_person_who_comes_near_stops_an_arm_that_nobody_approved() -> None:
+    near: list[Vec3] = []
+    gate, _ = made(people=lambda: near, safety=options())
+    for primitive, waits in ((LOOK, False), (PICK, True)):
+        near.clear()
+        running = gate.start(ROBOT, primitive)
+        if waits:
+            assert gate.answer(ROBOT, approve=True, remember=True).success
+            gate.stop(ROBOT)
+            running = gate.start(ROBOT, primitive)
+        gate.attend(ROBOT)
+        gate.step(0.1)
+        assert gate.poll(running).result is None
+        near.append((1.5, 0.5, 0.0))
+        gate.step(0.1)
+        refused_by(gate, running, Rule.ARM, "PERSON_NEAR")
+    # With the operator's word it goes on beside a person, looking as well.
+    running = gate.start(ROBOT, LOOK)
+    asked = gate.asked(ROBOT)
+    assert asked is not None
+    assert asked.why == "a person is near"
+    assert gate.answer(ROBOT, approve=True).success
+    gate.step(0.1)
+    assert gate.poll(running).result is None
+
+
+def test_rules_9_and_12_persons_are_also_where_somebody_reports_them_and_only_for_a_while() -> None:
+    gate, robot = made(safety=options())
+    gate.people.report([(1.0, 0.0, 0.0)])
+    gate.step(0.1)
+    assert robot.limits[-1].linear_m_s == 0.25
+    let_pass(gate, 2.3)
+    assert robot.limits[-1].linear_m_s == 0.5
+
+
 # Rule 11
 ZONE = {"zones": [{"name": "stairs", "polygon_m": [[2, -1], [3, -1], [3, 1], [2, 1]]}]}
 
@@ -361,7 +229,7 @@ def test_rule_11_it_stops_outside_of_the_margin_even_if_nobody_tells_it_anything
     let_pass(gate, 8)
     refused_by(gate, walk, Rule.KEEP_OUT)
     x = robot.at[0]
-    assert 0.5 < x <= 2.0 - 0.3 - 0.5
+    assert 0.4 < x <= 2.0 - 0.3 - 0.3 - 0.5, "margin, body, and a second on its own"
 
 
 # Rule 14
@@ -387,6 +255,35 @@ def test_rule_14_hands_wait_for_the_operator() -> None:
     assert gate.answer(ROBOT, approve=False).success
     refused_by(gate, opened, Rule.APPROVAL, "REFUSED")
     assert not gate.answer(ROBOT, approve=True).success
+
+
+def test_rule_14_the_operator_sees_picture_and_pixel_and_may_choose_another() -> None:
+    gate, robot = made(options())
+    robot.sees = True
+    pick = gate.start(ROBOT, PICK)
+    asked = gate.asked(ROBOT)
+    assert asked is not None
+    assert asked.view is not None
+    # The camera is at the origin and looks along x; the thing is 1 m ahead and 0.5 m up.
+    assert asked.pixel == (50, 0)
+    nothing = gate.answer(ROBOT, approve=True, pixel=(99, 99))
+    assert not nothing.success
+    assert "still waits" in nothing.message
+    assert gate.answer(ROBOT, approve=True, pixel=(50, 50)).success
+    assert gate.poll(pick).phase == "at it"
+    assert robot.told[-1].target_m == pytest.approx((2.0, 0.0, 0.0))
+    assert robot.told[-1].frame == "map"
+    gate.stop(ROBOT)
+    gate.start(ROBOT, PICK)
+    assert gate.answer(ROBOT, approve=True, target_m=(1.2, 0.1, 0.6)).success
+    assert robot.told[-1].target_m == (1.2, 0.1, 0.6)
+
+
+def test_rule_14_another_place_is_checked_like_the_first() -> None:
+    gate, _ = made(options(keep_out=ZONE))
+    pick = gate.start(ROBOT, PICK)
+    assert not gate.answer(ROBOT, approve=True, target_m=(2.5, 0.0, 0.5)).success
+    refused_by(gate, pick, Rule.KEEP_OUT)
 
 
 def test_rule_14_no_answer_is_a_refusal_and_cancel_withdraws_the_question() -> None:
@@ -492,9 +389,21 @@ def test_rule_18_closing_leaves_the_robot_sitting_with_its_motors_off_and_releas
     walk = gate.start(ROBOT, WALK)
     gate.close()
     gate.close()
+    assert robot.stowed == 1
     assert robot.operated[-3:] == [Command.SIT, Command.POWER_OFF, Command.RELEASE]
     assert result(gate, walk).code is PrimitiveCode.STOPPED
     assert robot.closed == 1
+
+
+def test_rule_18_a_step_that_fails_holds_up_no_other_and_all_end_within_their_time() -> None:
+    gate, robot = made(no_approval(shutdown_s=8.0))
+    robot.deaf = {Command.SIT, Command.POWER_OFF}
+    gate.take_receipts()
+    gate.close()
+    assert robot.operated[-3:] == [Command.SIT, Command.POWER_OFF, Command.RELEASE]
+    assert sum(robot.patience) <= 8.0
+    told = {receipt.command: receipt.allowed for receipt in gate.take_receipts()}
+    assert told == {"stow": True, "sit": False, "power_off": False, "release": True}
 
 
 # Rule 19

@@ -11,11 +11,12 @@ pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
 from bosdyn.api.spot import robot_command_pb2 as spot_pb2
+from spot_trial import ROBOT, emulator_of, far_thing, finish, opened_corner, trouble
 
 from planner.world.errors import PlannerError
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.vocabulary import Relation
-from sim_bridge.backend import Backend, Handle
+from sim_bridge.backend import Backend
 from sim_bridge.conformance import check_backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.opening import Opened, default_house, open_world
@@ -24,12 +25,9 @@ from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.convert import seconds_of
-from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
+from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.emulator.machine import Motors, Posture
-from sim_bridge.spot.emulator.server import SpotEmulator
-from sim_bridge.spot.options import SpotOptions, Target, emulated
-
-ROBOT = "agent_0"
+from sim_bridge.spot.options import emulated
 
 
 @pytest.fixture(scope="module")
@@ -44,40 +42,6 @@ def spot(opened: Opened) -> Iterator[SpotBackend]:
     backend.reset(opened.house, opened.episode, opened.seed)
     yield backend
     backend.close()
-
-
-def emulator_of(backend: SpotBackend) -> SpotEmulator:
-    assert backend.emulator is not None
-    return backend.emulator
-
-
-def trouble(backend: SpotBackend, kind: TroubleKind, **more: object) -> None:
-    emulator_of(backend).trouble(Trouble.model_validate({"kind": kind, **more}))
-
-
-def finish(backend: Backend, handle: Handle, most_s: float = 200.0) -> PrimitiveResult:
-    for _ in range(round(most_s / TICK_S)):
-        result = backend.poll(handle).result
-        if result is not None:
-            return result
-        backend.step(TICK_S)
-    raise AssertionError(f"still {backend.poll(handle).phase}")
-
-
-def far_thing(backend: Backend) -> tuple[str, tuple[float, float, float]]:
-    """A thing on furniture that can be walked up to and taken, by its name and middle."""
-    state = backend.world_state()
-    assert state is not None
-    found = [
-        e
-        for e in state.entities.values()
-        if e.relation is Relation.ON and e.parent in state.entities and max(e.size_m) < 0.3
-    ]
-    for thing in sorted(found, key=lambda e: e.name):
-        walk = Primitive(PrimitiveName.NAVIGATE, thing.box.center_m)
-        if finish(backend, backend.start(ROBOT, walk)).succeeded:
-            return thing.name, thing.box.center_m
-    raise AssertionError("nothing to take")
 
 
 @pytest.mark.slow
@@ -120,11 +84,6 @@ def test_every_mobility_command_expires_is_bounded_and_leaves_the_senses_on(
     assert walks > 2
     methods = {record.method for record in emulator.requests}
     assert "TakeLease" not in methods
-
-
-def opened_corner(opened: Opened) -> tuple[float, float, float]:
-    piece = max(opened.house.furniture, key=lambda p: abs(p.x_m) + abs(p.y_m))
-    return (piece.x_m, piece.y_m, piece.size_m[2] / 2)
 
 
 @pytest.mark.timeout(600)
@@ -263,49 +222,4 @@ def test_two_robots_are_refused(opened: Opened) -> None:
     backend = SpotBackend(emulated())
     with pytest.raises(PlannerError, match="one Spot is one agent"):
         backend.reset(crowded.house, crowded.episode, 7)
-    backend.close()
-
-
-@pytest.mark.parametrize(
-    ("environment", "words"),
-    [
-        ({}, "no address"),
-        ({"SPOT_IP": "127.0.0.1"}, "no account"),
-        (
-            {
-                "SPOT_IP": "127.0.0.1",
-                "SPOT_PORT": "1",
-                "BOSDYN_CLIENT_USERNAME": "user",
-                "BOSDYN_CLIENT_PASSWORD": "x",
-            },
-            "no answer; check",
-        ),
-        (
-            {
-                "SPOT_IP": "127.0.0.1",
-                "SPOT_CERTIFICATE": "/nowhere.pem",
-                "BOSDYN_CLIENT_USERNAME": "user",
-                "BOSDYN_CLIENT_PASSWORD": "x",
-            },
-            "certificate",
-        ),
-    ],
-)
-def test_what_is_wrong_with_the_connection_is_one_line_that_says_what_to_do(
-    opened: Opened,
-    monkeypatch: pytest.MonkeyPatch,
-    environment: dict[str, str],
-    words: str,
-) -> None:
-    for name in ("SPOT_IP", "SPOT_PORT", "SPOT_CERTIFICATE"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("BOSDYN_CLIENT_USERNAME", "BOSDYN_CLIENT_PASSWORD"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    backend = SpotBackend(SpotOptions(target=Target.ROBOT))
-    with pytest.raises(PlannerError, match=words) as caught:
-        backend.reset(opened.house, opened.episode, 7)
-    assert "\n" not in str(caught.value)
-    assert backend.agents == ()
     backend.close()

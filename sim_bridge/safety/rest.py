@@ -1,0 +1,39 @@
+"""How a robot is brought to rest: at the end (18), with an empty battery (15), left alone (8)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+
+from sim_bridge.control import Command, Outcome
+from sim_bridge.safety.health import Supervised
+from sim_bridge.safety.rules import Rule
+
+_LEAST_S = 0.5
+
+
+def put_to_rest(robot: Supervised, agent: str, within_s: float) -> Iterator[tuple[str, Outcome]]:
+    """Folds the arm, sits, switches off and gives the lease back; tells each step's outcome.
+
+    A step that fails or is late does not hold up the next; what is left undone at the end the
+    robot does by itself (rules 1 and 3).
+    """
+    ends_s, share_s = time.monotonic() + within_s, within_s / 4
+
+    def left_s() -> float:
+        return max(_LEAST_S, min(share_s, ends_s - time.monotonic()))
+
+    yield "stow", robot.stow(agent, left_s())
+    for command in (Command.SIT, Command.POWER_OFF, Command.RELEASE):
+        yield command, robot.operate(agent, command, left_s())
+
+
+def what_rests(
+    reasons: Collection[str], *, idle: bool, alone: bool
+) -> tuple[tuple[Command, ...], Rule]:
+    """What is done about an agent whose battery runs out, or that nobody looks after."""
+    if "BATTERY_EMPTY" in reasons:
+        return (Command.SIT, Command.POWER_OFF), Rule.BATTERY
+    if "BATTERY_DOCK" in reasons and idle:
+        return (Command.SIT,), Rule.BATTERY
+    return ((Command.SIT,) if alone else ()), Rule.EXECUTIVE_LOST

@@ -1,0 +1,105 @@
+"""The bridge's end of the emergency-stop process (estop_endpoint.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+from typing import IO
+
+from planner.world.errors import PlannerError
+from sim_bridge.control import Command
+from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.whereabouts import Where
+
+START_S = 15.0
+ANSWER_S = 3.0
+WORDS = {
+    Command.ESTOP_GENTLE: "gentle",
+    Command.ESTOP_HARD: "hard",
+    Command.ESTOP_RELEASE: "allow",
+}
+
+
+class EstopProcess:
+    """An endpoint of our own in another process, so that it outlives a bridge that hangs."""
+
+    def __init__(self, where: Where, safety: SafetyOptions) -> None:
+        """Starts it and sets the endpoint up, which takes a robot with its motors off.
+
+        Raises:
+            PlannerError: where it cannot be set up, with what to do.
+        """
+        env = dict(os.environ)
+        env["SPOT_IP"], env["SPOT_PORT"] = where.address, str(where.port)
+        env["SPOT_CERTIFICATE"] = where.certificate
+        env["BOSDYN_CLIENT_USERNAME"] = where.user
+        env["BOSDYN_CLIENT_PASSWORD"] = where.password
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "sim_bridge.spot.estop_endpoint",
+                safety.model_dump_json(include={"estop", "timeouts", "link"}),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+        answer = self._answer(START_S)
+        if answer != "ready":
+            self.close()
+            why = answer.removeprefix("error ") or "its process did not answer"
+            raise PlannerError(f"spot: emergency stop: {why}")
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def alive(self) -> None:
+        """Says that the bridge is well and hears the robot."""
+        self._tell("alive")
+
+    def set(self, command: Command) -> str:
+        """Sets the level of one of the estop commands; why it did not come through, or empty."""
+        word = WORDS[command]
+        if not self._tell(word):
+            return "the emergency stop's process is gone; the robot stops by itself"
+        answer = self._answer(ANSWER_S)
+        return "" if answer == f"ok {word}" else answer.removeprefix("error ") or "no answer"
+
+    def close(self) -> None:
+        """Takes the endpoint away; the robot was brought to rest before."""
+        if self._process.poll() is None and self._tell("leave"):
+            self._answer(ANSWER_S)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                # Words that nobody read any more are lost.
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        try:
+            self._process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _tell(self, word: str) -> bool:
+        pipe: IO[str] | None = self._process.stdin
+        try:
+            if pipe is not None and not pipe.closed:
+                pipe.write(f"{word}\n")
+                pipe.flush()
+                return True
+        except (BrokenPipeError, ValueError):
+            pass
+        return False
+
+    def _answer(self, within_s: float) -> str:
+        pipe: IO[str] | None = self._process.stdout
+        if pipe is None or not select.select([pipe], [], [], within_s)[0]:
+            return ""
+        return pipe.readline().strip()

@@ -1,0 +1,273 @@
+"""What the operator's words do to the robot, and what the robot says of itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from sim_bridge.control import Command, Outcome
+from sim_bridge.safety.health import Fault, Health, Lease
+from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.body import BodyState, read_state
+from sim_bridge.spot.estop import EstopProcess
+from sim_bridge.spot.link import CLIENT_NAME, SDK_ERRORS, SpotLink, explain
+from sim_bridge.spot.localisation import Localisation
+from sim_bridge.spot.no_go import RENEW_S, NoGoRegions
+
+RETAIN_S = 0.5
+# How long a robot may take to switch its motors on, to stand up, to sit down, to fold its arm.
+POSTURE_PATIENCE_S = 15.0
+JUMP_S = 1.0
+Check = Callable[[], bool]
+
+
+class Supervision:
+    """One robot's health, lease, power and posture. `wait` lets a moment pass."""
+
+    def __init__(
+        self,
+        link: SpotLink,
+        localisation: Localisation,
+        safety: SafetyOptions,
+        wait: Callable[[], None],
+    ) -> None:
+        self.link, self.localisation, self.safety = link, localisation, safety
+        self._wait = wait
+        self.estop: EstopProcess | None = None
+        self._no_go = NoGoRegions(link, safety.keep_out, safety.timeouts)
+        self._reported: set[str] = set()
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew, for another episode."""
+        self._state: BodyState | None = None
+        self.good_s = self._retained_s = self._told_s = -math.inf
+        self._compared_s, self._skew_s = self.link.now_s(), self.link.skew_s
+        self._owner, self._epoch = "", ""
+        self._clock_jumped = False
+
+    @property
+    def state(self) -> BodyState:
+        """The last that the robot said of itself.
+
+        Raises:
+            PlannerError: before it said anything.
+        """
+        if self._state is None:
+            raise PlannerError("spot: the robot has not said anything yet")
+        return self._state
+
+    @property
+    def base(self) -> Pose:
+        """`base_link` in the map, as localised, on the ground."""
+        pose = self.localisation.odom_in_map.compose(self.state.odometry)
+        x, y, _ = pose.position_m
+        return Pose.planar(x, y, pose.yaw_rad)
+
+    def attempt(self, call: Callable[[], object]) -> str:
+        """A call that may fail; why it did, or empty."""
+        try:
+            call()
+        except (*SDK_ERRORS, PlannerError) as error:
+            return explain(error)
+        return ""
+
+    # Hearing
+
+    def refresh(self) -> bool:
+        """Hears how the robot is, if it answers; while it is silent nothing else is asked of it."""
+        now_s = self.link.now_s()
+        if self.estop is not None:
+            self.estop.alive()
+        if self.attempt(self.read_state):
+            return False
+        self.good_s = now_s
+        if now_s - self._retained_s >= RETAIN_S:
+            self._retained_s = now_s
+            self.attempt(self._read_lease)
+            if self.link.lease is not None and self.lease() is Lease.OURS:
+                self.attempt(self.link.retain)
+        if self.localisation.due:
+            self.attempt(self.localisation.update)
+        if now_s - self._compared_s >= self.safety.link.compare_clocks_s:
+            self._compared_s = now_s
+            self._compare_clocks()
+        if self.safety.keep_out.zones and now_s - self._told_s >= RENEW_S:
+            self._told_s = now_s
+            self.attempt(lambda: self._no_go.renew(self.localisation.odom_in_map))
+        return True
+
+    def _compare_clocks(self) -> None:
+        if not self.attempt(self.link.synchronize_again):
+            skew_s = self.link.skew_s
+            self._clock_jumped = self._clock_jumped or abs(skew_s - self._skew_s) > JUMP_S
+            self._skew_s = skew_s
+
+    def read_state(self) -> None:
+        """Asks for the state alone."""
+        self._state = read_state(self.link.state())
+
+    def _read_lease(self) -> None:
+        self._owner, self._epoch = self.link.lease_book()
+
+    def lease(self) -> Lease:
+        """Who may command the robot, as last heard."""
+        if not self._owner:
+            return Lease.FREE
+        mine = self._owner.startswith(CLIENT_NAME) and self.link.lease is not None
+        return Lease.OURS if mine else Lease.OTHERS
+
+    def health(self) -> Health:
+        """The last that is known of the robot."""
+        state = self._state
+        if state is None:
+            return Health(age_s=math.inf, powered=False, standing=False)
+        faults = state.faults
+        if self._clock_jumped:
+            faults = (*faults, Fault("the robot's clock jumped; claim it again", "CLOCK", True))
+        return Health(
+            age_s=max(0.0, self.link.now_s() - self.good_s),
+            epoch=self._epoch,
+            lease=self.lease(),
+            owner=self._owner,
+            battery=state.battery,
+            estopped=state.estopped,
+            powered=state.powered,
+            standing=state.standing,
+            faults=faults,
+        )
+
+    # The operator's words
+
+    def operate(self, command: Command, within_s: float = POSTURE_PATIENCE_S) -> Outcome:
+        """Carries out what a Trigger service asks, and waits for the robot."""
+        link = self.link
+        if self.estop is not None and command in (
+            Command.ESTOP_GENTLE,
+            Command.ESTOP_HARD,
+            Command.ESTOP_RELEASE,
+        ):
+            return self._by_endpoint(self.estop, command, within_s)
+        if command is Command.ESTOP_GENTLE:
+            sat = self._done(link.sit, "sitting", self._is_down, within_s)
+            return self.operate(Command.POWER_OFF, within_s) if sat.success else _no_stop(sat)
+        deeds: Mapping[Command, tuple[Callable[[], object], str, Check]] = {
+            Command.CLAIM: (self._claim, "claimed", lambda: True),
+            Command.RELEASE: (link.release, "released", lambda: True),
+            Command.POWER_ON: (lambda: link.power(on=True), "motors on", self._is_on),
+            Command.POWER_OFF: (lambda: link.power(on=False), "motors off", self._is_off),
+            Command.STAND: (link.stand, "standing", lambda: self.state.standing),
+            Command.SIT: (link.sit, "sitting", self._is_down),
+            Command.STOP: (self.halt, "stopped", lambda: True),
+            Command.ESTOP_HARD: (lambda: link.power(on=False), "motors cut", self._is_off),
+            Command.ESTOP_RELEASE: (lambda: None, "released", lambda: True),
+        }
+        outcome = self._done(*deeds[command], within_s)
+        hard = command is Command.ESTOP_HARD
+        return _no_stop(outcome) if hard and not outcome.success else outcome
+
+    def _by_endpoint(self, estop: EstopProcess, command: Command, within_s: float) -> Outcome:
+        why = estop.set(command)
+        if why:
+            return Outcome(False, f"{why}; use the stop on the tablet")
+        if command is Command.ESTOP_RELEASE:
+            return Outcome(True, "released")
+        return self._done(lambda: None, "motors cut", self._is_off, within_s)
+
+    def _is_on(self) -> bool:
+        return self.state.powered
+
+    def _is_off(self) -> bool:
+        return not self.state.powered
+
+    def _is_down(self) -> bool:
+        return not self.state.standing
+
+    def _claim(self) -> None:
+        """Takes the lease up, and the map into use that only its owner may give the robot.
+
+        Raises:
+            PlannerError: where it does not take the map; the lease is given back then.
+        """
+        if self.link.lease is None or self.lease() is not Lease.OURS:
+            self._begin(self.link.claim)
+
+    def _begin(self, get_lease: Callable[[], None]) -> None:
+        get_lease()
+        graph = self.localisation.graph
+        if graph is not None:
+            try:
+                graph.prepare()
+            except PlannerError:
+                self.link.release()
+                raise
+            self.localisation.update()
+        self._clock_jumped = False
+
+    def halt(self) -> None:
+        """Stops every motion, where the robot is ours."""
+        if self.link.lease is not None and self.lease() is Lease.OURS:
+            self.link.halt()
+
+    def take_lease(self) -> Outcome:
+        """Takes the lease by force, for a person who was told its owner's name."""
+        take = partial(self._begin, self.link.take)
+        return self._done(take, "the lease was taken", lambda: True, POSTURE_PATIENCE_S)
+
+    def stow(self, within_s: float) -> Outcome:
+        """Folds the arm, unless the gripper holds something."""
+        if self._state is None or self._state.holding or not self._state.standing:
+            return Outcome(True, "the arm stays as it is")
+        numbers: list[int] = []
+
+        def folded() -> bool:
+            told = self.link.feedback(numbers[0]).synchronized_feedback.arm_command_feedback
+            return bool(told.named_arm_position_feedback.status == 1)
+
+        return self._done(lambda: numbers.append(self.link.stow()), "stowed", folded, within_s)
+
+    def clear_faults(self, cause: str) -> None:
+        """Clears the behaviour faults of one cause."""
+        for number in self.state.fault_numbers.get(cause, []):
+            self.attempt(lambda number=number: self.link.clear_fault(number))  # type: ignore[misc]
+
+    def _done(
+        self, call: Callable[[], object], text: str, there: Check, within_s: float
+    ) -> Outcome:
+        why = self.attempt(call)
+        if why:
+            return Outcome(False, why)
+        self._retained_s = -math.inf
+        until_s = self.link.now_s() + within_s
+        while self.link.now_s() < until_s:
+            if self.refresh() and self._holds(there):
+                return Outcome(True, text)
+            self._wait()
+        return Outcome(False, f"the robot did not get there within {within_s:.0f} s")
+
+    def _holds(self, there: Check) -> bool:
+        found: list[bool] = []
+        self.attempt(lambda: found.append(there()))
+        return bool(found) and found[0]
+
+    # Our own troubles
+
+    def report(self, name: str, text: str) -> None:
+        """Tells the robot of a trouble of ours, so that its tablet shows it (rule 16)."""
+        if name not in self._reported:
+            self._reported.add(name)
+            self.attempt(lambda: self.link.raise_fault(name, text))
+
+    def resolve(self, name: str) -> None:
+        """The trouble is over."""
+        if name in self._reported:
+            self._reported.discard(name)
+            self.attempt(lambda: self.link.withdraw_fault(name))
+
+
+def _no_stop(outcome: Outcome) -> Outcome:
+    text = f"the robot was not told ({outcome.message}); use the stop on the tablet"
+    return Outcome(False, text)

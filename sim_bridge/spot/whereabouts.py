@@ -1,0 +1,82 @@
+"""Where a robot is and with which account, and why nothing answers there."""
+
+from __future__ import annotations
+
+import importlib.resources
+import os
+import socket
+import ssl
+from dataclasses import dataclass
+
+from planner.world.errors import PlannerError
+
+PROBE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """How to reach a robot; an empty certificate means the SDK's own."""
+
+    address: str
+    port: int
+    certificate: str
+    user: str
+    password: str
+
+
+def where_is(address: str, port: int, certificate: str) -> Where:
+    """A robot's whereabouts: what is given, then the environment that spot_ros2 uses as well.
+
+    Raises:
+        PlannerError: without an address or an account.
+    """
+    env = os.environ
+    address = address or env.get("SPOT_IP", "")
+    if not address:
+        raise PlannerError("spot: no address; set SPOT_IP, or address in config/spot.yaml")
+    user = env.get("BOSDYN_CLIENT_USERNAME", "")
+    password = env.get("BOSDYN_CLIENT_PASSWORD", "")
+    if not user or not password:
+        raise PlannerError(
+            "spot: no account; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
+        )
+    number = env.get("SPOT_PORT") or str(port)
+    if not (number.isascii() and number.isdigit() and 0 < int(number) < 65536):
+        raise PlannerError(f"spot: SPOT_PORT {number!r} is not a port, 1 to 65535")
+    certificate = certificate or env.get("SPOT_CERTIFICATE", "")
+    return Where(address, int(number), certificate, user, password)
+
+
+def why_no_answer(where: Where) -> str:
+    """Why a connection failed, which the SDK does not tell apart, and what to do about it."""
+    try:
+        with socket.create_connection((where.address, where.port), PROBE_S) as plain:
+            context = ssl.create_default_context(cadata=_authority(where.certificate))
+            context.check_hostname = False
+            with context.wrap_socket(plain):
+                return "it answers, but not as a Spot does; wait until it has booted"
+    except socket.gaierror:
+        return f"the address {where.address!r} is not known; check SPOT_IP"
+    except ssl.SSLCertVerificationError:
+        return (
+            "its certificate is not one of the authority given; set SPOT_CERTIFICATE to that of "
+            "this robot or emulator (unset: Boston Dynamics' own)"
+        )
+    except ConnectionRefusedError:
+        return (
+            f"nothing answers at port {where.port}; check SPOT_PORT, and wait until the robot has "
+            "booted"
+        )
+    except OSError:
+        return (
+            "no answer; check that the robot is switched on, that this computer is in its "
+            "network, and the address (SPOT_IP)"
+        )
+
+
+def _authority(certificate: str) -> str:
+    if certificate:
+        with open(certificate, encoding="ascii") as file:  # noqa: PTH123 - an OSError tells all
+            return file.read()
+    resources = importlib.resources.files("bosdyn.client.resources")
+    return (resources / "robot.pem").read_text(encoding="ascii")
