@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +12,14 @@ import pytest
 from action_msgs.msg import GoalStatus
 from bridge_harness import Client, write_world
 from nav_msgs.msg import Odometry
-from planner_msgs.action import ExecuteSkill, FollowInstruction
-from planner_msgs.msg import Evaluation, PlannerTrace, WorldGraph
-from rclpy.action import ActionClient, ActionServer
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from planner_harness import LATCHED, Instructions, Process, Start, planner_alone, script
+from planner_msgs.msg import Evaluation, PlannerTrace
 from std_msgs.msg import String
 
-from planner.environment import ros_environment
 from planner.planning.session import InstructionCode
-from planner.ros.action_ends import ActionEnds, accept_patience_s
-from planner.ros.memory_messages import GraphMessages
-from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Episode
-from planner.world.house import House, write_house
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.house import House
 
-ROOT = Path(__file__).resolve().parents[2]
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 GOAL = {
     "propositions": [
         {
@@ -45,81 +29,6 @@ GOAL = {
         for name in ("cup_0", "apple_0")
     ]
 }
-
-
-class Process:
-    """One of our nodes in its own process; `restart` after a kill."""
-
-    def __init__(self, executable: str, **parameters: object) -> None:
-        pairs = [["-p", f"{name}:={value}"] for name, value in parameters.items()]
-        self.command = [
-            sys.executable,
-            str(ROOT / "nodes" / executable),
-            "--ros-args",
-            *[word for pair in pairs for word in pair],
-        ]
-        self.lines: list[str] = []
-        self.start()
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            self.command,
-            env=ros_environment(os.environ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
-
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        self.lines.extend(process.stdout)
-
-    @property
-    def log(self) -> str:
-        return "".join(self.lines)
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        return self.process.wait(30)
-
-
-class Instructions:
-    """A client of /instruct."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.action = ActionClient(client.node, FollowInstruction, "/instruct")
-        client.wait(self.action.server_is_ready, "/instruct")
-        self.feedback: list[Any] = []
-
-    def send(self, instruction: str = "", **fields: Any) -> Any:
-        """Sends until a planner accepts: one that was killed may be listed for a while."""
-        goal = FollowInstruction.Goal(instruction=instruction, **fields)
-        ends = ActionEnds(self.client.node, "/instruct")
-        while True:
-            patience_s, began_s = accept_patience_s(ends.servers()), time.monotonic()
-            sent = self.action.send_goal_async(
-                goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
-            )
-            self.client.wait(
-                lambda s=sent, p=patience_s, b=began_s: s.done() or time.monotonic() > b + p,
-                "acceptance",
-            )
-            if sent.done():
-                return sent.result()
-
-    def result(self, handle: Any, limit: float = 120.0) -> tuple[Any, int]:
-        asked = handle.get_result_async()
-        self.client.wait(asked.done, "the end of the instruction", limit)
-        return asked.result().result, asked.result().status
-
-    def follow(self, instruction: str = "", **fields: Any) -> Any:
-        return self.result(self.send(instruction, **fields))[0]
 
 
 class Moves:
@@ -263,72 +172,13 @@ def test_a_killed_planner_stops_its_agents_and_can_be_asked_again(
 
 
 @pytest.fixture
-def alone(
-    tmp_path: Path, small_house: House, client: Client
-) -> Iterator[Callable[..., tuple[Process, list[str]]]]:
-    """The node with a body that does everything at once and a memory that sees it."""
-    house = tmp_path / "small.json"
-    write_house(small_house, house)
-    graph = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
-    messages, begun = GraphMessages(), []
-    made: list[Process] = []
-    servers = []
-
-    def serve(goal: Any) -> Any:
-        begun.append((time.monotonic(), goal.request.call))
-        goal.succeed()
-        return ExecuteSkill.Result(code=0, text="Successful execution!")
-
-    def start(*, memory: bool = True, **parameters: object) -> tuple[Process, list[str]]:
-        if memory:
-            graph.publish(messages.message(_belief(small_house)))
-        servers.append(ActionServer(client.node, ExecuteSkill, "/agent_0/skill", serve))
-        made.append(Process("task_planner", house=house, **parameters))
-        return made[-1], begun
-
-    yield start
-    for process in made:
-        assert process.stop() == 0, process.log
-    for server in servers:
-        server.destroy()
-
-
-def _belief(house: House) -> Belief:
-    nodes = {
-        piece.name: BeliefNode(
-            piece.name,
-            EntityKind.FURNITURE,
-            piece.class_name,
-            100 + number,
-            (piece.x_m, piece.y_m, 0.4),
-            room=piece.room,
-            parent=piece.room,
-            description=piece.class_name,
-        )
-        for number, piece in enumerate(house.furniture)
-    }
-    nodes["cup_0"] = BeliefNode(
-        "cup_0",
-        EntityKind.OBJECT,
-        "cup",
-        150,
-        (2.2, 3.2, 0.8),
-        parent="table_0",
-        relation=Relation.ON,
-    )
-    nodes["agent_0"] = BeliefNode(
-        "agent_0", EntityKind.AGENT, "robot", None, (1.5, 2.0, 0.0), room="kitchen_0"
-    )
-    return Belief(1.0, 1, nodes)
-
-
-def script(path: Path, *replies: str) -> str:
-    path.write_text("\n\n".join(replies))
-    return f"scripted:{path}"
+def alone(tmp_path: Path, small_house: House, client: Client) -> Iterator[Start]:
+    with planner_alone(tmp_path, small_house, client) as start:
+        yield start
 
 
 def test_one_instruction_after_another_becomes_a_skill_call(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
+    alone: Start, client: Client, tmp_path: Path
 ) -> None:
     count = 5
     replies = ["Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"] * count
@@ -341,7 +191,7 @@ def test_one_instruction_after_another_becomes_a_skill_call(
 
 
 def test_partnrs_planner_names_things_and_tells_its_cell(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
+    alone: Start, client: Client, tmp_path: Path
 ) -> None:
     replies = ["Thought: I go there.\nNavigate[table_0]\nAssigned!", "Thought: done\nDone[]"]
     _, begun = alone(
@@ -358,7 +208,7 @@ def test_partnrs_planner_names_things_and_tells_its_cell(
 
 
 def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
+    alone: Start, client: Client, tmp_path: Path
 ) -> None:
     replies = ["Ask[which table]", "Ask[and which cup]", "Done[]"]
     node, _ = alone(
@@ -387,9 +237,7 @@ def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
     assert evidence["memory_source"] == "deltas"
 
 
-def test_traces_of_a_dialogue(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client, tmp_path: Path
-) -> None:
+def test_traces_of_a_dialogue(alone: Start, client: Client, tmp_path: Path) -> None:
     replies = ["Navigate[Object.100]", "nonsense", "Done[]"]
     alone(planner="react", model=script(tmp_path / "script", *replies))
     traces = client.listen(PlannerTrace, "/planner/trace", 100)
@@ -414,7 +262,7 @@ def test_traces_of_a_dialogue(
     ],
 )
 def test_what_cannot_be_followed_ends_with_a_code_and_a_sentence(
-    alone: Callable[..., tuple[Process, list[Any]]],
+    alone: Start,
     client: Client,
     instruction: str,
     fields: dict[str, Any],
@@ -428,85 +276,18 @@ def test_what_cannot_be_followed_ends_with_a_code_and_a_sentence(
     assert not begun
 
 
-def test_react_without_a_model_says_what_it_needs(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client
-) -> None:
+def test_react_without_a_model_says_what_it_needs(alone: Start, client: Client) -> None:
     alone(planner="react")
     result = Instructions(client).follow("Tidy up.")
     assert result.code == InstructionCode.NO_GOAL
     assert "model_url" in result.text
 
 
-def test_a_memory_that_never_comes(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client
-) -> None:
+def test_a_memory_that_never_comes(alone: Start, client: Client) -> None:
     process, _ = alone(memory=False, wait=1.0)
     result = Instructions(client).follow("Tidy up.")
     assert result.code == InstructionCode.NOT_READY
     assert "waiting for the memory" in process.log
-
-
-def test_a_model_that_is_not_there(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client
-) -> None:
-    """Its server may come back: the planner waits, says so, and gives up after `model_wait`."""
-    alone(planner="react", model="tiny", model_url="http://127.0.0.1:9/v1", model_wait=15.0)
-    instructions = Instructions(client)
-    result = instructions.follow("Tidy up.")
-    assert result.code == InstructionCode.MODEL_FAULT
-    assert "127.0.0.1:9" in result.text
-    assert any(f.plan.startswith("waiting for model: ") for f in instructions.feedback)
-
-
-class BadModel(BaseHTTPRequestHandler):
-    """A server whose model says things that are no calls, or never ends."""
-
-    endless = False
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
-        self.close_connection = True
-        with suppress(OSError):
-            self._say("\x00 $(reboot) {{{ 猫 \n", None)
-            while self.endless:
-                self._say("and then ", None)
-                time.sleep(0.01)
-            self._say("", "stop")
-            self.wfile.write(b"data: [DONE]\n\n")
-
-    def _say(self, words: str, finish: str | None) -> None:
-        choice = {"index": 0, "delta": {"content": words}, "finish_reason": finish}
-        self.wfile.write(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n")
-        self.wfile.flush()
-
-    def log_message(self, *args: object) -> None:
-        """Says nothing."""
-
-
-@pytest.mark.parametrize("endless", [False, True])
-def test_a_model_that_babbles_ends_the_instruction_and_nothing_is_done(
-    alone: Callable[..., tuple[Process, list[Any]]], client: Client, endless: bool
-) -> None:
-    handler = type("Handler", (BadModel,), {"endless": endless})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        _, begun = alone(
-            planner="react", model="tiny", model_url=url, model_deadline=3.0, model_wait=5.0
-        )
-        result = Instructions(client).follow("Tidy up.", max_calls=4)
-        ends = (InstructionCode.MODEL_FAULT, InstructionCode.GAVE_UP, InstructionCode.CALL_LIMIT)
-        assert result.code in ends, result.text
-        assert result.text
-        assert not begun
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize(

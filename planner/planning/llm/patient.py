@@ -56,7 +56,9 @@ class PatientModel:
             ModelAwayError: where the model did not come back in time.
             ModelError: for all else.
         """
-        began_s, wait_s, waited = time.monotonic(), self._first_wait_s, False
+        # From the first failure on: a client that takes long to start shortens no patience.
+        gone_since_s: float | None = None
+        wait_s = self._first_wait_s
         while True:
             try:
                 answer = await self._model.complete(
@@ -68,16 +70,17 @@ class PatientModel:
                     deadline_s=deadline_s,
                 )
             except ModelAwayError as error:
-                gone_s = time.monotonic() - began_s
+                now_s = time.monotonic()
+                gone_since_s = now_s if gone_since_s is None else gone_since_s
+                gone_s = now_s - gone_since_s
                 left_s = self._patience_s - gone_s
                 if left_s <= 0:
                     raise ModelAwayError(f"{error}; waited {gone_s:.0f} s for the model") from None
                 self.say(f"{WAITING}: {error}")
-                waited = True
                 await asyncio.sleep(min(wait_s, left_s))
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
             else:
-                if waited:
+                if gone_since_s is not None:
                     self.say("")
                 return answer
 
