@@ -131,6 +131,11 @@ def prepare_embedded(
     cameras = ("hand",) if images else ()
 
     def look(agent: str) -> None:
+        now_s = backend.now_s()
+        if watch is None and not privileged.is_worth_it(agent, now_s, memory.entities):
+            base_m, holds = backend.whereabouts(agent)
+            memory.note_self(agent, base_m, now_s, holds=holds)
+            return
         observation = backend.observe(agent, cameras)
         if watch is not None:
             watch(observation, memory)

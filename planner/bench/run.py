@@ -25,6 +25,7 @@ from planner.planning.planner import AgentResult, Context, Decision, Planner, Ta
 from planner.skills.executor import SkillExecutor
 from planner.skills.team import Team
 from planner.world.belief import Belief
+from planner.world.geometry import Box
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from sim_bridge.backend import Backend
@@ -78,12 +79,19 @@ class Leaper(Protocol):
     def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
         """How many steps of `dt_s` come to the same as one long one, at least 1."""
 
-    def carries(self) -> bool:
-        """Whether a thing is on its way in somebody's hand."""
+    def moves_things(self) -> bool:
+        """Whether a thing is on its way in somebody's hand, or something opens or closes."""
+
+    def reach(self, dt_s: float, steps: int) -> Mapping[str, Box]:
+        """The boxes that what moves stays in for so many steps that may be taken as one."""
 
     @property
     def revision(self) -> int:
         """Grows with every change of things and furniture, which is all that is judged."""
+
+    @property
+    def handled_revision(self) -> int:
+        """The same, but for things that only go along with who holds them."""
 
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes so many steps in one go."""
@@ -106,8 +114,8 @@ def say_nothing(_event: Event) -> None:
 class EpisodeRun:
     """One run.
 
-    Nothing is left out where the world can leap: whenever a thing is in somebody's hand the
-    judge is shown every step, and otherwise nothing that it judges moves.
+    Nothing is left out where the world can leap: the judge is shown every step in which
+    something moves, but for things in hands where it is certain that nothing comes of it.
 
     Attributes:
         backend: with the episode loaded.
@@ -143,7 +151,7 @@ class EpisodeRun:
         Raises:
             ModelAwayError: where the model is not there, which says nothing about the planner.
         """
-        layout = self.house.model_copy(update={"objects": ()})
+        layout = self.house.layout
         team = Team()
         workers = {
             name: _Worker(
@@ -211,12 +219,15 @@ class EpisodeRun:
             self._judge()
             return 1
         count = max(1, min(leaper.steady_steps(STEP_S, working), self._to_look(most), most))
-        if not leaper.carries():
+        if not leaper.moves_things():
             leaper.leap(STEP_S, count)
             self._judge_changes(leaper)
             return count
-        for _ in range(count):
-            self.backend.step(STEP_S)
+        while count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
+            count //= 2
+        handled = leaper.handled_revision
+        leaper.leap(STEP_S, count)
+        if count == 1 or leaper.handled_revision != handled:
             self._judge_changes(leaper)
         return count
 

@@ -22,7 +22,9 @@ from planner.evaluation.progress import Mode, Progress, PropositionProgress, Ver
 from planner.evaluation.propositions import Watch
 from planner.evaluation.published import PublishedJudge
 from planner.evaluation.scene import BrokenStateError, Scene
+from planner.evaluation.steadiness import keeps, shadows_nothing
 from planner.evaluation.task import Evaluation, Predicate, Proposition
+from planner.world.geometry import Box
 from planner.world.house import House
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
@@ -155,6 +157,21 @@ class Evaluator:
         elif self._progress.sim_steps != state.step:
             self._progress = _at_step(self._progress, state.step)
         return self._progress
+
+    def keeps(self, reach: Mapping[str, Box]) -> bool:
+        """Whether nothing that is judged can change while things move inside known boxes.
+
+        Args:
+            reach: for each thing that moves, the box of the map that it is in, with all of its
+                own extents, from the last state that was taken up until it is done moving.
+
+        Returns:
+            False where it is not certain; then each state is to be taken up.
+        """
+        if not shadows_nothing(self._cast, self._scene, reach):
+            return False
+        watches = {id(w): w for name in reach for w in self._by_name.get(name, ())}
+        return all(keeps(watch, self._scene, reach) for watch in watches.values())
 
     def result(self) -> Verdict:
         """The judgement if the episode ended with the last state (worked example E6)."""

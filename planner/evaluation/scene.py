@@ -70,6 +70,7 @@ class _Piece:
             sorted((_slab(record, i) for i in range(len(record.parts))), key=lambda s: -s.top)
         )
         self.reach_m = self._bounds()
+        self.surroundings = self._with_hollows()
         # What is outside misses every slab, however far rounding makes each reach.
         x0, y0, x1, y1 = self.reach_m
         grown = 2 * EPSILON_M
@@ -97,11 +98,34 @@ class _Piece:
 
     def _bounds(self) -> tuple[float, float, float, float]:
         """(x_min, y_min, x_max, y_max) of the map around all that can be hit."""
+        return self._around((slab.x, slab.y, slab.slide) for slab in self._slabs)
+
+    def _with_hollows(self) -> Box:
+        """The box of the map around all that can be hit, and all that can be inside."""
+        hollows = [
+            (
+                (hollow.center[0] - hollow.size[0] / 2, hollow.center[0] + hollow.size[0] / 2),
+                (hollow.center[1] - hollow.size[1] / 2, hollow.center[1] + hollow.size[1] / 2),
+                _slide(self.record, hollow.joint) if hollow.moves else None,
+            )
+            for hollow in self.record.interiors
+        ]
+        x0, y0, x1, y1 = self._around(hollows)
+        left, front, right, back = self.reach_m
+        return Box(
+            (min(x0, left), min(y0, front), 0.0),
+            (max(x1, right), max(y1, back), self.record.size_m[2]),
+        )
+
+    def _around(
+        self, parts: Iterable[tuple[tuple[float, float], tuple[float, float], Vec3 | None]]
+    ) -> tuple[float, float, float, float]:
+        """(x_min, y_min, x_max, y_max) of the map around ranges of x and y, and their slides."""
         low_x, low_y, high_x, high_y = 0.0, 0.0, 0.0, 0.0
-        for slab in self._slabs:
-            dx, dy, _ = slab.slide or (0.0, 0.0, 0.0)
-            low_x, high_x = min(low_x, slab.x[0] + min(dx, 0)), max(high_x, slab.x[1] + max(dx, 0))
-            low_y, high_y = min(low_y, slab.y[0] + min(dy, 0)), max(high_y, slab.y[1] + max(dy, 0))
+        for (x0, x1), (y0, y1), slide in parts:
+            dx, dy, _ = slide or (0.0, 0.0, 0.0)
+            low_x, high_x = min(low_x, x0 + min(dx, 0)), max(high_x, x1 + max(dx, 0))
+            low_y, high_y = min(low_y, y0 + min(dy, 0)), max(high_y, y1 + max(dy, 0))
         corners = [
             (
                 self.record.x_m + x * self._cos - y * self._sin,
@@ -117,13 +141,17 @@ class _Piece:
 def _slab(record: Furniture, index: int) -> _Slab:
     part = record.parts[index]
     (cx, cy, cz), (sx, sy, sz) = part.center, part.size
-    slide = None
-    if part.joint is not None:
-        joint = record.joint(part.joint)
-        if joint.kind == "slide":
-            ax, ay, az = joint.axis
-            slide = (ax * joint.travel, ay * joint.travel, az * joint.travel)
+    slide = _slide(record, part.joint)
     return _Slab((cx - sx / 2, cx + sx / 2), (cy - sy / 2, cy + sy / 2), cz + sz / 2, slide)
+
+
+def _slide(record: Furniture, name: str | None) -> Vec3 | None:
+    """How far a drawer goes, in its furniture's frame; None where nothing slides."""
+    joint = record.joint(name) if name is not None else None
+    if joint is None or joint.kind != "slide":
+        return None
+    ax, ay, az = joint.axis
+    return (ax * joint.travel, ay * joint.travel, az * joint.travel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +257,16 @@ class Scene:
             return self._pieces[name].reach_m
         (x0, y0, _), (x1, y1, _) = self._boxes[name].minimum_m, self._boxes[name].maximum_m
         return (x0, y0, x1, y1)
+
+    def surroundings(self, name: str) -> Box | None:
+        """Seen from above, the box outside of which nothing is on or in an entity."""
+        piece = self._pieces.get(name)
+        return self._boxes.get(name) if piece is None else piece.surroundings
+
+    def on_one_side(self, box: Box, room: str) -> bool:
+        """Whether all points of a box are in a room, or none is, as far as is easily told."""
+        volume = self._rooms.get(room)
+        return volume is None or volume.on_one_side(box)
 
     def in_room(self, point_m: Vec3, room: str) -> bool:
         """Whether a point lies in a room's volume."""
@@ -360,6 +398,20 @@ class _RoomVolume:
         xs = [x for x, _ in room.polygon_m]
         ys = [y for _, y in room.polygon_m]
         self._x, self._y = (min(xs), max(xs)), (min(ys), max(ys))
+
+    def on_one_side(self, box: Box) -> bool:
+        """Whether no edge's own box, nor floor or ceiling, comes near a box."""
+        (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
+        if not (z0 >= 0.0 and z1 <= self._room.height_m):
+            return False
+        polygon, grown = self._room.polygon_m, 2 * EPSILON_M
+        return not any(
+            min(ax, bx) - grown <= x1
+            and x0 <= max(ax, bx) + grown
+            and min(ay, by) - grown <= y1
+            and y0 <= max(ay, by) + grown
+            for (ax, ay), (bx, by) in zip(polygon, (*polygon[1:], polygon[0]), strict=True)
+        )
 
     def contains(self, point_m: Vec3) -> bool:
         """Whether a point lies in it; on a wall's line either room may have it."""

@@ -24,6 +24,7 @@ from planner.memory.wording import delta_lines
 from planner.world.belief import Belief, Source
 from planner.world.entity import Entity, MemoryChange, OperationKind
 from planner.world.errors import PlannerError
+from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.observation import Observation
 from planner.world.skill import SkillCall, SkillResult
@@ -156,9 +157,19 @@ class Memory:
 
     def note_sensed(self, observation: Observation) -> None:
         """Learns where the agent is, and that it looked; without what its picture shows."""
-        self._looked[observation.agent] = self._slot(observation.stamp_s)
-        self._advance(observation.stamp_s)
-        self._note_self(observation)
+        base_m = observation.base.position_m
+        self.note_self(observation.agent, base_m, observation.stamp_s, holds=observation.holding)
+
+    def note_self(self, agent: str, base_m: Vec3, stamp_s: float, *, holds: bool) -> None:
+        """Learns where an agent is in the map, and whether it holds something, and that it looked.
+
+        All there is to learn of a look that shows nothing new.
+        """
+        self._looked[agent] = self._slot(stamp_s)
+        self._advance(stamp_s)
+        kind = self._kinds.get(agent, "agent")
+        self._put_agent(AgentBelief(agent, kind, base_m, Source.TOLD, stamp_s))
+        self._grasps[agent] = holds
 
     def last_action(self, agent: str) -> str:
         """An agent's newest ended call as EPM's prompt has it; "" before the first."""
@@ -229,18 +240,6 @@ class Memory:
             entity is not None and entity.source is not Source.SEEN and stamp_s <= entity.stamp_s
             and not (entity.source is Source.TOLD and entity.is_furniture)
         )  # fmt: skip
-
-    def _note_self(self, observation: Observation) -> None:
-        self._put_agent(
-            AgentBelief(
-                observation.agent,
-                self._kinds.get(observation.agent, "agent"),
-                observation.base.position_m,
-                Source.TOLD,
-                observation.stamp_s,
-            )
-        )
-        self._grasps[observation.agent] = observation.holding
 
     def _note_seen_agent(self, operation: Operation, stamp_s: float) -> None:
         known = self._agents.get(operation.name or "")
@@ -391,6 +390,11 @@ class Memory:
     def entity(self, entity_id: int) -> Entity | None:
         """The entity of a number."""
         return self._list.get(entity_id)
+
+    @property
+    def entities(self) -> Sequence[Entity]:
+        """The entity list, sorted by id."""
+        return self._list.entities
 
     def snapshot(self) -> Snapshot:
         """The entity list."""

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from planner.memory.camera import in_image, project
+from planner.memory.news import News, is_elsewhere
 from planner.memory.sightings import GT_VISIBILITY, Visibility, sightings_of_images
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
@@ -33,9 +34,7 @@ MARGIN_PX = 24
 HIDING_M = 0.02
 FRAMES_TO_MISS = 2
 # Without images, what is seen to be as it was is confirmed no more often than this.
-CONFIRM_S = 2.0
-# Truth this near the stored place: it is there, and something else hides it.
-STILL_THERE_M = 0.3
+CONFIRM_S = 5.0
 _KINDS: Final = frozenset(kind.value for kind in AgentKind)
 
 Truth = Callable[[], WorldState | None]
@@ -71,7 +70,7 @@ class PrivilegedUpdater:
         self._provider = sightings
         self._in_view = in_view
         self._confirmed_s: dict[str, float] = {}
-        self._as_told: dict[str, EntityState] = {}
+        self._news = News()
         self._missed: dict[str, dict[int, int]] = {}
         self._looks: dict[str, tuple[WorldState, Pose, Sequence[Sighting]]] = {}
         self._instances: tuple[tuple[str, str, int], dict[int, str]] = (("", "", 0), {})
@@ -89,14 +88,14 @@ class PrivilegedUpdater:
         frame = observation.cameras.get(CAMERA)
         if self._provider is None and frame is None:
             return []
-        known = {entity.name: entity for entity in entities}
-        if self._in_view is not None and not self._is_worth_it(observation, state, known):
+        if not self.is_worth_it(observation.agent, observation.stamp_s, entities):
             return []
+        known = {entity.name: entity for entity in entities}
         shown = [s for s in self._look(observation, frame, state) if self._visibility.shows(s)]
         seen = {s.name: s for s in shown if s.name in state.entities}
         if self._in_view is not None:
             self._confirmed_s[observation.agent] = observation.stamp_s
-            self._as_told.update((name, state.entities[name]) for name in seen)
+            self._news.told(seen, state.entities)
         operations = [
             operation
             for sighting in seen.values()
@@ -105,32 +104,22 @@ class PrivilegedUpdater:
         gone = self._gone(observation, frame, state, seen, entities)
         return operations + [Operation(OperationKind.REMOVE, entity_id=e.entity_id) for e in gone]
 
-    def _is_worth_it(
-        self, observation: Observation, state: WorldState, known: Mapping[str, Entity]
-    ) -> bool:
-        """Whether a look may tell anything that the memory has not from an earlier look."""
-        agent, now_s = observation.agent, observation.stamp_s
+    def is_worth_it(self, agent: str, now_s: float, entities: Sequence[Entity]) -> bool:
+        """Whether a look may tell anything that the memory has not from an earlier look.
+
+        Args:
+            agent: who would look, now.
+            now_s: its stamp.
+            entities: what is remembered.
+        """
+        state = self._truth()
+        if self._in_view is None or state is None:
+            return True
+        self._news.follow(state, entities)
         if not 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S:
             return True
-        news = []
-        told = self._as_told
-        for name, truth in state.entities.items():
-            if told.get(name) is truth:
-                # What an action said of it since, where nothing came of it, can wait.
-                continue
-            entity = known.get(name)
-            if entity is None:
-                if truth.kind is EntityKind.OBJECT:
-                    news.append(name)
-            elif entity.picked:
-                if truth.relation is not Relation.HELD or truth.parent != entity.parent:
-                    news.append(name)
-            elif not entity.is_furniture and _is_elsewhere(entity, truth):
-                # Its stored place may be seen to be empty.
-                return True
-            else:
-                news.append(name)
-        return bool(news) and self._in_view is not None and self._in_view(agent, news)
+        news = self._news
+        return bool(news.missed) or (bool(news.names) and self._in_view(agent, news.names))
 
     def _look(
         self, observation: Observation, frame: CameraFrame | None, state: WorldState
@@ -169,7 +158,7 @@ class PrivilegedUpdater:
         bare = [
             e
             for e in self._laid_bare(hidden, observation, frame, state, seen)
-            if _is_elsewhere(e, state.entities.get(e.name))
+            if is_elsewhere(e, state.entities.get(e.name))
         ]
         before = self._missed.get(observation.agent, {})
         counts = {e.entity_id: before.get(e.entity_id, 0) + 1 for e in bare}
@@ -282,12 +271,6 @@ def _thing(
         distance_m=sighting.distance_m,
         facts=facts,
     )
-
-
-def _is_elsewhere(entity: Entity, truth: EntityState | None) -> bool:
-    if truth is None or truth.relation is Relation.HELD:
-        return True
-    return math.dist(truth.box.center_m, entity.position_m) > STILL_THERE_M
 
 
 def _support_shows(entity: Entity, seen: Mapping[str, Sighting], state: WorldState) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from planner.world.floor_grid import FloorGrid
+from planner.world.floor_grid import DistanceField, FloorGrid
 from planner.world.house import Furniture, House
 
 # Coarser than the bodies' own grid: an estimate is enough, and a field takes a quarter of the time.
@@ -26,6 +26,8 @@ class WalkMap:
         self._grid = FloorGrid.of(layout, RADIUS_M, CELL_M)
         self._stands: dict[str, int | None] = {}
         self._cells: dict[tuple[float, float], int | None] = {}
+        # By the cell of each place: some 15 kB each, and no house has many more than a hundred.
+        self._fields: dict[int, DistanceField] = {}
 
     def distance_m(self, from_m: tuple[float, float], to: str) -> float:
         """From a point of the map to a furniture, a floor or a room by name; `FAR_M` if no way."""
@@ -33,7 +35,10 @@ class WalkMap:
         start = self._cell(from_m)
         if goal is None or start is None:
             return FAR_M
-        distance = self._grid.distance_m(start, goal)
+        field = self._fields.get(goal)
+        if field is None:
+            field = self._fields[goal] = self._grid.field(goal)
+        distance = field.at(start)
         return distance if math.isfinite(distance) else FAR_M
 
     def _stand(self, name: str) -> int | None:

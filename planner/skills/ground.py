@@ -28,7 +28,8 @@ MARGIN_M = 0.15
 BESIDE_M = (0.45, 0.9)
 # What rises so high above its seat has a back that hides it.
 _BACK_M = 0.15
-_KEPT = 4
+# Of sixteen houses, for two sizes of bodies.
+_KEPT = 32
 
 _grounds: list[tuple[House, float, Ground]] = []
 

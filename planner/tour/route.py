@@ -41,7 +41,7 @@ def plan_route(
     route: list[Stop] = []
     while left and len(route) < most:
         field = grid.field(here)
-        name = min(left, key=lambda room: (field.distance_m[left[room]], room))
+        name = min(left, key=lambda room: (field.at(left[room]), room))
         here = left.pop(name)
         route.append(_stop(house, grid, name, here))
     return tuple(route)

@@ -23,7 +23,7 @@ from planner.world.geometry import FloatArray
 from planner.world.house import Door, Furniture, House
 
 CELL_M = 0.1
-# A field of a large house takes a sixth of a megabyte; an episode goes to about thirty places.
+# A field of a large house takes a twentieth of a megabyte; an episode goes to about thirty places.
 MOST_FIELDS = 64
 WALL_THICKNESS_M = 0.1
 # Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
@@ -35,29 +35,56 @@ IntGrid = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
+class _Floor:
+    """The free cells, numbered from 0 in their order, and the steps between them.
+
+    `cells[i]` is the cell of number i; `numbers[c]` the number of cell c, -1 where it is not free.
+    """
+
+    cells: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    graph: csr_matrix
+
+
+@dataclass(frozen=True, slots=True)
 class DistanceField:
     """Walking distance from every cell to one goal cell.
 
-    `distance_m` is (cells,) metres, inf where there is no way; `towards[i]` is
-    the next cell from cell i to the goal, negative at the goal and where there
-    is no way.
+    It is kept of free cells only, most of a house's bounds being walls, furniture and outdoors.
     """
 
     goal: int
-    distance_m: FloatArray
-    towards: array[int]
+    _floor: _Floor
+    _distance_m: FloatArray
+    _towards: array[int]
+
+    @property
+    def distance_m(self) -> FloatArray:
+        """(cells,) metres to the goal, inf where there is no way; made anew each time."""
+        distance_m = np.full(len(self._floor.numbers), np.inf)
+        distance_m[self._floor.cells] = self._distance_m
+        distance_m[self.goal] = 0.0
+        return distance_m
+
+    def at(self, cell: int) -> float:
+        """Metres from one cell to the goal; inf where there is no way."""
+        if cell == self.goal:
+            return 0.0
+        number = self._floor.numbers[cell]
+        return float(self._distance_m[number]) if number >= 0 else math.inf
 
     def path(self, start: int) -> list[int]:
         """The cells from `start` to the goal, both included; empty where there is no way."""
-        if not math.isfinite(self.distance_m[start]):
+        if start == self.goal:
+            return [start]
+        if not math.isfinite(self.at(start)):
             return []
-        towards = self.towards
-        cells = [start]
-        here = towards[start]
-        while here >= 0:
-            cells.append(here)
-            here = towards[here]
-        return cells
+        towards = self._towards
+        numbers = [here := int(self._floor.numbers[start])]
+        while (here := towards[here]) >= 0:
+            numbers.append(here)
+        path: list[int] = self._floor.cells[numbers].tolist()
+        return path
 
 
 class FloorGrid:
@@ -152,14 +179,14 @@ class FloorGrid:
         return cells
 
     @cached_property
-    def _graph(self) -> csr_matrix:
-        return _graph_of(self.free, self.cell_m)
+    def _floor(self) -> _Floor:
+        return _floor_of(self.free, self.cell_m)
 
     def field(self, goal: int) -> DistanceField:
         """The distance field of a goal cell; those that were asked for last are kept."""
         field = self._fields.pop(goal, None)
         if field is None:
-            field = _field(self._graph, goal)
+            field = _field(self._floor, goal)
             if len(self._fields) >= MOST_FIELDS:
                 del self._fields[next(iter(self._fields))]
         self._fields[goal] = field
@@ -176,11 +203,11 @@ class FloorGrid:
         for x, y, radius in discs:
             free.flat[self.free_within(x, y, radius)] = False
         free.flat[list(keep)] = True
-        return _field(_graph_of(free, self.cell_m), goal)
+        return _field(_floor_of(free, self.cell_m), goal)
 
     def distance_m(self, start: int, goal: int) -> float:
         """Walking distance between two cells, inf where there is no way."""
-        return float(self.field(goal).distance_m[start])
+        return self.field(goal).at(start)
 
     def sees(self, a: int, b: int) -> bool:
         """Whether the straight line between two cells stays on free floor."""
@@ -257,10 +284,13 @@ def _corners(
     ]
 
 
-def _graph_of(free: BoolGrid, cell_m: float) -> csr_matrix:
+def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
     """Eight-connected free cells; a diagonal needs both cells that it passes between."""
     rows, columns = free.shape
-    index = np.arange(rows * columns).reshape(rows, columns)
+    cells = np.flatnonzero(free)
+    numbers = np.full(rows * columns, -1, np.int32)
+    numbers[cells] = np.arange(len(cells))
+    index = numbers.reshape(rows, columns)
     sources, targets, weights = [], [], []
     for dr, dc in _NEIGHBOURS:
         here = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
@@ -274,10 +304,16 @@ def _graph_of(free: BoolGrid, cell_m: float) -> csr_matrix:
         targets.append(index[there][open_edge])
         weights.append(np.full(int(open_edge.sum()), cell_m * math.hypot(dr, dc)))
     data = (np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets)))
-    return csr_matrix(data, shape=(rows * columns, rows * columns))
+    return _Floor(cells, numbers, csr_matrix(data, shape=(len(cells), len(cells))))
 
 
-def _field(graph: csr_matrix, goal: int) -> DistanceField:
-    distance, towards = dijkstra(graph, directed=False, indices=goal, return_predecessors=True)
+def _field(floor: _Floor, goal: int) -> DistanceField:
+    number = int(floor.numbers[goal])
+    if number < 0:
+        nowhere = np.full(len(floor.cells), np.inf)
+        return DistanceField(goal, floor, nowhere, array("i"))
+    distance, towards = dijkstra(
+        floor.graph, directed=False, indices=number, return_predecessors=True
+    )
     # An array of the standard library: as quick to read one by one as a list, a ninth of its size.
-    return DistanceField(goal, distance, array("i", towards.astype(np.intc).tobytes()))
+    return DistanceField(goal, floor, distance, array("i", towards.astype(np.intc).tobytes()))

@@ -196,6 +196,11 @@ class House(FileModel):
         """Its furniture by name."""
         return {piece.name: piece for piece in self.furniture}
 
+    @cached_property
+    def layout(self) -> House:
+        """The same house without the things in it, one and the same each time."""
+        return self.model_copy(update={"objects": ()})
+
     def room_at(self, x_m: float, y_m: float) -> str | None:
         """The room whose polygon holds the point (edges included), or None outside."""
         for room in self.rooms:

@@ -181,11 +181,14 @@ def _joint(act: Act) -> Routine:
         return _success(f"already {'open' if goal else 'closed'}", **where)
     yield from _face(act, piece.handle(joint))
     start, spent = piece.opening[joint.name], 0.0
-    while spent < seconds - 1e-9:
-        # Half open is another world than closed, so every step is looked at.
-        spent += yield "moving", spent / seconds, 0.0
-        share = min(1.0, spent / seconds)
-        world.set_opening(piece, joint.name, start + (goal - start) * share)
+    world.opening[piece.name, joint.name] = None
+    try:
+        while spent < seconds - 1e-9:
+            spent += yield "moving", spent / seconds, seconds - spent
+            share = min(1.0, spent / seconds)
+            world.set_opening(piece, joint.name, start + (goal - start) * share)
+    finally:
+        world.opening.pop((piece.name, joint.name), None)
     world.set_opening(piece, joint.name, goal)
     return _success("opened" if goal else "closed", **where)
 

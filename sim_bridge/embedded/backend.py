@@ -12,7 +12,7 @@ import numpy as np
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.geometry import Pose, Vec3
+from planner.world.geometry import Box, Pose, Vec3
 from planner.world.house import House
 from planner.world.observation import Observation, Sighting
 from planner.world.primitive import (
@@ -26,16 +26,19 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.embedded.activities import Act, routine
+from sim_bridge.embedded.carrying import carried_reach, opened_reach
 from sim_bridge.embedded.entities import Agent
-from sim_bridge.embedded.options import EmbeddedOptions, default_options
+from sim_bridge.embedded.options import EmbeddedOptions, Noise, default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
-from sim_bridge.embedded.scene import Scene, house_spec
+from sim_bridge.embedded.scene import Scene, house_spec, wall_segments
+from sim_bridge.embedded.screens import Screens
 from sim_bridge.embedded.sensing import observation
 from sim_bridge.embedded.sight import Sight
 from sim_bridge.embedded.walking import Courtesy, Routine, make_way
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 
-_HOUSES_KEPT = 4
+# As many as are shipped, with some to spare; one takes some megabytes.
+_HOUSES_KEPT = 16
 MOST_LEAP_STEPS = 30
 
 
@@ -58,6 +61,7 @@ class _Known:
     house: House
     ground: HouseGround
     spec: mujoco.MjSpec
+    screens: Screens
 
 
 class EmbeddedBackend:
@@ -82,6 +86,7 @@ class EmbeddedBackend:
         self._courtesies: dict[str, Courtesy] = {}
         self._in_vain: dict[str, list[tuple[object, ...]]] = {}
         self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
+        self._shown: dict[str, tuple[tuple[float, ...], Sequence[str], bool]] = {}
 
     # Episodes
 
@@ -96,18 +101,20 @@ class EmbeddedBackend:
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
         self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
         self._spec, self._world, self._scene = known.spec, world, None
-        self._sight = None
+        self._screens, self._sight = known.screens, None
         self._primitives.clear()
         self._current.clear()
         self._courtesies.clear()
         self._in_vain.clear()
         self._sightings.clear()
+        self._shown.clear()
 
     def _know(self, house: House) -> _Known:
         for known in self._houses:
             if known.house is house:
                 return known
-        known = _Known(house, HouseGround(house), house_spec(house, self._catalogue))
+        spec, screens = house_spec(house, self._catalogue), Screens(house, wall_segments(house))
+        known = _Known(house, HouseGround(house), spec, screens)
         self._houses = [known, *self._houses[: _HOUSES_KEPT - 1]]
         return known
 
@@ -138,6 +145,17 @@ class EmbeddedBackend:
         renderer = self._ready_renderer(cameras) if cameras else None
         return observation(self._loaded(), self._scene_now, body, cameras, renderer)
 
+    def whereabouts(self, agent: str) -> tuple[Vec3, bool]:
+        """Where an agent is by its own localisation, and whether it holds something.
+
+        As `observe` has it, in a fraction of the time.
+        """
+        body = self._agent(agent)
+        if self._options.noise != Noise():
+            sensed = self.observe(agent, ())
+            return sensed.base.position_m, sensed.holding
+        return (body.x_m, body.y_m, 0.0), body.holding is not None
+
     def sightings(
         self, agent: str, farthest_m: float = 6.0, least_fraction: float = 0.0
     ) -> list[Sighting]:
@@ -163,11 +181,19 @@ class EmbeddedBackend:
         self, agent: str, names: Sequence[str], farthest_m: float, least_fraction: float
     ) -> bool:
         """Whether `sightings` would show any of some entities, filling so much of the view."""
-        return self._sight_now().shows_any(self._agent(agent), names, farthest_m, least_fraction)
+        world, body = self._loaded(), self._agent(agent)
+        pose = (body.x_m, body.y_m, body.yaw_rad, body.pan_rad, body.tilt_rad)
+        key = (*pose, world.scenery_revision, farthest_m, least_fraction)
+        known = self._shown.get(agent)
+        # As in `sightings`, and for the very same names.
+        if known is None or known[1] is not names or known[0] != key:
+            any_shown = self._sight_now().shows_any(body, names, farthest_m, least_fraction)
+            known = self._shown[agent] = (key, names, any_shown)
+        return known[2]
 
     def _sight_now(self) -> Sight:
         if self._sight is None:
-            self._sight = Sight(self._loaded(), self._scene_now())
+            self._sight = Sight(self._loaded(), self._scene_now(), self._screens)
         return self._sight
 
     def world_state(self) -> WorldState | None:
@@ -214,6 +240,7 @@ class EmbeddedBackend:
         running = _Running(agent, primitive, routine(act), world.time_s + timeout, status)
         self._primitives.append(running)
         self._current[agent] = handle
+        body.busy = True
         self._advance(running, None)
         return handle
 
@@ -289,14 +316,38 @@ class EmbeddedBackend:
             steps = min(steps, math.ceil(left_s / dt_s - 1e-6))
         return max(1, steps)
 
-    def carries(self) -> bool:
-        """Whether a thing is on its way in somebody's hand."""
-        return any(agent.holding is not None for agent in self._loaded().agents.values())
+    def moves_things(self) -> bool:
+        """Whether a thing is on its way in somebody's hand, or something opens or closes."""
+        world = self._loaded()
+        return bool(world.opening) or any(
+            agent.holding is not None for agent in world.agents.values()
+        )
+
+    def reach(self, dt_s: float, steps: int) -> dict[str, Box]:
+        """The boxes that what moves stays in for some steps that may be taken as one.
+
+        That is things in hands and in drawers; a piece that is opened or closed stays in the box
+        around all that it holds and reaches.
+        """
+        world = self._loaded()
+        boxes = {
+            agent.holding: carried_reach(agent, world.things[agent.holding], dt_s * steps)
+            for agent in world.agents.values()
+            if agent.holding is not None
+        }
+        for name, joint in world.opening:
+            boxes.update(opened_reach(world, world.pieces[name], joint))
+        return boxes
 
     @property
     def revision(self) -> int:
         """Grows with every change of things and furniture."""
         return self._loaded().moved_revision
+
+    @property
+    def handled_revision(self) -> int:
+        """The same, but for things that only go along with who holds them."""
+        return self._loaded().handled_revision
 
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes as many steps as `steady_steps` allows, or fewer, in one go."""
@@ -305,7 +356,9 @@ class EmbeddedBackend:
             # Added up as single steps add up, to the last bit.
             world.time_s += dt_s
         world.steps += steps - 1
+        world.is_leaping = steps > 1
         self._pass(dt_s, dt_s * steps)
+        world.is_leaping = False
 
     # Parts of the above
 
@@ -334,6 +387,7 @@ class EmbeddedBackend:
             running.status = PrimitiveStatus(phase, min(1.0, progress), None)
         except StopIteration as stop:
             self._current.pop(running.agent, None)
+            self._agent(running.agent).busy = False
             result: PrimitiveResult = stop.value
             progress = 1.0 if result.succeeded else running.status.progress
             running.status = PrimitiveStatus("done", progress, result)
@@ -371,6 +425,7 @@ class EmbeddedBackend:
         result = PrimitiveResult(code, text)
         running.status = PrimitiveStatus("done", running.status.progress, result)
         self._current.pop(running.agent, None)
+        self._agent(running.agent).busy = False
         self._halt(running.agent)
 
     def _halt(self, agent: str) -> None:

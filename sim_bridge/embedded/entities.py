@@ -63,6 +63,11 @@ class Piece:
             z,
         )
 
+    def turned(self, vector_m: Vec3) -> Vec3:
+        """A direction of the furniture's frame in the map."""
+        x, y, z = vector_m
+        return (x * self.cos - y * self.sin, x * self.sin + y * self.cos, z)
+
     def to_local(self, point_m: Vec3) -> Vec3:
         """A point of the map in the furniture's frame."""
         dx, dy = point_m[0] - self.record.x_m, point_m[1] - self.record.y_m
@@ -86,12 +91,15 @@ class Piece:
 
     def handle(self, joint: Joint) -> Vec3:
         """Where the handle of a joint is now, in the map."""
-        x, y, z = joint.handle
+        return self.moved(joint.handle, joint)
+
+    def moved(self, point_m: Vec3, joint: Joint) -> Vec3:
+        """Where a point of a door or drawer, given closed and in the furniture's frame, is now."""
         if joint.kind == "slide":
+            x, y, z = point_m
             dx, dy, dz = self.slide_offset(joint)
             return self.to_map((x + dx, y + dy, z + dz))
-        turned = _turn((x, y, z), joint, joint.travel * self.opening[joint.name])
-        return self.to_map(turned)
+        return self.to_map(_turn(point_m, joint, joint.travel * self.opening[joint.name]))
 
     def is_open(self, interior: Interior) -> bool:
         """Whether a hand gets into the hollow."""
@@ -196,6 +204,8 @@ class Agent:
     # Who goes first where two meet: the lower name. One that makes way goes by the other's name
     # meanwhile, so that a third makes way for both.
     precedence: str = ""
+    # In the middle of a primitive: then it makes way for nobody but while it walks.
+    busy: bool = False
 
     def __post_init__(self) -> None:
         self.tilt_rad = self.rest_tilt_rad

@@ -87,15 +87,13 @@ def _add_structure(spec: mujoco.MjSpec, house: House, catalogue: Catalogue) -> N
             above = (*center, room.height_m + 0.05)
             _add_box(body, above, (*half, 0.05), 0.0, _CEILING_RGB, GROUP_CEILING)
     height = max(room.height_m for room in house.rooms)
-    doors = [(door, Polygon(door_corners(door))) for door in house.doors]
-    openings = unary_union([shape for _, shape in doors])
-    for (x0, y0), (x1, y1) in _wall_segments(house, openings):
+    for (x0, y0), (x1, y1) in wall_segments(house):
         length = math.hypot(x1 - x0, y1 - y0) / 2 + WALL_THICKNESS_M / 2
         middle = ((x0 + x1) / 2, (y0 + y1) / 2, height / 2)
         yaw = math.atan2(y1 - y0, x1 - x0)
         half_size = (length, WALL_THICKNESS_M / 2, height / 2)
         _add_box(body, middle, half_size, yaw, _WALL_RGB, GROUP_STRUCTURE)
-    for door, _ in doors:
+    for door in house.doors:
         lintel = (height - door.height_m) / 2
         if lintel > 0:
             above = (*door.center_m, height - lintel)
@@ -123,9 +121,9 @@ def _rectangles(shape: Polygon) -> list[tuple[float, float, float, float]]:
     return found
 
 
-def _wall_segments(
-    house: House, openings: BaseGeometry
-) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def wall_segments(house: House) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """The middle lines of all walls without their openings, map frame, metres."""
+    openings = unary_union([Polygon(door_corners(door)) for door in house.doors])
     edges = []
     for room in house.rooms:
         corners = list(room.polygon_m)

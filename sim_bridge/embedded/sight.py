@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.geometry import FloatArray
+from planner.world.geometry import Box, FloatArray, Vec3
 from planner.world.observation import Intrinsics, Sighting
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Thing
 from sim_bridge.embedded.renderer import intrinsics_of
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
+from sim_bridge.embedded.screens import Screens, contains
 from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.embedded.world import KinematicWorld
 
@@ -54,9 +55,9 @@ class Sight:
     then its corners in the map.
     """
 
-    def __init__(self, world: KinematicWorld, scene: Scene) -> None:
-        """Takes up every box of the world of a scene."""
-        self._world, self._scene = world, scene
+    def __init__(self, world: KinematicWorld, scene: Scene, screens: Screens | None = None) -> None:
+        """Takes up every box of the world of a scene, and where known what walls hide."""
+        self._world, self._scene, self._screens = world, scene, screens
         pieces, agents = list(world.pieces.values()), list(world.agents.values())
         self._lenses = {a.name: intrinsics_of(a.body.cameras["hand"]) for a in agents}
         self._names = [*world.things, *world.pieces, *world.agents]
@@ -71,16 +72,23 @@ class Sight:
         self._halves = np.array(sizes, float).reshape(-1, 3) / 2
         # A centre may lie outside of the picture by half of its box's radius.
         self._slacks = 0.5 * np.linalg.norm(self._halves, axis=1)
+        self._slack_of: list[float] = self._slacks.tolist()
+        self._first_agent = count - len(agents)
         self._centers = np.zeros((count, 3))
         self._points = np.zeros((count, len(_POINTS), 3))
         self._may_show = np.ones(count, np.bool_)
-        self._always = np.arange(count) >= count - len(agents)
+        self._always = np.arange(count) >= self._first_agent
         self._places: dict[str, tuple[float, float, float, float]] = {}
+        # The number of the region of the screens that a row is all in; -1 for what is never hidden.
+        self._regions = np.full(count, -1, np.intp)
+        self._unhidden: dict[str, tuple[Sequence[str], object, list[str]]] = {}
         self._scenery = -1
         for piece in pieces:
             record = piece.record
             half_m = record.size_m[2] / 2
             self._put(record.name, (record.x_m, record.y_m, half_m, record.yaw_rad))
+            if screens is not None:
+                self._regions[self._rows[record.name]] = screens.index[record.name]
 
     def sightings(
         self, agent: Agent, farthest_m: float, least_fraction: float = 0.0
@@ -94,9 +102,8 @@ class Sight:
         """
         self._follow()
         eye = self._eye(agent)
-        rows, fractions = self._shown(
-            agent, eye, self._others[agent.name], farthest_m, least_fraction
-        )
+        rows = self._unscreened(eye, self._others[agent.name])
+        rows, fractions = self._shown(agent, eye, rows, farthest_m, least_fraction)
         lens, found = eye.lens, []
         centers = self._centers[rows]
         optical = (centers - eye.position_m) @ eye.rotation
@@ -111,33 +118,108 @@ class Sight:
         self, agent: Agent, names: Sequence[str], farthest_m: float, least_fraction: float
     ) -> bool:
         """Whether `sightings` would have any of these with at least that fraction."""
-        self._follow()
-        rows = np.array([self._rows[name] for name in names if name != agent.name], np.intp)
-        fractions = self._shown(agent, self._eye(agent), rows, farthest_m, least_fraction)[1]
+        self._follow_scenery()
+        self._follow_hands()
+        eye_m, heading = self._lens_place(agent)
+        names = self._unscreened_names(names, agent.name, eye_m)
+        rows = self._in_view(agent, eye_m, heading, names, farthest_m)
+        if not rows:
+            return False
+        eye = self._eye(agent)
+        kept = np.array(rows, np.intp)
+        fractions = self._shown(agent, eye, kept, farthest_m, least_fraction)[1]
         return bool((fractions >= least_fraction).any())
+
+    def _unscreened_names(self, names: Sequence[str], agent: str, eye_m: Vec3) -> Sequence[str]:
+        """Those of some names that no wall hides; kept for the same names and the same square."""
+        if self._screens is None:
+            return [name for name in names if name != agent]
+        hidden = self._screens.hidden_from(eye_m[0], eye_m[1])
+        last = self._unhidden.get(agent)
+        if last is None or last[0] is not names or last[1] is not hidden:
+            shown = ~hidden[self._regions[[self._rows[name] for name in names]]]
+            kept = [n for n, is_shown in zip(names, shown.tolist(), strict=True) if is_shown]
+            last = (names, hidden, [name for name in kept if name != agent])
+            self._unhidden[agent] = last
+        return last[2]
+
+    def _in_view(
+        self, agent: Agent, eye_m: Vec3, heading: float, names: Sequence[str], farthest_m: float
+    ) -> list[int]:
+        """The rows of some names whose centre is in the picture, as `_in_frustum` has it.
+
+        For the few names that are asked for many times, in which nearly always none is in view.
+        """
+        lens, mount = self._lenses[agent.name], agent.body.cameras["hand"]
+        across, up = lens.width_px / 2 / lens.fx_px, lens.height_px / 2 / lens.fy_px
+        cp, sp = math.cos(heading), math.sin(heading)
+        ct, st = math.cos(agent.tilt_rad), math.sin(agent.tilt_rad)
+        rows = []
+        for name in names:
+            x, y, z, _ = self._places[name]
+            dx, dy, dz = x - eye_m[0], y - eye_m[1], z - eye_m[2]
+            ahead = dx * cp + dy * sp
+            depth = ahead * ct - dz * st
+            if not mount.near_m < depth < mount.far_m:
+                continue
+            row = self._rows[name]
+            slack = self._slack_of[row]
+            if (
+                abs(dx * sp - dy * cp) < depth * across + slack
+                and abs(ahead * st + dz * ct) < depth * up + slack
+                and (row >= self._first_agent or dx * dx + dy * dy <= farthest_m**2)
+                and self._may_show[row]
+            ):
+                rows.append(row)
+        return rows
 
     # Keeping up
 
     def _follow(self) -> None:
         """Brings the boxes of what moved up to date."""
-        world = self._world
-        if self._scenery != world.scenery_revision:
-            self._scenery = world.scenery_revision
-            for thing in world.things.values():
-                self._put(thing.name, (*thing.center_m, thing.yaw_rad))
-                self._may_show[self._rows[thing.name]] = _may_show(world, thing)
-        for agent in world.agents.values():
+        self._follow_scenery()
+        for agent in self._world.agents.values():
             height_m = agent.body.height_m
             self._put(agent.name, (agent.x_m, agent.y_m, height_m / 2, agent.yaw_rad))
-            if agent.holding is not None:
-                # What is carried is no scenery.
-                thing = world.things[agent.holding]
-                self._put(thing.name, (*thing.center_m, thing.yaw_rad))
+        self._follow_hands()
 
-    def _put(self, name: str, place: tuple[float, float, float, float]) -> None:
-        """Puts a box's middle at x, y, z of the map, turned by a yaw."""
-        if self._places.get(name) == place:
+    def _follow_scenery(self) -> None:
+        world = self._world
+        if self._scenery == world.scenery_revision:
             return
+        self._scenery = world.scenery_revision
+        for thing in world.things.values():
+            if self._put(thing.name, (*thing.center_m, thing.yaw_rad)):
+                self._regions[self._rows[thing.name]] = self._region(thing)
+            self._may_show[self._rows[thing.name]] = _may_show(world, thing)
+        self._unhidden.clear()
+
+    def _follow_hands(self) -> None:
+        # What is carried is no scenery.
+        for agent in self._world.agents.values():
+            if agent.holding is not None:
+                thing = self._world.things[agent.holding]
+                self._put(thing.name, (*thing.center_m, thing.yaw_rad))
+                row = self._rows[thing.name]
+                if self._regions[row] >= 0:
+                    self._regions[row] = -1
+                    self._unhidden.clear()
+
+    def _region(self, thing: Thing) -> int:
+        """The region that a thing is all in: its furniture's, else its room's, else none."""
+        if self._screens is None:
+            return -1
+        box = Box.around(thing.center_m, thing.size_m, thing.yaw_rad)
+        for name in (thing.parent, thing.room or ""):
+            number = self._screens.index.get(name, -1)
+            if number >= 0 and contains(self._screens.regions[number], box):
+                return number
+        return -1
+
+    def _put(self, name: str, place: tuple[float, float, float, float]) -> bool:
+        """Puts a box's middle at x, y, z of the map, turned by a yaw; whether it was elsewhere."""
+        if self._places.get(name) == place:
+            return False
         self._places[name] = place
         row = self._rows[name]
         x, y, z, yaw = place
@@ -145,22 +227,35 @@ class Sight:
         self._centers[row] = x, y, z
         turn = np.array([(c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)])
         self._points[row] = (self._halves[row] * _POINTS) @ turn + self._centers[row]
+        return True
 
     # Looking
 
+    def _unscreened(self, eye: _Eye, rows: Rows) -> Rows:
+        """Those of some rows that no wall hides."""
+        if self._screens is None:
+            return rows
+        x_m, y_m, _ = eye.position_m.tolist()
+        return rows[~self._screens.hidden_from(x_m, y_m)[self._regions[rows]]]
+
     def _eye(self, agent: Agent) -> _Eye:
         mount = agent.body.cameras["hand"]
-        # The hand swings around the body's upright axis, as the body itself turns.
-        heading = agent.yaw_rad + agent.pan_rad
-        c, s = math.cos(heading), math.sin(heading)
-        x, y, z = mount.position_m
+        position_m, heading = self._lens_place(agent)
         return _Eye(
-            np.array((agent.x_m + x * c - y * s, agent.y_m + x * s + y * c, z)),
+            np.array(position_m),
             optical_rotation(heading, agent.tilt_rad),
             self._lenses[agent.name],
             mount.near_m,
             mount.far_m,
         )
+
+    def _lens_place(self, agent: Agent) -> tuple[Vec3, float]:
+        """Where an agent's camera is in the map, and where it points seen from above."""
+        # The hand swings around the body's upright axis, as the body itself turns.
+        heading = agent.yaw_rad + agent.pan_rad
+        c, s = math.cos(heading), math.sin(heading)
+        x, y, z = agent.body.cameras["hand"].position_m
+        return (agent.x_m + x * c - y * s, agent.y_m + x * s + y * c, z), heading
 
     def _shown(
         self, agent: Agent, eye: _Eye, rows: Rows, farthest_m: float, least_fraction: float

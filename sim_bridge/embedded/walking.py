@@ -13,6 +13,7 @@ from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from sim_bridge.embedded.entities import Agent, viewpoints_m
+from sim_bridge.embedded.meeting import CLOSE_M, alone_s, clear_m, way_s
 from sim_bridge.embedded.scene import Scene
 from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld
 
@@ -35,9 +36,6 @@ MOST_PASSING_S = 10.0
 MOST_HELD_UP = 5.0
 # After so long in vain the one that should go first steps back where the other could not.
 YIELD_S = 5.0
-CLOSE_M = 0.3
-# No step is longer, so that what comes later need not be reckoned.
-LOOK_AHEAD_S = 1.0
 FLOOR_HEIGHT_M = 0.1
 # As near to a target as hands ask for; where no place offers that, as near as to the middle of a
 # board or a handle from its surface.
@@ -223,12 +221,13 @@ class _Walk:
         """How long the walk goes on along its corners, nobody being near."""
         if self.blocked_s > 0 or not self.corners:
             return 0.0
-        agent = self.agent
+        agent, others = self.agent, self.world.agents.values()
+        left_s = way_s(agent, self.corners)
         apart_s = min(
-            (_apart_s(agent, other) for other in self.world.agents.values() if other is not agent),
+            (alone_s(agent, other, left_s) for other in others if other is not agent),
             default=math.inf,
         )
-        return min(apart_s, _way_s(agent, self.corners)) if apart_s > 0 else 0.0
+        return min(apart_s, left_s) if apart_s > 0 else 0.0
 
     def arrived(self) -> bool:
         """Whether the goal is reached; one that stepped aside sets out again."""
@@ -318,7 +317,9 @@ def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt
     step = min(gap, body.speed_m_s * dt_s)
     x, y = agent.x_m + dx / gap * step, agent.y_m + dy / gap * step
     agent.angular_rad_s = 0.0
-    if len(world.agents) > 1 and _nearer_to_another(world, agent, x, y):
+    # In a leap the others are not yet, or no longer, where they are at this moment.
+    alone = world.is_leaping or len(world.agents) == 1
+    if not alone and _nearer_to_another(world, agent, x, y):
         agent.linear_m_s = 0.0
         return -1.0
     agent.linear_m_s = body.speed_m_s
@@ -383,46 +384,20 @@ def _close_by(world: KinematicWorld, agent: Agent) -> list[Agent]:
     return [
         world.agents[name]
         for apart, name in sorted(near)
-        if apart <= _clear_m(agent, world.agents[name]) + CLOSE_M
+        if apart <= clear_m(agent, world.agents[name]) + CLOSE_M
     ]
-
-
-def _apart_s(agent: Agent, other: Agent) -> float:
-    """For how long two agents surely take no notice of one another, wherever they go."""
-    gap = math.hypot(other.x_m - agent.x_m, other.y_m - agent.y_m)
-    gap -= _clear_m(agent, other) + CLOSE_M
-    return gap / (agent.body.speed_m_s + other.body.speed_m_s)
-
-
-def _way_s(agent: Agent, corners: list[tuple[float, float]]) -> float:
-    """How long it takes to turn to and walk along the corners."""
-    at, yaw, seconds = (agent.x_m, agent.y_m), agent.yaw_rad, 0.0
-    for corner in corners:
-        gap = math.dist(at, corner)
-        if gap >= 1e-9:
-            heading = math.atan2(corner[1] - at[1], corner[0] - at[0])
-            seconds += abs(wrap_angle_rad(heading - yaw)) / agent.body.turn_speed_rad_s
-            seconds += gap / agent.body.speed_m_s
-            at, yaw = corner, heading
-        if seconds > LOOK_AHEAD_S:
-            break
-    return seconds
-
-
-def _clear_m(agent: Agent, other: Agent) -> float:
-    return agent.body.radius_m + other.body.radius_m + AGENT_GAP_M
 
 
 def _keep_off(agent: Agent, other: Agent, grid: FloorGrid) -> tuple[float, float, float]:
     """The disc around another agent to stay out of: no nearer than now, where that is near."""
     apart = math.dist((agent.x_m, agent.y_m), (other.x_m, other.y_m))
-    radius = min(_clear_m(agent, other) + grid.cell_m / 2, apart)
+    radius = min(clear_m(agent, other) + grid.cell_m / 2, apart)
     return other.x_m, other.y_m, radius
 
 
 def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | None:
     """The way to the nearest cell that leaves the other's path free."""
-    clear = _clear_m(agent, other)
+    clear = clear_m(agent, other)
     grid = world.ground.grid(agent.body.radius_m)
     way = np.array([(other.x_m, other.y_m), *_sampled(other)])
     here = _cell_of(grid, agent)
@@ -430,8 +405,9 @@ def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | Non
     if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:
         return [here]
     field = grid.field_avoiding(here, (_keep_off(agent, other, grid),), keep=(here,))
-    cells = np.flatnonzero(np.isfinite(field.distance_m))
-    order = cells[np.argsort(field.distance_m[cells], kind="stable")]
+    distance_m = field.distance_m
+    cells = np.flatnonzero(np.isfinite(distance_m))
+    order = cells[np.argsort(distance_m[cells], kind="stable")]
     for cell in order:
         x, y = grid.point(int(cell))
         if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:

@@ -22,6 +22,7 @@ from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 from sim_bridge.embedded.entities import Agent, Piece, Thing, initial_states
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.screens import Rectangle, swept
 
 AGENT_GAP_M = 0.05
 
@@ -32,6 +33,7 @@ class HouseGround:
     def __init__(self, house: House) -> None:
         self.house = house
         self._grids: dict[float, FloorGrid] = {}
+        self._swept: dict[str, Rectangle] = {}
         self.rooms = {room.name: _room_state(house, room.name) for room in house.rooms}
 
     def grid(self, radius_m: float) -> FloorGrid:
@@ -40,6 +42,13 @@ class HouseGround:
         if grid is None:
             grid = self._grids[radius_m] = FloorGrid.of(self.house, radius_m)
         return grid
+
+    def swept(self, name: str) -> Rectangle:
+        """The rectangle around a piece of furniture and all ways of its doors and drawers."""
+        rectangle = self._swept.get(name)
+        if rectangle is None:
+            rectangle = self._swept[name] = swept(self.house.furniture_by_name[name])
+        return rectangle
 
 
 class KinematicWorld:
@@ -70,6 +79,12 @@ class KinematicWorld:
         self.scenery_revision = 1
         # Counts those of anything but agents.
         self.moved_revision = 1
+        # Counts those, too, but for things that merely go along with who holds them.
+        self.handled_revision = 1
+        # The furniture and joints that move just now, in the order in which they began.
+        self.opening: dict[tuple[str, str], None] = {}
+        # Whether a step is under way in which it is known that nobody gets into another's way.
+        self.is_leaping = False
         self._dirty: set[str] = set()
         ids = iter(range(1, 1 << 24))
         self.pieces = {
@@ -242,6 +257,7 @@ class KinematicWorld:
         thing = self.things.get(name)
         if name in self.pieces or (thing is not None and thing.relation is not Relation.HELD):
             self.scenery_revision += 1
+            self.handled_revision += 1
 
     def move_agent(self, agent: Agent, x_m: float, y_m: float, yaw_rad: float) -> None:
         """Puts an agent somewhere; what it holds goes along."""
@@ -279,6 +295,7 @@ class KinematicWorld:
             raise ValueError(f"{agent.name} cannot take {thing.name}")
         agent.holding = thing.name
         thing.parent, thing.relation, thing.part = agent.name, Relation.HELD, "hand"
+        self.handled_revision += 1
         self.carry(agent)
 
     def put(

@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.scene import Scene, house_spec, wall_segments
+from sim_bridge.embedded.screens import Screens
+from sim_bridge.embedded.sight import Sight
+from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.opening import bare_episode
 
 
 @pytest.mark.parametrize("target", ["cup_0", "book_0", "sink_0", "chest_of_drawers_0"])
@@ -52,3 +60,30 @@ def test_sightings_are_what_the_picture_shows(
         assert name == "agent_0" or backend.shows_any("agent_0", [name], 6.0, 0.001) == shown
     assert not backend.shows_any("agent_0", [], 6.0, 0.001)
     backend.close()
+
+
+@pytest.mark.parametrize("name", ["train_3", "heldout_2"])
+def test_what_walls_are_said_to_hide_no_ray_meets(name: str) -> None:
+    house = load_house(name)
+    options = EmbeddedOptions(renderer="none")
+    ground = HouseGround(house)
+    world = KinematicWorld(ground, bare_episode(house, agents=2), 0, default_catalogue(), options)
+    for piece in world.pieces.values():
+        for joint in piece.opening:
+            world.set_opening(piece, joint, 0.8)
+    scene = Scene(world, house_spec(house, default_catalogue()), default_catalogue())
+    screens = Screens(house, wall_segments(house))
+    behind, open_plan = Sight(world, scene, screens), Sight(world, scene)
+    agent = world.agents["agent_0"]
+    rng = np.random.default_rng(0)
+    cells = ground.grid(agent.body.radius_m).free_points_m
+    left_out = 0
+    for x, y in cells[rng.permutation(len(cells))[:60]].tolist():
+        world.move_agent(agent, x, y, float(rng.uniform(-3.1, 3.1)))
+        seen = open_plan.sightings(agent, 6.0, 0.0)
+        assert behind.sightings(agent, 6.0, 0.0) == seen
+        names = [thing for thing in world.things if rng.random() < 0.5]
+        shown = any(s.name in names and s.fraction >= 0.001 for s in seen)
+        assert behind.shows_any(agent, names, 6.0, 0.001) == shown
+        left_out += int(screens.hidden_from(x, y).sum())
+    assert left_out > 60

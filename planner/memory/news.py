@@ -1,0 +1,97 @@
+"""What a look could tell that the memory has not from an earlier one.
+
+Kept up with what changes from one moment to the next, since in most moments hardly anything does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from planner.world.entity import Entity
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind, Relation
+
+# Truth this near the stored place: it is there, and something else hides it.
+STILL_THERE_M: Final = 0.3
+
+
+class News:
+    """The entities whose sight would tell something, and those that are missed somewhere.
+
+    Attributes:
+        names: what is to be learned where it shows.
+        missed: what lies elsewhere than remembered: its stored place may be seen to be empty.
+    """
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.missed: set[str] = set()
+        self._open: dict[str, None] = {}
+        self._truths: dict[str, EntityState] = {}
+        self._entities: Sequence[Entity] = ()
+        self._known: dict[str, Entity] = {}
+        self._told: dict[str, EntityState] = {}
+        self._stale: set[str] = set()
+
+    def told(self, names: Iterable[str], truths: Mapping[str, EntityState]) -> None:
+        """Notes that the memory was told of these as they are."""
+        for name in names:
+            self._told[name] = truths[name]
+            self._stale.add(name)
+
+    def follow(self, state: WorldState, entities: Sequence[Entity]) -> None:
+        """Takes up what the world and the memory are now."""
+        stale = self._stale
+        truths = state.entities
+        if _differ(self._entities, entities):
+            known = {entity.name: entity for entity in entities}
+            stale.update(n for n, e in known.items() if self._known.get(n) is not e)
+            stale.update(self._known.keys() - known.keys())
+            self._known, self._entities = known, entities
+        if len(truths) != len(self._truths):
+            stale.update(truths)
+        else:
+            pairs = map(operator.is_not, truths.values(), self._truths.values())
+            stale.update(itertools.compress(truths, pairs))
+        self._truths = dict(truths)
+        changed = False
+        for name in stale:
+            was = name in self._open
+            self._sort(name, truths.get(name))
+            changed |= was is not (name in self._open)
+        stale.clear()
+        if changed:
+            self.names = tuple(self._open)
+
+    def _sort(self, name: str, truth: EntityState | None) -> None:
+        self._open.pop(name, None)
+        self.missed.discard(name)
+        # What an action said of it since it was told, where nothing came of it, can wait.
+        if truth is None or truth.kind is EntityKind.AGENT or self._told.get(name) is truth:
+            return
+        entity = self._known.get(name)
+        if entity is None:
+            if truth.kind is EntityKind.OBJECT:
+                self._open[name] = None
+        elif entity.picked:
+            if truth.relation is not Relation.HELD or truth.parent != entity.parent:
+                self._open[name] = None
+        elif not entity.is_furniture and is_elsewhere(entity, truth):
+            self.missed.add(name)
+        else:
+            self._open[name] = None
+
+
+def is_elsewhere(entity: Entity, truth: EntityState | None) -> bool:
+    """Whether a thing is clearly not where it is remembered."""
+    if truth is None or truth.relation is Relation.HELD:
+        return True
+    return math.dist(truth.box.center_m, entity.position_m) > STILL_THERE_M
+
+
+def _differ(old: Sequence[Entity], new: Sequence[Entity]) -> bool:
+    return len(old) != len(new) or any(map(operator.is_not, old, new))

@@ -1,0 +1,168 @@
+"""What walls hide: from anywhere in a small square of floor, which furniture no ray can meet.
+
+Made once for a house and kept over its episodes, so that a look need not try what lies in other
+rooms. It errs towards "may be seen": only what one straight wall hides from all of the square,
+with all that the furniture's doors and drawers reach, counts as hidden.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.geometry import Box, FloatArray
+from planner.world.house import Furniture, House
+from sim_bridge.embedded.entities import Piece
+
+CELL_M = 0.5
+# Doors are tried at so many places of their way.
+_SWEEP = 8
+# A millimetre for the arcs between them, and for rounding.
+_MARGIN_M = 0.02
+_EPSILON_M = 1e-6
+
+Point = tuple[float, float]
+Segment = tuple[Point, Point]
+Rectangle = tuple[float, float, float, float]
+BoolArray = NDArray[np.bool_]
+
+
+class Screens:
+    """The walls of a house, and for squares of its floor what they hide.
+
+    Attributes:
+        regions: the (x_min, y_min, x_max, y_max) that are asked about: all furniture with its
+            doors' ways, then all rooms.
+        index: the number of a region by the name of its furniture or room.
+    """
+
+    def __init__(self, house: House, walls: Iterable[Segment]) -> None:
+        """Takes a house and the middle lines of its walls, which reach up to the ceiling."""
+        self.regions = [swept(piece) for piece in house.furniture]
+        self.regions += [_shrunk(room.shape.bounds) for room in house.rooms]
+        names = [*(p.name for p in house.furniture), *(r.name for r in house.rooms)]
+        self.index = {name: number for number, name in enumerate(names)}
+        lines = np.array(merged(walls), float).reshape(-1, 2, 2)
+        self._starts = lines[:, 0]
+        along = lines[:, 1] - lines[:, 0]
+        self._lengths = np.hypot(along[:, 0], along[:, 1])
+        self._along = along / self._lengths[:, None]
+        self._across = np.stack([-self._along[:, 1], self._along[:, 0]], axis=1)
+        corners = np.array([_corners(region) for region in self.regions])
+        # (walls, regions, 4): how far a corner is along and off each wall.
+        self._region_along, self._region_off = self._seen_from_walls(corners)
+        self._hidden: dict[tuple[int, int], BoolArray] = {}
+
+    def hidden_from(self, x_m: float, y_m: float) -> BoolArray:
+        """(regions + 1,) whether a wall hides a region from around a point; the last is False."""
+        cell = (math.floor(x_m / CELL_M), math.floor(y_m / CELL_M))
+        hidden = self._hidden.get(cell)
+        if hidden is None:
+            hidden = self._hidden[cell] = self._look_from(cell)
+        return hidden
+
+    def _look_from(self, cell: tuple[int, int]) -> BoolArray:
+        x0, y0 = cell[0] * CELL_M, cell[1] * CELL_M
+        square = np.array([_corners((x0, y0, x0 + CELL_M, y0 + CELL_M))])
+        along, off = (values[:, 0] for values in self._seen_from_walls(square))
+        hidden = np.zeros(len(self.regions) + 1, np.bool_)
+        sides = (off > _EPSILON_M).all(axis=1).astype(float) - (off < -_EPSILON_M).all(axis=1)
+        beyond = (self._region_off * -sides[:, None, None] > _EPSILON_M).all(axis=2)
+        walls, regions = np.nonzero(beyond)
+        # Lines from a corner to a corner are the outermost of all those between.
+        near, far = np.abs(off[walls]), np.abs(self._region_off[walls, regions])
+        share = near[:, :, None] / (near[:, :, None] + far[:, None, :])
+        starts, ends = along[walls], self._region_along[walls, regions]
+        at = starts[:, :, None] + (ends[:, None, :] - starts[:, :, None]) * share
+        met = ((at >= 0.0) & (at <= self._lengths[walls, None, None])).all(axis=(1, 2))
+        hidden[regions[met]] = True
+        return hidden
+
+    def _seen_from_walls(self, corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """For (n, 4, 2) corners: (walls, n, 4) along and off each wall's line."""
+        relative = corners[None] - self._starts[:, None, None]
+        return (
+            np.einsum("wnkd,wd->wnk", relative, self._along),
+            np.einsum("wnkd,wd->wnk", relative, self._across),
+        )
+
+
+def contains(region: Rectangle, box: Box) -> bool:
+    """Whether a box is in a region, seen from above."""
+    return (
+        region[0] <= box.minimum_m[0]
+        and region[1] <= box.minimum_m[1]
+        and box.maximum_m[0] <= region[2]
+        and box.maximum_m[1] <= region[3]
+    )
+
+
+def swept(record: Furniture) -> Rectangle:
+    """The rectangle around all places of a piece of furniture's parts, and around itself."""
+    piece = Piece(record, 0, {}, {joint.name: 0.0 for joint in record.joints})
+    corners = [piece.to_map(corner) for corner in _box_corners((0.0, 0.0, 0.0), record.size_m)]
+    for part in record.parts:
+        outline = list(_box_corners(part.center, part.size))
+        if part.joint is None:
+            corners += [piece.to_map(corner) for corner in outline]
+            continue
+        joint = record.joint(part.joint)
+        for share in np.linspace(0.0, 1.0, _SWEEP + 1).tolist():
+            piece.opening[joint.name] = share
+            corners += [piece.moved(corner, joint) for corner in outline]
+    margin = _MARGIN_M if record.joints else _EPSILON_M
+    xs, ys = [corner[0] for corner in corners], [corner[1] for corner in corners]
+    return (min(xs) - margin, min(ys) - margin, max(xs) + margin, max(ys) + margin)
+
+
+def merged(walls: Iterable[Segment]) -> list[Segment]:
+    """The walls with those along x or y that go on in a straight line made one."""
+    spans: dict[tuple[bool, float], list[tuple[float, float]]] = defaultdict(list)
+    found: list[Segment] = []
+    for (x0, y0), (x1, y1) in walls:
+        if abs(x0 - x1) < _EPSILON_M:
+            spans[True, round(x0, 6)].append((min(y0, y1), max(y0, y1)))
+        elif abs(y0 - y1) < _EPSILON_M:
+            spans[False, round(y0, 6)].append((min(x0, x1), max(x0, x1)))
+        else:
+            found.append(((x0, y0), (x1, y1)))
+    for (upright, at), parts in spans.items():
+        for low, high in _joined(sorted(parts)):
+            ends = ((at, low), (at, high)) if upright else ((low, at), (high, at))
+            found.append(ends)
+    return found
+
+
+def _joined(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    joined: list[tuple[float, float]] = []
+    for low, high in spans:
+        if joined and low <= joined[-1][1] + _EPSILON_M:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def _shrunk(bounds: Rectangle) -> Rectangle:
+    # A room's own walls are on its outline, and hide what is in it from outside.
+    x0, y0, x1, y1 = bounds
+    grown = 2 * _EPSILON_M
+    return (x0 + grown, y0 + grown, x1 - grown, y1 - grown)
+
+
+def _corners(region: Rectangle) -> list[Point]:
+    x0, y0, x1, y1 = region
+    return [(x0, y0), (x1, y0), (x0, y1), (x1, y1)]
+
+
+def _box_corners(
+    center: tuple[float, float, float], size: tuple[float, float, float]
+) -> Iterable[tuple[float, float, float]]:
+    cx, cy, cz = center
+    for i, j, k in itertools.product((-0.5, 0.5), repeat=3):
+        yield (cx + i * size[0], cy + j * size[1], cz + k * size[2])
