@@ -1,0 +1,151 @@
+"""`planner layout`: hand-annotated houses, sound and broken. Needs no SDK."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.cli import main
+from planner.world.errors import FileError
+from planner.world.house_checks import load_house
+from planner.world.share import config_dir
+from sim_bridge.spot.layout import blind_poses, check_layout, parse_layout, read_annotated
+
+SHIPPED = config_dir() / "spot_scenarios" / "train_0_layout.yaml"
+ROOM = {"name": "hall_0", "class_name": "hallway", "polygon_m": [[0, 0], [6, 0], [6, 5], [0, 5]]}
+TABLE = {
+    "name": "table_0",
+    "class_name": "coffee table",
+    "room": "hall_0",
+    "x_m": 3.0,
+    "y_m": 4.0,
+    "size_m": [0.7, 1.0, 0.5],
+    "poses": [[2.0, 3.0, 0.8]],
+}
+MARKER = {"tag": 7, "position_m": [0.0, 2.0, 0.6]}
+
+
+def layout(**changes: Any) -> dict[str, Any]:
+    whole = {"version": 1, "name": "flat", "rooms": [ROOM], "furniture": [TABLE]}
+    return whole | {"fiducials": [MARKER]} | changes
+
+
+def written(folder: Path, document: object) -> Path:
+    path = folder / "flat.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+def test_the_shipped_layout_is_sound_and_as_the_house_is_to_some_centimetres() -> None:
+    annotated, house = read_annotated(SHIPPED), load_house("train_0")
+    assert [piece.name for piece in annotated.house.furniture] == [p.name for p in house.furniture]
+    for measured, true in zip(annotated.house.furniture, house.furniture, strict=True):
+        assert measured.class_name == true.class_name
+        assert abs(measured.x_m - true.x_m) < 0.02
+        assert abs(measured.y_m - true.y_m) < 0.02
+        assert [s.name for s in measured.surfaces] == [s.name for s in true.surfaces]
+    assert annotated.poses["table_0"]
+
+
+def test_a_small_layout_is_sound(tmp_path: Path) -> None:
+    annotated = parse_layout(written(tmp_path, layout()))
+    assert check_layout(annotated) == []
+    assert annotated.house.furniture[0].class_name == "table"
+    assert blind_poses(annotated) == []
+
+
+def with_table(**changes: Any) -> dict[str, Any]:
+    return layout(furniture=[TABLE | changes])
+
+
+@pytest.mark.parametrize(
+    ("document", "field", "words"),
+    [
+        (with_table(class_name="cofee table"), "furniture.0.class_name", "no furniture 'cofee"),
+        (with_table(room="cellar_0"), "", "unknown room 'cellar_0'"),
+        (with_table(x_m=9.0), "furniture.0", "table_0"),
+        (with_table(poses=[[9, 9, 0]]), "furniture.0.poses.0", "outside of the rooms"),
+        (with_table(poses=[[3.0, 4.0, 0]]), "furniture.0.poses.0", "does not fit"),
+        (with_table(poses=[[2, 3, 0], [0.6, 0.6, 0]]), "furniture.0.poses.1", "more than 2 m away"),
+        (with_table(poses=[[2, 3]]), "furniture.0.poses.0", "required"),
+        (with_table(size_m=[0.7, -1, 0.5]), "furniture.0.size_m", "greater than 0"),
+        (layout(rooms=[ROOM | {"class_name": "dungeon"}]), "rooms.0.class_name", "no room 'dung"),
+        (
+            layout(rooms=[ROOM | {"polygon_m": [[0, 0], [1, 1], [0, 1], [1, 0]]}]),
+            "rooms.0",
+            "polygon",
+        ),
+        (layout(fiducials=[]), "fiducials", "there is none"),
+        (layout(fiducials=[MARKER, MARKER]), "", "a tag is used twice"),
+        (layout(fiducials=[MARKER | {"position_m": [0, 2, 3]}]), "fiducials.0", "not a height"),
+        (layout(fiducials=[MARKER | {"position_m": [30, 2, 1]}]), "fiducials.0", "no floor"),
+        (layout(furniture=[TABLE, TABLE]), "", "'table_0' is used twice"),
+        (layout(colour="red"), "colour", "Extra"),
+        ([], "", "valid dictionary"),
+    ],
+)
+def test_what_is_wrong_names_file_field_and_reason(
+    tmp_path: Path, document: object, field: str, words: str
+) -> None:
+    path = written(tmp_path, document)
+    with pytest.raises(FileError, match=words) as caught:
+        read_annotated(path)
+    assert caught.value.file == str(path)
+    assert caught.value.field.startswith(field)
+
+
+def test_a_pose_behind_furniture_that_no_way_leads_to_is_told(tmp_path: Path) -> None:
+    shelf = {
+        "name": "shelves_0",
+        "class_name": "shelves",
+        "room": "hall_0",
+        "x_m": 4.6,
+        "y_m": 2.5,
+        "size_m": [0.4, 4.9, 1.4],
+        "poses": [[5.4, 2.5, 3.1]],
+    }
+    path = written(tmp_path, layout(furniture=[TABLE | {"x_m": 2.5}, shelf]))
+    with pytest.raises(FileError, match="no way leads to"):
+        read_annotated(path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+        max_leaves=8,
+    )
+)
+def test_any_document_is_a_layout_or_one_error(document: object) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), layout(furniture=document))
+        with pytest.raises(FileError):
+            parse_layout(path)
+
+
+def test_the_command_checks_and_writes_a_house_that_the_nodes_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["layout", "check", str(SHIPPED)]) == 0
+    said = capsys.readouterr().out
+    assert "sound, 4 rooms, 30 pieces of furniture, 7 poses" in said
+    assert "no marker near, so odometry alone is trusted there" in said
+    house = tmp_path / "house.json"
+    assert main(["layout", "house", str(SHIPPED), "-o", str(house)]) == 0
+    assert load_house(house).name == "train_0"
+    broken = written(tmp_path, layout(fiducials=[], furniture=[TABLE | {"poses": [[9, 9, 0]]}]))
+    capsys.readouterr()
+    assert main(["layout", "check", str(SHIPPED), str(broken)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{broken}: fiducials: there is none" in " ".join(lines)
+    assert f"{broken}: furniture.0.poses.0: (9.0, 9.0) lies outside" in " ".join(lines)
+    assert main(["layout", "house", str(SHIPPED), "-o", str(tmp_path / "no" / "x.json")]) == 2
+    assert "--output" in capsys.readouterr().err
