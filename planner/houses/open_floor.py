@@ -9,9 +9,8 @@ from functools import cached_property
 import cv2
 import numpy as np
 import shapely
-from scipy.ndimage import label
 
-from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
+from planner.world.floor_grid import WALL_THICKNESS_M, connected_parts, door_corners
 from planner.world.footprints import furniture_corners, polygons
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
@@ -84,7 +83,7 @@ class OpenFloor:
     def _stays_connected(self, x: float, y: float, half_m: float) -> bool:
         remaining = self._walkable.copy()
         remaining.flat[self._grid.free_within(x, y, half_m + self.reach.radius_m)] = False
-        labels, _ = label(remaining, structure=np.ones((3, 3)))
+        labels = connected_parts(remaining)
         sizes = np.bincount(labels.ravel())[1:]
         if not len(sizes) or sizes.sum() - sizes.max() > 2:
             return False

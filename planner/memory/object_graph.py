@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from planner.memory.features import FeatureExtractor, Features, region_points, unit
 from planner.memory.updater import Operation
@@ -190,6 +189,9 @@ class ObjectGraph:
 
 def _overlap(points: Points, others: Points, near_m: float) -> float:
     """The share of points that lie on the others."""
+    # Here and not above: a memory that looks otherwise need not wait for SciPy.
+    from scipy.spatial import cKDTree
+
     low, high = others.min(axis=0) - near_m, others.max(axis=0) + near_m
     close = np.all((points >= low) & (points <= high), axis=1)
     if not close.any():

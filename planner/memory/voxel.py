@@ -14,7 +14,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import label as label_blocks
 
 from planner.memory.camera import in_image, project
 from planner.memory.features import FeatureExtractor, Features, region_points, unit
@@ -289,6 +288,9 @@ def _keys(points: NDArray[np.float64], side_m: float) -> list[Key]:
 
 def _blocks(keys: Sequence[Key], chosen: Sequence[int]) -> list[list[int]]:
     """Indices of keys that touch each other, also by edges and corners."""
+    # Here and not above: a memory that looks otherwise need not wait for SciPy.
+    from scipy.ndimage import label as label_blocks
+
     if not chosen:
         return []
     left: Mapping[Key, int] = {keys[i]: i for i in chosen}

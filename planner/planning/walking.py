@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from planner.world.floor_grid import DistanceField, FloorGrid
+from planner.world.floor_grid import DistanceField, FloorGrid, load_way_search
 from planner.world.house import Furniture, House
 
 # Coarser than the bodies' own grid: an estimate is enough, and a field takes a quarter of the time.
@@ -22,6 +22,7 @@ class WalkMap:
     """Walking distances in one house; a field for each destination is computed once."""
 
     def __init__(self, layout: House) -> None:
+        load_way_search()
         self._layout = layout
         self._grid = FloorGrid.of(layout, RADIUS_M, CELL_M)
         self._stands: dict[str, int | None] = {}

@@ -23,6 +23,7 @@ from planner.skills.team import Team
 from planner.world.agents import default_bodies
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
+from planner.world.floor_grid import load_way_search
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
@@ -76,6 +77,7 @@ class SkillExecutorNode(Node):
         except PlannerError:
             super().destroy_node()
             raise
+        load_way_search()
         self._team = Team()
         self._agents: dict[str, _Agent] = {}
         self._graph: WorldGraph | None = None

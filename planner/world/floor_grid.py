@@ -11,16 +11,17 @@ import math
 from array import array
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import label
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
 
 from planner.world.geometry import FloatArray
 from planner.world.house import Door, Furniture, House
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 CELL_M = 0.1
 # A field of a large house takes a twentieth of a megabyte; an episode goes to about thirty places.
@@ -139,8 +140,7 @@ class FloorGrid:
     @cached_property
     def components(self) -> IntGrid:
         """(rows, columns) labels of connected free floor from 1; 0 where not free."""
-        labels, _ = label(self.free, structure=np.ones((3, 3)))
-        return np.asarray(labels, dtype=np.int32)
+        return connected_parts(self.free)
 
     def component(self, x_m: float, y_m: float) -> int:
         """The label of the connected floor at the point, 0 where it is not free."""
@@ -284,8 +284,27 @@ def _corners(
     ]
 
 
+def load_way_search() -> None:
+    """Imports what ways are sought with, half a second of work: not to be late at the first one.
+
+    The modules that seek none, such as the evaluator's, start without it.
+    """
+    import scipy.sparse.csgraph  # noqa: F401
+
+
+def connected_parts(free: BoolGrid) -> IntGrid:
+    """(rows, columns) labels of eight-connected parts from 1 in their order; 0 where not free."""
+    # Of OpenCV's ways the one that numbers the parts as their first cells come.
+    _, labels = cv2.connectedComponentsWithAlgorithm(
+        free.astype(np.uint8), 8, cv2.CV_32S, cv2.CCL_WU
+    )
+    return np.asarray(labels, dtype=np.int32)
+
+
 def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
     """Eight-connected free cells; a diagonal needs both cells that it passes between."""
+    from scipy.sparse import csr_matrix
+
     rows, columns = free.shape
     cells = np.flatnonzero(free)
     numbers = np.full(rows * columns, -1, np.int32)
@@ -308,6 +327,8 @@ def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
 
 
 def _field(floor: _Floor, goal: int) -> DistanceField:
+    from scipy.sparse.csgraph import dijkstra
+
     number = int(floor.numbers[goal])
     if number < 0:
         nowhere = np.full(len(floor.cells), np.inf)

@@ -15,7 +15,7 @@ from planner.world.agents import Body, default_bodies
 from planner.world.catalogue import Catalogue
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import FileError
-from planner.world.floor_grid import FloorGrid
+from planner.world.floor_grid import FloorGrid, load_way_search
 from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.state import EntityState, WorldState
@@ -31,6 +31,7 @@ class HouseGround:
     """What stays the same over all episodes of one house: the grids and the room entities."""
 
     def __init__(self, house: House) -> None:
+        load_way_search()
         self.house = house
         self._grids: dict[float, FloorGrid] = {}
         self._swept: dict[str, Rectangle] = {}

@@ -27,7 +27,8 @@ from planner.environment import ros_environment
 LINES = [shlex.split(command) for command in SHOWN if command.startswith("ros2 ")]
 EPISODE = "bedside_0"
 STACK = {
-    "bridge": {"episode": EPISODE, "time_mode": "fast"},
+    # Time stands while nobody acts, so that the nodes reckon only when they are used.
+    "bridge": {"episode": EPISODE, "time_mode": "fast", "idle_time": "hold", "camera_hz": 2},
     "memory": {"episode": EPISODE},
     "skill_executor": {"episode": EPISODE, "use_sim_time": "true"},
     "evaluator": {"episode": EPISODE},

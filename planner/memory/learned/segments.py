@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from planner.memory.learned.inputs import cell_points, clean_depth
 from planner.memory.learned.network import FEATURES, OFFSET_UNIT_M, STRIDE, Array
@@ -105,6 +103,10 @@ def segments(cells: Cells, least_there: float, least_cells: int) -> list[NDArray
         linked &= apart < _VOTE_M
         starts.append(number[here][linked])
         ends.append(number[there][linked])
+    # Here and not above: a memory that looks otherwise need not wait for SciPy.
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     first, second = np.concatenate(starts), np.concatenate(ends)
     links = coo_matrix((np.ones(len(first)), (first, second)), shape=(len(rows), len(rows)))
     count, labels = connected_components(links, directed=False)

@@ -1,12 +1,13 @@
-"""The floor grid keeps the distance fields of the goals that were asked for last, and no more."""
+"""The floor grid keeps the distance fields asked for last, and tells connected parts apart."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from planner.world import floor_grid
-from planner.world.floor_grid import FloorGrid
+from planner.world.floor_grid import FloorGrid, connected_parts
 
 
 def test_distance_fields_are_kept_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +20,11 @@ def test_distance_fields_are_kept_and_bounded(monkeypatch: pytest.MonkeyPatch) -
     anew = grid.field(5)
     assert anew is not second
     np.testing.assert_array_equal(anew.distance_m, second.distance_m)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_are_numbered_as_their_first_cells_come(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    free = rng.random((30, 40)) < rng.uniform(0.1, 0.6)
+    expected, _ = ndimage.label(free, structure=np.ones((3, 3)))
+    assert (connected_parts(free) == expected).all()
