@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-VENV=${PLANNER_VLLM_VENV:-.vllm}
+VENV=$(realpath -m "${PLANNER_VLLM_VENV:-.vllm}")
 VERSION=0.32.0
 if [ ! -e "$VENV/ready-$VERSION" ]; then
   {
@@ -17,4 +17,4 @@ if [ ! -e "$VENV/ready-$VERSION" ]; then
     touch "$VENV/ready-$VERSION"
   } >&2
 fi
-echo "$PWD/$VENV/bin/python"
+echo "$VENV/bin/python"
