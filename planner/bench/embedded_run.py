@@ -125,6 +125,7 @@ def prepare_embedded(
         limits,
         sightings=None if images else glance,
         in_view=None if images else shows_any,
+        handled=None if images else lambda: backend.handled_revision,
     )
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater or privileged, agents=kinds, episode=episode.episode_id)
@@ -148,10 +149,13 @@ def prepare_embedded(
         seed=episode.seed if seed is None else seed,
     )
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
+    criteria, robot = episode.criteria, episode.agents[0].uid
     evaluator = (
-        Evaluator(evaluation, house, initial, mode)
+        Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
         if trace is None
-        else TracedEvaluator(evaluation, house, initial, mode, builder=trace)
+        else TracedEvaluator(
+            evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
+        )
     )
     return EpisodeRun(
         backend=backend,

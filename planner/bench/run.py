@@ -189,7 +189,7 @@ class EpisodeRun:
             working = [name for name, worker in workers.items() if worker.call is not None]
             steps += self._pass(working, MOST_STEPS - steps)
             for worker in workers.values():
-                if worker.call is not None:
+                if worker.call is not None and not worker.executor.is_waiting:
                     worker.executor.step()
             self._look_around()
         self._judge()

@@ -248,6 +248,10 @@ class Scene:
         """The axis-aligned box around an entity (D-8); None where there is none."""
         return self._boxes.get(name)
 
+    def thing_box(self, name: str) -> Box | None:
+        """The box of what is judged by its box alone; None for furniture of the house file."""
+        return None if name in self._pieces else self._boxes.get(name)
+
     def footprint(self, name: str) -> tuple[float, float, float, float] | None:
         """(x_min, y_min, x_max, y_max) of what a ray can hit of an entity; None for agents."""
         entity = self.entities.get(name)

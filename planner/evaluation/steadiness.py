@@ -59,18 +59,20 @@ def keeps(watch: Watch, scene: Scene, reach: Reach) -> bool:
 def shadows_nothing(cast: Iterable[str], scene: Scene, reach: Reach) -> bool:
     """Whether nothing that moves comes between any of what rays are cast from and its support."""
     return not any(
-        _may_shadow(box, reach.get(name) or scene.box(name))
+        _may_shadow(scene, mover, around, reach.get(name) or scene.box(name))
         for name in cast
-        for mover, box in reach.items()
+        for mover, around in reach.items()
         if name != mover
     )
 
 
-def _may_shadow(mover: Box, box: Box | None) -> bool:
-    # Rays go downwards: what is above where they start is in nobody's way.
-    if box is None or mover.minimum_m[2] > box.maximum_m[2] + RAISED_M + _SLACK_M:
+def _may_shadow(scene: Scene, mover: str, around: Box, box: Box | None) -> bool:
+    if box is None or not _overlap(box, around, 0.0):
         return False
-    return _overlap(box, mover, 0.0)
+    # Rays go downwards and meet tops: what rises above where they start is in nobody's way.
+    own = scene.thing_box(mover)
+    lowest_top_m = around.minimum_m[2] + (own.size_m[2] if own is not None else 0.0)
+    return lowest_top_m <= box.maximum_m[2] + RAISED_M + _SLACK_M
 
 
 def _partners(watch: Watch, name: str) -> Iterable[str]:

@@ -36,6 +36,7 @@ class News:
         self._known: dict[str, Entity] = {}
         self._told: dict[str, EntityState] = {}
         self._stale: set[str] = set()
+        self._revision = -1
 
     def told(self, names: Iterable[str], truths: Mapping[str, EntityState]) -> None:
         """Notes that the memory was told of these as they are."""
@@ -43,8 +44,15 @@ class News:
             self._told[name] = truths[name]
             self._stale.add(name)
 
-    def follow(self, state: WorldState, entities: Sequence[Entity]) -> None:
+    def is_up_to_date(self, revision: int, entities: Sequence[Entity]) -> bool:
+        """Whether nothing has changed since `follow` but agents and what they carry along."""
+        return (
+            revision == self._revision and not self._stale and not _differ(self._entities, entities)
+        )
+
+    def follow(self, state: WorldState, entities: Sequence[Entity], revision: int = -1) -> None:
         """Takes up what the world and the memory are now."""
+        self._revision = revision
         stale = self._stale
         truths = state.entities
         if _differ(self._entities, entities):

@@ -53,6 +53,7 @@ class PrivilegedUpdater:
         visibility: Visibility = GT_VISIBILITY,
         sightings: SightingProvider | None = None,
         in_view: InView | None = None,
+        handled: Callable[[], int] | None = None,
     ) -> None:
         """Takes the ground truth's source.
 
@@ -64,11 +65,14 @@ class PrivilegedUpdater:
             in_view: whether an agent's hand camera shows any of some entities, where no images
                 are made. With it a look at nothing new is only taken each `CONFIRM_S`: what
                 changes is learned at once, and when the rest was last seen is that coarse.
+            handled: a number from 0 that grows with every change of the world but of agents and
+                of where they carry things.
         """
         self._truth = truth
         self._visibility = visibility
         self._provider = sightings
         self._in_view = in_view
+        self._handled = handled
         self._confirmed_s: dict[str, float] = {}
         self._news = News()
         self._missed: dict[str, dict[int, int]] = {}
@@ -112,10 +116,14 @@ class PrivilegedUpdater:
             now_s: its stamp.
             entities: what is remembered.
         """
-        state = self._truth()
-        if self._in_view is None or state is None:
+        if self._in_view is None:
             return True
-        self._news.follow(state, entities)
+        revision = self._handled() if self._handled is not None else -1
+        if revision < 0 or not self._news.is_up_to_date(revision, entities):
+            state = self._truth()
+            if state is None:
+                return True
+            self._news.follow(state, entities, revision)
         if not 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S:
             return True
         news = self._news

@@ -144,6 +144,15 @@ class Attempt:
             raise TookTooLongError
         return result
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a primitive is under way, in time and not canceled."""
+        if self.handle is None or self.canceled:
+            return False
+        port = self.scene.port
+        in_time = port.now_s() <= self.deadline_s + _GRACE_S
+        return in_time and port.poll(self.handle).result is None
+
     def end_if_canceled(self) -> None:
         """Ends the routine of a call that was canceled.
 

@@ -156,6 +156,12 @@ class SkillExecutor:
             self._advance()
         return self._result
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether all that the call under way can do now is wait for the agent's body."""
+        attempt = self._attempt
+        return attempt is not None and attempt.is_waiting
+
     def step(self) -> SkillResult | None:
         """Goes on as far as is possible now; returns the result once the call has ended."""
         self._scene.team.tick(self._scene.port.now_s())

@@ -87,7 +87,7 @@ def _look(act: Act) -> Routine:
     dwell = act.world.options.durations.look_dwell
     for index, (pan, tilt) in enumerate(views):
         yield from _point_camera(act, pan, tilt, index / len(views))
-        yield from _spend(dwell, "looking", index / len(views), 1 / len(views))
+        yield from _spend(act.agent, dwell, "looking", index / len(views), 1 / len(views))
     return _success("looked", views=str(len(views)))
 
 
@@ -115,11 +115,17 @@ def _point_camera(act: Act, pan_rad: float, tilt_rad: float, progress: float) ->
         act.world.carry(agent)
 
 
-def _spend(seconds: float, phase: str, start: float = 0.0, share: float = 1.0) -> Motion:
+def _spend(
+    agent: Agent, seconds: float, phase: str, start: float = 0.0, share: float = 1.0
+) -> Motion:
     spent = 0.0
-    # A step that ends a rounding error early still ends the act.
-    while spent < seconds - 1e-9:
-        spent += yield phase, start + share * spent / seconds, seconds - spent
+    agent.is_still = True
+    try:
+        # A step that ends a rounding error early still ends the act.
+        while spent < seconds - 1e-9:
+            spent += yield phase, start + share * spent / seconds, seconds - spent
+    finally:
+        agent.is_still = False
 
 
 def _face(act: Act, point_m: Vec3) -> Motion:
@@ -136,7 +142,7 @@ def _pick(act: Act) -> Routine:
     tolerance_m = act.primitive.tolerance_m
     check_pick(world, act.scene(), agent, act.target_m, tolerance_m)
     yield from _face(act, act.target_m)
-    yield from _spend(world.options.durations.pick, "reaching")
+    yield from _spend(agent, world.options.durations.pick, "reaching")
     # The world may have changed while the hand was on its way.
     thing = check_pick(world, act.scene(), agent, act.target_m, tolerance_m)
     where = _at(thing)
@@ -160,7 +166,7 @@ def _place(act: Act) -> Routine:
     arguments = (act.primitive, act.target_m, act.reference_m)
     spot = check_place(world, act.scene(), agent, *arguments)
     yield from _face(act, spot.pose[:3])
-    yield from _spend(world.options.durations.place, "placing")
+    yield from _spend(agent, world.options.durations.place, "placing")
     spot = check_place(world, act.scene(), agent, *arguments)
     if _fails(act, world.options.noise.failed_places):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the thing was not released", {})
@@ -204,7 +210,7 @@ def _change_state(act: Act) -> Routine:
         PrimitiveName.POUR: durations.pour,
     }.get(name, durations.power)
     yield from _face(act, act.target_m)
-    yield from _spend(seconds, name.value)
+    yield from _spend(agent, seconds, name.value)
     entity, state, value = check_state_change(
         world, act.scene(), agent, name, act.target_m, tolerance_m
     )

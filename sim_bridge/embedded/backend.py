@@ -333,7 +333,7 @@ class EmbeddedBackend:
         boxes = {
             agent.holding: carried_reach(agent, world.things[agent.holding], dt_s * steps)
             for agent in world.agents.values()
-            if agent.holding is not None
+            if agent.holding is not None and not agent.is_still
         }
         for name, joint in world.opening:
             boxes.update(opened_reach(world, world.pieces[name], joint))

@@ -32,8 +32,13 @@ def carried_reach(agent: Agent, thing: Thing, seconds: float) -> Box:
 
 
 def opened_reach(world: KinematicWorld, piece: Piece, joint: str) -> dict[str, Box]:
-    """The boxes of a piece of furniture whose joint moves, and of all that goes along with it."""
+    """The boxes of a piece of furniture whose joint moves, and of all that goes along with it.
+
+    Where it has no drawers nothing in it moves, and nothing lies on its doors.
+    """
     record = piece.record.joint(joint)
+    if all(other.kind != "slide" for other in piece.record.joints):
+        return {}
     x0, y0, x1, y1 = world.ground.swept(piece.name)
     # It is as high as all rooms: doors have no say in what is above or below.
     boxes = {piece.name: Box((x0, y0, 0.0), (x1, y1, math.inf))}

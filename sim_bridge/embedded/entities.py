@@ -206,6 +206,8 @@ class Agent:
     precedence: str = ""
     # In the middle of a primitive: then it makes way for nobody but while it walks.
     busy: bool = False
+    # Whether neither body nor hand moves for as long as the step under way says.
+    is_still: bool = False
 
     def __post_init__(self) -> None:
         self.tilt_rad = self.rest_tilt_rad
