@@ -34,10 +34,19 @@ def _spot(settings: Path | None, *, in_emulator: bool = False) -> Backend:
     return SpotBackend(emulated(options) if in_emulator else options)
 
 
+def _external(settings: Path | None) -> Backend:
+    # ROS is loaded only by those who ask for this backend.
+    from sim_bridge.external.node import make_backend as make
+    from sim_bridge.external.options import ExternalOptions
+
+    return make(None if settings is None else read_model(settings, ExternalOptions))
+
+
 BACKENDS: Mapping[str, Callable[[Path | None], Backend]] = {
     "embedded": _embedded,
     "spot": _spot,
     "spot_emulator": partial(_spot, in_emulator=True),
+    "external": _external,
 }
 
 

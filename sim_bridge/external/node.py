@@ -1,0 +1,184 @@
+"""Listens to spot_ros2's topics of standard types, in a thread and a ROS context of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import rclpy
+from nav_msgs.msg import Odometry
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+
+from planner.ros import images, qos
+from planner.ros.conversions import point_m, pose_record
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from sim_bridge.control import Outcome
+from sim_bridge.external.backend import ExternalBackend
+from sim_bridge.external.heard import Exposure, Heard
+from sim_bridge.external.options import ExternalOptions, default_external
+
+BODY, ODOMETRY_FRAMES = "body", ("odom", "vision")
+# spot_ros2 offers its static frames reliable and for late joiners.
+_STATIC = QoSProfile(
+    depth=100,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+_MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+# How long a service may take to be found.
+FIND_S = 2.0
+
+
+def make_backend(options: ExternalOptions | None = None) -> ExternalBackend:
+    """The backend with an ear of its own."""
+    options = options or default_external()
+    return ExternalBackend(Ros2Ear(options), options)
+
+
+class Ros2Ear:
+    """Keeps the newest message of each topic; see `sim_bridge.external.heard.Ear`."""
+
+    def __init__(self, options: ExternalOptions) -> None:
+        self._options, self._lock, self._heard = options, threading.Lock(), Heard()
+        self._depths: dict[str, Image] = {}
+        self._lenses: dict[str, CameraInfo] = {}
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node("bridge_external", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._subscribe()
+        self._thread = threading.Thread(target=self._spin, name="external-ear", daemon=True)
+        self._thread.start()
+
+    def _subscribe(self) -> None:
+        name = f"/{self._options.namespace}"
+        listen = self._node.create_subscription
+        listen(Odometry, f"{name}/odometry", self._on_odometry, qos.STATE_INPUT)
+        listen(JointState, f"{name}/joint_states", self._on_joints, qos.STATE_INPUT)
+        listen(TFMessage, "/tf", self._on_frames, _MOVING)
+        listen(TFMessage, "/tf_static", self._on_frames, _STATIC)
+        for camera in self._options.cameras:
+            color, depth = f"{name}/camera/{camera}", f"{name}/depth_registered/{camera}"
+            on = self._of_camera
+            listen(Image, f"{color}/image", on(camera, self._on_color), qos.IMAGE_INPUT)
+            listen(CameraInfo, f"{color}/camera_info", on(camera, self._on_lens), qos.IMAGE_INPUT)
+            listen(Image, f"{depth}/image", on(camera, self._on_depth), qos.IMAGE_INPUT)
+
+    @staticmethod
+    def _of_camera(camera: str, take: Callable[[str, Any], None]) -> Callable[[Any], None]:
+        return lambda message: take(camera, message)
+
+    def _spin(self) -> None:
+        with contextlib.suppress(ExternalShutdownException):
+            self._executor.spin()
+
+    # Hearing
+
+    def now_s(self) -> float:
+        """A steady clock."""
+        return time.monotonic()
+
+    def heard(self) -> Heard:
+        """The newest of everything; never waits."""
+        with self._lock:
+            return self._heard
+
+    def _note(self, **news: Any) -> None:
+        with self._lock:
+            self._heard = replace(self._heard, **news)
+
+    def _on_odometry(self, message: Odometry) -> None:
+        name = self._options.namespace
+        frame, child = message.header.frame_id, message.child_frame_id
+        known = [f"{name}/{odom}" for odom in ODOMETRY_FRAMES]
+        if frame not in known or child != f"{name}/{BODY}":
+            text = (
+                f"/{name}/odometry tells of {child!r} in {frame!r}, not of {name}/{BODY!s} in "
+                f"{' or '.join(known)}; it is not used"
+            )
+            self._note(wrong=text)
+            return
+        twist = message.twist.twist
+        self._note(
+            at_s=self.now_s(),
+            body=pose_record(message.pose.pose),
+            linear_m_s=float(twist.linear.x),
+            angular_rad_s=float(twist.angular.z),
+        )
+
+    def _on_joints(self, message: JointState) -> None:
+        self._note(joints=dict(zip(message.name, map(float, message.position), strict=False)))
+
+    def _on_frames(self, message: TFMessage) -> None:
+        frames = dict(self.heard().frames)
+        for link in message.transforms:
+            turned = link.transform.rotation
+            pose = Pose(
+                point_m(link.transform.translation), (turned.x, turned.y, turned.z, turned.w)
+            )
+            frames[link.child_frame_id] = (link.header.frame_id, pose)
+        self._note(frames=frames)
+
+    def _on_depth(self, camera: str, message: Image) -> None:
+        self._depths[camera] = message
+
+    def _on_lens(self, camera: str, message: CameraInfo) -> None:
+        self._lenses[camera] = message
+
+    def _on_color(self, camera: str, message: Image) -> None:
+        depth, lens = self._depths.get(camera), self._lenses.get(camera)
+        if depth is None or lens is None:
+            return
+        try:
+            if message.header.frame_id != depth.header.frame_id:
+                raise PlannerError(
+                    f"the depth of {camera} is in {depth.header.frame_id!r} and its colour in "
+                    f"{message.header.frame_id!r}; publish the registered depth"
+                )
+            seen = Exposure(
+                rgb=images.rgb_array(message),
+                depth_m=images.depth_array(depth),
+                lens=images.intrinsics(lens),
+                frame=message.header.frame_id,
+            )
+        except PlannerError as error:
+            self._note(wrong=str(error))
+            return
+        self._note(pictures={**self.heard().pictures, camera: seen})
+
+    # Asking
+
+    def trigger(self, name: str, within_s: float) -> Outcome:
+        """Calls a Trigger service of the robot and waits for its answer."""
+        topic = f"/{self._options.namespace}/{name}"
+        client: Any = self._node.create_client(Trigger, topic)
+        try:
+            if not client.wait_for_service(min(FIND_S, within_s)):
+                return Outcome(False, f"spot_ros2 has no service {topic}; is it running?")
+            answered = threading.Event()
+            future = client.call_async(Trigger.Request())
+            future.add_done_callback(lambda _: answered.set())
+            if not answered.wait(within_s) or future.result() is None:
+                return Outcome(False, f"{topic} did not answer within {within_s:.0f} s")
+            answer = future.result()
+            return Outcome(bool(answer.success), str(answer.message) or name)
+        finally:
+            self._node.destroy_client(client)
+
+    def close(self) -> None:
+        """Stops listening; safe to call twice."""
+        if self._context.ok():
+            rclpy.shutdown(context=self._context)
+            self._thread.join(5.0)
+            self._node.destroy_node()

@@ -1,0 +1,183 @@
+"""The backend `external` before records of what was heard; over real DDS: test/integration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from planner.world.observation import Intrinsics
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
+from sim_bridge.control import Command, Outcome
+from sim_bridge.external.backend import ExternalBackend
+from sim_bridge.external.heard import Exposure, Heard
+from sim_bridge.external.options import ExternalOptions, default_external
+from sim_bridge.opening import Opened, default_house, open_world
+from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.health import Supervised
+
+ROBOT = "agent_0"
+OPTIONS = ExternalOptions(odom_in_map=(2.0, 1.0, math.pi / 2), wait_s=0.1)
+BODY = Pose((1.0, 0.0, 0.5))
+HEARD = Heard(
+    at_s=0.0,
+    body=BODY,
+    linear_m_s=0.3,
+    joints={"spot/arm_f1x": -0.7854},
+    frames={
+        "spot/body": ("spot/odom", BODY),
+        "spot/hand": ("spot/body", Pose((0.6, 0.0, 0.3))),
+        "spot/hand_color_image_sensor": ("spot/hand", Pose((0.1, 0.0, 0.0))),
+    },
+)
+PICTURE = Exposure(
+    np.zeros((4, 6, 3), np.uint8),
+    np.ones((4, 6), np.float32),
+    Intrinsics(6, 4, 5.0, 5.0, 3.0, 2.0),
+    "spot/hand_color_image_sensor",
+)
+
+
+class Records:
+    """An ear that hears what the test says."""
+
+    def __init__(self, heard: Heard) -> None:
+        self.said = heard
+        self.time_s = 0.0
+        self.asked: list[str] = []
+        self.answer = Outcome(True, "done")
+        self.closed = 0
+
+    def now_s(self) -> float:
+        self.time_s += 0.01
+        return self.time_s
+
+    def heard(self) -> Heard:
+        return self.said
+
+    def trigger(self, name: str, within_s: float) -> Outcome:
+        self.asked.append(str(name))
+        return self.answer
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture(scope="module")
+def opened() -> Opened:
+    return open_world(default_house(), "", 0, 1)
+
+
+def observed(
+    opened: Opened, heard: Heard = HEARD, options: ExternalOptions = OPTIONS
+) -> tuple[ExternalBackend, Records]:
+    ear = Records(heard)
+    backend = ExternalBackend(ear, options)
+    backend.reset(opened.house, opened.episode, 0)
+    return backend, ear
+
+
+def test_the_shipped_settings_are_the_defaults() -> None:
+    assert default_external() == ExternalOptions()
+    assert isinstance(ExternalBackend(Records(HEARD)), Supervised)
+
+
+def test_it_tells_what_was_heard_in_the_frames_of_all_backends(opened: Opened) -> None:
+    backend, _ = observed(opened, replace(HEARD, pictures={"hand": PICTURE}))
+    seen = backend.observe(ROBOT, ("hand",))
+    assert seen.base.position_m == pytest.approx((2.0, 2.0, 0.0))
+    assert seen.base.yaw_rad == pytest.approx(math.pi / 2)
+    assert seen.odometry.position_m == pytest.approx((1.0, 0.0, 0.0))
+    assert seen.hand.position_m == pytest.approx((0.6, 0.0, 0.8))
+    assert seen.optical["hand"].position_m == pytest.approx((0.7, 0.0, 0.8))
+    assert seen.cameras["hand"].pose.position_m == pytest.approx((2.0, 2.7, 0.8))
+    assert seen.gripper_opening == pytest.approx(0.5, abs=0.01)
+    assert seen.linear_m_s == 0.3
+    assert not backend.simulated
+    assert backend.world_state() is None
+    assert backend.capabilities(ROBOT).primitives == frozenset()
+
+
+def test_a_frame_of_the_map_wins_over_the_settings(opened: Opened) -> None:
+    frames = {**HEARD.frames, "spot/odom": ("spot/graph_nav_map", Pose((5.0, 5.0, 0.2)))}
+    options = OPTIONS.model_copy(update={"map_frame": "spot/graph_nav_map"})
+    backend, _ = observed(opened, replace(HEARD, frames=frames), options)
+    assert backend.observe(ROBOT, ()).base.position_m == pytest.approx((6.0, 5.0, 0.0))
+
+
+def test_no_primitive_moves_it(opened: Opened) -> None:
+    backend, ear = observed(opened)
+    gate = SafetyGate(backend)
+    gate.reset(opened.house, opened.episode, 0)
+    for name in PrimitiveName:
+        result = backend.poll(backend.start(ROBOT, Primitive(name, (1.0, 0.0, 0.0)))).result
+        assert result is not None
+        assert result.code is PrimitiveCode.NOT_ABLE
+        assert "use backend:=spot" in result.text
+        assert gate.poll(gate.start(ROBOT, Primitive(name, (1.0, 0.0, 0.0)))).done
+    gate.step(0.1)
+    gate.close()
+    assert ear.asked == [], "who was not claimed is not even asked to stop"
+    assert ear.closed == 1
+
+
+def test_the_operators_words_are_passed_on_and_none_goes_without_a_claim(opened: Opened) -> None:
+    backend, ear = observed(opened)
+    gate = SafetyGate(backend)
+    gate.reset(opened.house, opened.episode, 0)
+    assert not gate.command(ROBOT, Command.POWER_ON).success
+    assert ear.asked == []
+    for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
+        assert gate.command(ROBOT, command).success
+    assert ear.asked == ["claim", "power_on", "stand"]
+    ear.answer = Outcome(False, "the robot says no")
+    assert gate.command(ROBOT, Command.SIT).message == "the robot says no"
+    gate.close()
+    assert ear.asked[-4:] == ["arm_stow", "sit", "power_off", "release"]
+
+
+def test_triggers_can_be_switched_off(opened: Opened) -> None:
+    backend, ear = observed(opened, options=OPTIONS.model_copy(update={"triggers": False}))
+    told = backend.operate(ROBOT, Command.CLAIM)
+    assert not told.success
+    assert "only observed" in told.message
+    assert ear.asked == []
+
+
+@pytest.mark.parametrize(
+    ("heard", "words"),
+    [
+        (Heard(), "nothing was heard on /spot/odometry; is spot_ros2 running under this name"),
+        (Heard(wrong="'base' in 'map'; it is not used"), "'base' in 'map'; it is not used"),
+    ],
+)
+def test_a_robot_that_is_not_heard_is_an_error_that_says_what_to_do(
+    opened: Opened, heard: Heard, words: str
+) -> None:
+    ear = Records(heard)
+    backend = ExternalBackend(ear, OPTIONS)
+    with pytest.raises(PlannerError, match=words):
+        backend.reset(opened.house, opened.episode, 0)
+    assert backend.agents == ()
+
+
+def test_missing_pictures_and_frames_are_told(opened: Opened) -> None:
+    backend, ear = observed(opened)
+    with pytest.raises(PlannerError, match="no pictures yet; are /spot/camera/hand/image"):
+        backend.observe(ROBOT, ("hand",))
+    lost = replace(PICTURE, frame="elsewhere")
+    ear.said = replace(HEARD, pictures={"hand": lost})
+    with pytest.raises(PlannerError, match="no way from 'spot/body' to 'elsewhere'"):
+        backend.observe(ROBOT, ("hand",))
+    with pytest.raises(PlannerError, match="no camera 'back'"):
+        backend.observe(ROBOT, ("back",))
+
+
+def test_frames_that_make_a_ring_are_no_way() -> None:
+    ring = Heard(frames={"a": ("b", BODY), "b": ("a", BODY)})
+    assert ring.pose_in("a", "c") is None
+    assert ring.pose_in("a", "b") is not None
