@@ -10,6 +10,7 @@ from pathlib import Path
 
 from planner.bringup import ARGUMENTS, Arguments, node_list
 from planner.demo_log import story_writer
+from planner.exit_status import EXIT_INTERRUPTED
 from planner.up import run_nodes
 
 DEFAULT_TASK = "demo_dinner"
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Start the nodes, hand over the instruction, and wait for the verdict.
 
     Returns:
-        0 only where the verdict is success, or the tour ended well.
+        0 only where the verdict is success, or the tour ended well; 130 after Ctrl-C.
     """
     name = "tour" if args.planner == "tour" else args.task
     stamp = time.strftime("%Y%m%d_%H%M%S")
@@ -69,4 +70,5 @@ def run(args: argparse.Namespace) -> int:
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
     print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
-    return run_nodes(specs, partial(story_writer, log, sys.stdout))
+    story = partial(story_writer, log, sys.stdout)
+    return run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
@@ -12,6 +13,8 @@ from planner.world.errors import PlannerError
 # Who tells the story; their lines need no name before them.
 TELLERS = ("narrator", "tour")
 _LEVEL = re.compile(r"\[(DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
+# Of `planner.narrator.story.moving_line`.
+_FIRST_MOTION = re.compile(r" is moving$")
 # Of the supervisor: starts and orderly ends are no news.
 _NEWS = re.compile(r"died|cannot|giving up|still there|stopping")
 
@@ -27,6 +30,8 @@ def is_news(name: str, text: str) -> bool:
 def story_writer(log: Path, out: TextIO) -> Callable[[str, str], None]:
     """What takes the lines of a run, each with the name of its source.
 
+    The line that tells of the first motion gets the seconds since now added.
+
     Raises:
         PlannerError: where the file cannot be written.
     """
@@ -36,7 +41,11 @@ def story_writer(log: Path, out: TextIO) -> Callable[[str, str], None]:
     except OSError as error:
         raise PlannerError(f"{log}: cannot be written: {error}") from None
 
+    begun_s = time.monotonic()
+
     def write(name: str, text: str) -> None:
+        if name in TELLERS and _FIRST_MOTION.search(text):
+            text = f"{text}, {time.monotonic() - begun_s:.1f} s after the start"
         try:
             file.write(f"[{name}] {text}\n")
             file.flush()

@@ -2,6 +2,8 @@
 
 EXIT_OK = 0
 EXIT_FAILED = 1
+# What shells make of Ctrl-C.
+EXIT_INTERRUPTED = 130
 # A setting or a surrounding that no restart can mend: a wrong file, a second bridge in the
 # domain. The number is EX_CONFIG of sysexits.h. Such a process is not started again.
 EXIT_CONFIGURATION = 78

@@ -109,6 +109,7 @@ class Supervisor:
         write: takes one line of the log: the name of its source and the text.
         policy: when to start a dead process again.
         stop_grace_s: how long SIGINT, then SIGTERM, may take before the next, harder signal.
+        stopped_status: what `run` returns after a signal that asked it to stop.
     """
 
     def __init__(
@@ -118,11 +119,13 @@ class Supervisor:
         *,
         policy: RestartPolicy | None = None,
         stop_grace_s: float = 5.0,
+        stopped_status: int = EXIT_OK,
     ) -> None:
         self._children = [_Child(command) for command in commands]
         self._write = write
         self._policy = policy or RestartPolicy()
         self._stop_grace_s = stop_grace_s
+        self._stopped_status = stopped_status
         self._selector = selectors.DefaultSelector()
         self._stop: _Stop | None = None
         self._asked: list[signal.Signals] = []
@@ -132,8 +135,9 @@ class Supervisor:
         """Run until a signal, the good end of everything, or a process that cannot be kept up.
 
         Returns:
-            0 after SIGINT, SIGTERM, SIGHUP or a good end; `EXIT_CONFIGURATION` where a process
-            exited with it; `EXIT_FAILED` where one died too often.
+            `stopped_status` after SIGINT, SIGTERM or SIGHUP; 0 after a good end;
+            `EXIT_CONFIGURATION` where a process exited with it; `EXIT_FAILED` where one died
+            too often.
         """
         waker, wakened = socket.socketpair()
         waker.setblocking(False)
@@ -331,7 +335,7 @@ class Supervisor:
             number = self._asked.pop(0)
             if self._stop is None:
                 self._tell(f"{number.name}: stopping")
-                self._begin_stop(EXIT_OK)
+                self._begin_stop(self._stopped_status)
             else:  # asked again: do not wait out the grace period
                 self._stop.hurried += 1
 

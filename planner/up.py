@@ -15,6 +15,7 @@ import yaml
 import planner
 from planner.bringup import ARGUMENTS, Argument, ArgumentError, Arguments, NodeSpec, node_list
 from planner.environment import ros_environment
+from planner.exit_status import EXIT_OK
 from planner.supervisor import Command, Supervisor
 from planner.world.errors import PlannerError
 
@@ -52,13 +53,19 @@ def run(args: argparse.Namespace) -> int:
 Write = Callable[[str, str], None]
 
 
-def run_nodes(specs: Sequence[NodeSpec], open_log: Callable[[], Write] | None = None) -> int:
+def run_nodes(
+    specs: Sequence[NodeSpec],
+    open_log: Callable[[], Write] | None = None,
+    *,
+    stopped_status: int = EXIT_OK,
+) -> int:
     """Run nodes as child processes of this one.
 
     Args:
         specs: what to run.
         open_log: makes what takes each line of their log with the name of its source; default
             is all of it on standard output.
+        stopped_status: of a run that was asked to stop.
 
     Returns:
         The supervisor's status; see `Supervisor.run`.
@@ -70,7 +77,7 @@ def run_nodes(specs: Sequence[NodeSpec], open_log: Callable[[], Write] | None = 
     with tempfile.TemporaryDirectory(prefix="planner-") as folder:
         commands = [_command(spec, environment, Path(folder)) for spec in specs]
         write = open_log() if open_log else log_writer([spec.name for spec in specs], sys.stdout)
-        return Supervisor(commands, write).run()
+        return Supervisor(commands, write, stopped_status=stopped_status).run()
 
 
 def find_executable(name: str) -> Path:

@@ -196,7 +196,7 @@ def _check_planner(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     module = {"up": up, "demo": demo}[words[0]]
     listed: list[str] = []
 
-    def note(specs: object, _log: object = None) -> int:
+    def note(specs: object, _log: object = None, **_more: object) -> int:
         listed.extend(spec.name for spec in specs)  # type: ignore[attr-defined]
         return 0
 

@@ -75,6 +75,7 @@ class NarratorNode(Node):
         self._progress: tuple[float, int] = (-1.0, -1)
         self._result: Evaluation | None = None
         self._waited_s = 0.0
+        self._moving = False
         self._listen()
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             self, FollowInstruction, "/instruct"
@@ -108,6 +109,10 @@ class NarratorNode(Node):
         self._now_s = seconds(message.header.stamp)
         position = message.pose.pose.position
         here, way = (position.x, position.y), self._ways[agent]
+        speed, turn = message.twist.twist.linear, message.twist.twist.angular
+        if not self._moving and (speed.x or speed.y or turn.z):
+            self._moving = True
+            self._say(story.moving_line(self._now_s, agent))
         if not way or math.dist(here, way[-1]) > MOVED_M:
             way.append(here)
 

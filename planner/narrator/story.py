@@ -65,6 +65,11 @@ def decided_line(stamp_s: float, agent: str, call: str, reason: str = "") -> str
     return f"{clock(stamp_s)}  {agent}  begins  {call}{why}"
 
 
+def moving_line(stamp_s: float, agent: str) -> str:
+    """That the first of the agents has begun to move."""
+    return f"{clock(stamp_s)}  {agent}  is moving"
+
+
 def ended_line(stamp_s: float, agent: str, call: str, code: int, text: str) -> str:
     """How a call ended: failures with their reason."""
     if code == 0:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
 
 from planner.demo_log import is_news, story_writer
+from planner.narrator.story import moving_line
 from planner.world.errors import PlannerError
 
 STORY = '00:12  agent_0  begins  Pick[cup_0]  ("bring it to the table")'
@@ -41,6 +43,17 @@ def test_the_file_has_everything(tmp_path: Path) -> None:
     assert kept == [f"[{name}] {text}" for name, text, _ in LINES]
     assert STORY in screen.getvalue().splitlines()
     assert "[memory] [WARN] [1795258386.1] [memory]: memory is stored again" in screen.getvalue()
+
+
+def test_the_time_to_the_first_motion_is_told(tmp_path: Path) -> None:
+    screen = io.StringIO()
+    write = story_writer(tmp_path / "log.txt", screen)
+    write("narrator", moving_line(0.4, "agent_0"))
+    write("bridge", "what is moving")
+    pattern = r"00:00  agent_0  is moving, \d+\.\d s after the start"
+    assert re.fullmatch(pattern, screen.getvalue().splitlines()[0])
+    assert screen.getvalue().splitlines()[1] == "[bridge] what is moving"
+    assert re.search(pattern, (tmp_path / "log.txt").read_text())
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

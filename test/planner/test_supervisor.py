@@ -31,6 +31,7 @@ supervisor = Supervisor(
     lambda name, text: print(f"{name}: {text}", flush=True),
     policy=RestartPolicy(first_delay_s=0.01, longest_delay_s=0.05, limit=plan.get("limit", 3)),
     stop_grace_s=plan.get("grace_s", 60.0),
+    stopped_status=plan.get("stopped_status", 0),
 )
 sys.exit(supervisor.run())
 """
@@ -132,6 +133,13 @@ def test_a_program_that_is_not_there_is_a_wrong_setting() -> None:
     with supervised({"name": "ghost", "words": ["/nonexistent/program"]}) as run:
         assert run.end() == EXIT_CONFIGURATION
     assert "ghost cannot be started" in run.lines[0]
+
+
+def test_who_needs_an_end_of_its_own_gets_the_status_for_a_run_that_was_stopped() -> None:
+    with supervised({"name": "one", "code": WAITS}, stopped_status=130) as run:
+        run.until("one: ready")
+        run.send(signal.SIGINT)
+        assert run.end() == 130
 
 
 def test_ctrl_c_and_sigterm_end_it_cleanly() -> None:
