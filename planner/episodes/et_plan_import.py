@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import JsonValue, ValidationError
 
+from planner.episodes.et_plan_calls import plan_calls
 from planner.episodes.et_plan_file import EtStep, EtTask, EtTriple, read_et_file
 from planner.episodes.foreign_scene import ForeignScene, ForeignThing, place_things
 from planner.episodes.imported import Imported
@@ -308,6 +309,7 @@ class _Episode:
             intermediate=tuple(source),  # type: ignore[arg-type]
             category=self._task.category,
             reference_plan=tuple(_words_of(step) for step in self._task.plan),
+            reference_calls=plan_calls(self._task.plan, self._name_of),
         )
         evaluation, reason = self._evaluation(goals, variables)
         document: dict[str, object] = {
@@ -330,6 +332,14 @@ class _Episode:
             return bare, f"the evaluation language cannot say it: {unfit[1]}"
         goal = {"evaluation": evaluation, "task_types": task_types(read)}
         return self._validated({**document, **goal}), ""
+
+    def _name_of(self, _word: str, number: int) -> str | None:
+        """What an entity of the dataset is called here; None where it is not here."""
+        if str(number) in self._placed:
+            return self._placed[str(number)].name
+        if number in self._needs.pieces:
+            return _piece_name(self._needs.pieces[number][0], number)
+        return self._scene.rooms.get(_room_name(number))
 
     def _validated(self, document: Mapping[str, object]) -> Episode:
         try:

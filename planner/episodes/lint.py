@@ -16,6 +16,7 @@ from planner.episodes.lint_ability import unsolvable
 from planner.episodes.lint_goal import contradictions, duplicates, task_types
 from planner.episodes.lint_rules import LintFinding, Rule, Severity
 from planner.episodes.start_state import house_entities, start_entities
+from planner.evaluation.criteria import criteria_findings
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.goal_warnings import goal_warnings
 from planner.evaluation.judge import StrictJudge
@@ -101,6 +102,10 @@ class Linter:
                 evaluation = item
         if evaluation is not None:
             yield from self._goal(episode, ground, evaluation)
+        if episode.criteria is not None:
+            known = facts_of_episode(episode, ground.house, self._catalogue)
+            for field, reason in criteria_findings(episode.criteria, known):
+                yield LintFinding(_rule_of_criteria(reason), field, reason)
 
     def _ground(self, path: Path, house: str) -> _Ground | str:
         """The episode's house, or what is wrong with it."""
@@ -218,7 +223,10 @@ def _under_evaluation(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
 def _evaluation_of(path: Path, episode: Episode) -> Iterator[LintFinding | Evaluation]:
     """The evaluation, or what is wrong with its form."""
     if episode.evaluation is None:
-        yield LintFinding(Rule.NO_EVALUATION, "evaluation", "there is no evaluation")
+        reason = "there is no evaluation"
+        if episode.criteria is not None:
+            reason += ": only its criteria are judged"
+        yield LintFinding(Rule.NO_EVALUATION, "evaluation", reason)
         if episode.task_types:
             reason = "follow from an evaluation, and there is none"
             yield LintFinding(Rule.TASK_TYPES, "task_types", reason)
@@ -249,6 +257,10 @@ def _rule_of_entity(reason: str) -> Rule:
     if reason.startswith("there is no entity"):
         return Rule.UNKNOWN_ENTITY
     return Rule.MISSING_AFFORDANCE if reason.endswith("able") else Rule.WRONG_KIND
+
+
+def _rule_of_criteria(reason: str) -> Rule:
+    return Rule.UNKNOWN_ENTITY if reason.startswith("there is no entity") else Rule.CRITERIA
 
 
 def _rule_of_field(field: str) -> Rule:

@@ -28,6 +28,7 @@ class Rule(StrEnum):
     NO_INSTRUCTION = "no-instruction"
     NO_EVALUATION = "no-evaluation"
     EVALUATION = "evaluation"
+    CRITERIA = "criteria"
     INDEX = "index"
     CYCLE = "cycle"
     NUMBER = "number"
@@ -64,8 +65,9 @@ SENTENCES: dict[Rule, str] = {
     Rule.WRONG_KIND: "Something is named that cannot stand in this place of a proposition.",
     Rule.MISSING_AFFORDANCE: "A state is asked of something that does not have it.",
     Rule.NO_INSTRUCTION: "The instruction is empty.",
-    Rule.NO_EVALUATION: "There is no evaluation, so that no judge can say anything.",
+    Rule.NO_EVALUATION: "There is no evaluation, so that no judge says anything but of criteria.",
     Rule.EVALUATION: "The evaluation is not one by its grammar.",
+    Rule.CRITERIA: "The criteria leave no choice of entities, or too many.",
     Rule.INDEX: "A proposition or an argument is named that does not exist.",
     Rule.CYCLE: "Propositions wait for each other in a circle.",
     Rule.NUMBER: "More entities are asked for than are listed.",

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from planner.evaluation.criteria import CriteriaJudge
 from planner.evaluation.entity_checks import check_entities, facts_of_state
 from planner.evaluation.explanation import phrase, sentence
 from planner.evaluation.judge import Judge, StrictJudge
@@ -24,6 +25,8 @@ from planner.evaluation.published import PublishedJudge
 from planner.evaluation.scene import BrokenStateError, Scene
 from planner.evaluation.steadiness import keeps, shadows_nothing
 from planner.evaluation.task import Evaluation, Predicate, Proposition
+from planner.world.episode import Criteria
+from planner.world.errors import FileError
 from planner.world.geometry import Box
 from planner.world.house import House
 from planner.world.state import EntityState, WorldState
@@ -41,7 +44,7 @@ class Evaluator:
     """Judges one episode.
 
     `EntityState` records that are the same objects as in the state before count as unchanged;
-    agents are looked at only through what they move.
+    propositions look at agents only through what they move.
     """
 
     def __init__(
@@ -53,6 +56,8 @@ class Evaluator:
         latches: Mapping[str, Any] | None = None,
         *,
         variant: Variant = Variant.BOXES,
+        criteria: Criteria | None = None,
+        robot: str = "agent_0",
     ) -> None:
         """Takes up the first state, before any action (D-4).
 
@@ -65,27 +70,39 @@ class Evaluator:
                 the first state that is seen again.
             variant: whether the states are the true world's or only what was perceived of it;
                 then entities that are named may be missing, and count for nothing until found.
+            criteria: ET-Plan-Bench's, judged beside the evaluation, or alone where that is empty.
+            robot: the agent that they are about.
 
         Raises:
-            FileError: where the evaluation names what the world lacks or what cannot be as
-                asked (D-17).
+            FileError: where the evaluation or the criteria name what the world lacks or what
+                cannot be as asked (D-17), or there are neither.
             BrokenStateError: where an entity has no place in a house, or the latches do not fit.
         """
         facts = facts_of_state(initial, house)
         all_known = variant is not Variant.PERCEIVED
+        if not evaluation.propositions and criteria is None:
+            raise FileError(initial.episode_id, "evaluation", "asks for nothing")
         check_entities(evaluation, facts, initial.episode_id, all_known=all_known)
         self.mode = mode
         self._variant = variant
         self.episode_id = initial.episode_id
         self._judge: Judge = _JUDGES[mode](evaluation)
-        if latches is not None:
-            try:
-                self._judge.restore(latches)
-            except (KeyError, TypeError, ValueError, IndexError) as error:
-                raise BrokenStateError(
-                    f"{self.episode_id}: latches do not fit: {error!r}"
-                ) from None
         self._scene = Scene(house, initial.entities)
+        self._criteria: CriteriaJudge | None = None
+        try:
+            if latches is not None:
+                self._judge.restore(latches)
+            if criteria is not None:
+                self._criteria = CriteriaJudge(
+                    criteria,
+                    robot,
+                    self._scene,
+                    initial,
+                    None if latches is None else latches["criteria"],
+                    all_known=all_known,
+                )
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise BrokenStateError(f"{self.episode_id}: latches do not fit: {error!r}") from None
         self._watches = [Watch(p, self._scene) for p in self._judge.propositions]
         self._texts = [phrase(p) for p in self._judge.propositions]
         self._entities: Mapping[str, EntityState] = initial.entities
@@ -119,7 +136,9 @@ class Evaluator:
 
     def latches(self) -> dict[str, JsonValue]:
         """What is remembered of the states so far; changes with `progress.propositions`."""
-        return self._judge.latches()
+        if self._criteria is None:
+            return self._judge.latches()
+        return {**self._judge.latches(), "criteria": self._criteria.latches()}
 
     def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:
         """Takes up the next state.
@@ -147,6 +166,9 @@ class Evaluator:
             different, removed = _told(changed, state.entities)
         dirty = self._take_up(different, removed) if different or removed else False
         self._entities = state.entities
+        if self._criteria is not None and (different or removed):
+            names = {*removed, *(entity.name for entity in different)}
+            moved |= self._criteria.update(self._scene, state, names)
         if dirty or (self._judge.pending and state.step > self._step):
             # Steps in which neither the world nor a gate changed need no look.
             self._judge.advance(state.step, self._watches)
@@ -168,7 +190,7 @@ class Evaluator:
         Returns:
             False where it is not certain; then each state is to be taken up.
         """
-        if not shadows_nothing(self._cast, self._scene, reach):
+        if self._criteria is not None or not shadows_nothing(self._cast, self._scene, reach):
             return False
         watches = {id(w): w for name in reach for w in self._by_name.get(name, ())}
         return all(keeps(watch, self._scene, reach) for watch in watches.values())
@@ -185,6 +207,7 @@ class Evaluator:
             explanation=now.explanation,
             mode=now.mode,
             variant=now.variant,
+            criteria=now.criteria,
         )
 
     def finish(self) -> Verdict:
@@ -247,9 +270,14 @@ class Evaluator:
             for i, s in enumerate(standings)
         ]
         counted = sum(s.reason is None for s in standings)
+        criteria = self._criteria.progress if self._criteria is not None else None
+        explanation = " ".join(text for text in details if text)
+        success, share = counted == len(standings), counted / max(1, len(standings))
+        if criteria is not None and not standings:
+            success, share, explanation = criteria.success, criteria.share, criteria.explanation
         return Progress(
-            percent_complete=counted / len(standings),
-            success=counted == len(standings),
+            percent_complete=share,
+            success=success,
             sim_steps=self._step,
             propositions=tuple(
                 PropositionProgress(
@@ -263,9 +291,10 @@ class Evaluator:
                 )
                 for i, s in enumerate(standings)
             ),
-            explanation=" ".join(text for text in details if text),
+            explanation=explanation,
             mode=self.mode,
             variant=self._variant,
+            criteria=criteria,
         )
 
 
@@ -279,6 +308,7 @@ def _at_step(progress: Progress, step: int) -> Progress:
         progress.explanation,
         progress.mode,
         progress.variant,
+        progress.criteria,
     )
 
 

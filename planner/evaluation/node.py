@@ -11,18 +11,19 @@ from diagnostic_msgs.msg import KeyValue
 from planner_msgs.msg import Evaluation as EvaluationMessage
 from planner_msgs.msg import PropositionState, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
+from pydantic import JsonValue
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
+from planner.evaluation.asked import evaluation_of
 from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.language import read_evaluation
 from planner.evaluation.latch_file import Latched, LatchFile
 from planner.evaluation.perceived import perceived_state
 from planner.evaluation.predicates import Variant
-from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
+from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict, criteria_word
 from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
@@ -75,7 +76,7 @@ class EvaluatorNode(Node):
         self._folder = Path(store) if store else None
         self._given = load_episode(episode) if episode else None
         if self._given and self._given[0].evaluation is not None:
-            read_evaluation(self._given[0].evaluation, episode)
+            evaluation_of(self._given[0])
         self._losses: Counter[str] = Counter()
         self._unseen_states = 0
         self._records = WorldRecords()
@@ -162,35 +163,43 @@ class EvaluatorNode(Node):
         return load_episode(state.episode_id)
 
     def _make(self, task: Episode, house: House, state: WorldState) -> Evaluator:
-        if task.evaluation is None:
-            raise PlannerError(f"episode {task.episode_id} says no goal, so nothing is judged")
+        evaluation = evaluation_of(task)
         if house.name != state.house:
             raise PlannerError(
                 f"episode {task.episode_id} is of house {house.name}, the world is {state.house}"
             )
-        evaluation = read_evaluation(task.evaluation, task.episode_id)
         self._seen_from_step = state.step
         latched = None
         # Steps of a perceived world are counted from a beginning that this node alone knows.
         if self._folder is not None and self._variant is not Variant.PERCEIVED:
             file = LatchFile(self._folder, task.episode_id)
-            latched = file.read(self._mode, state.step, task.evaluation)
+            latched = file.read(self._mode, state.step, _asked(task))
         if latched is not None:
             self.get_logger().info(f"goes on from step {latched.step}")
             self._unseen_states = state.step - latched.step
             self._seen_from_step = 0
         latches = latched.latches if latched else None
-        return Evaluator(evaluation, house, state, self._mode, latches, variant=self._variant)
+        return Evaluator(
+            evaluation,
+            house,
+            state,
+            self._mode,
+            latches,
+            variant=self._variant,
+            criteria=task.criteria,
+            robot=task.agents[0].uid,
+        )
 
     def _advance(self, evaluator: Evaluator, state: WorldState) -> None:
-        before = evaluator.progress.propositions
+        before = evaluator.progress
         try:
             evaluator.update(state)
         except PlannerError as error:
             # The judgement stays as it was; what is true later is judged again then.
             self.get_logger().error(f"step {state.step} is not judged: {error}")
             return
-        if evaluator.progress.propositions is not before:
+        now = evaluator.progress
+        if now.propositions is not before.propositions or now.criteria is not before.criteria:
             self._keep()
             self._tell()
 
@@ -202,13 +211,13 @@ class EvaluatorNode(Node):
             episode_id=self._task.episode_id,
             mode=self._mode,
             step=self._evaluator.progress.sim_steps,
-            evaluation=self._task.evaluation,
+            evaluation=_asked(self._task),
             latches=self._evaluator.latches(),
         )
         try:
             LatchFile(self._folder, self._task.episode_id).write(latched)
         except PlannerError as error:
-            self.get_logger().error(str(error))
+            self.get_logger().error(str(error), once=True)
 
     # Output
 
@@ -285,6 +294,13 @@ class EvaluatorNode(Node):
         super().destroy_node()
 
 
+def _asked(task: Episode) -> JsonValue:
+    """What latches belong to."""
+    if task.criteria is None:
+        return task.evaluation
+    return {"evaluation": task.evaluation, "criteria": task.criteria.model_dump(mode="json")}
+
+
 def _is_another_run(before: WorldState, state: WorldState) -> bool:
     return state.episode_id != before.episode_id or (state.step, state.revision) < (
         before.step,
@@ -296,6 +312,11 @@ def _fill(message: EvaluationMessage, progress: Progress | Verdict) -> None:
     message.percent_complete = progress.percent_complete
     message.propositions = [_proposition(item) for item in progress.propositions]
     message.explanation = progress.explanation
+    if progress.criteria is not None:
+        message.metrics += [
+            KeyValue(key="criteria", value=criteria_word(progress.criteria)),
+            KeyValue(key="criteria_explanation", value=progress.criteria.explanation),
+        ]
 
 
 def _proposition(item: PropositionProgress) -> PropositionState:

@@ -54,14 +54,35 @@ class PropositionProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class CriteriaProgress:
+    """How ET-Plan-Bench's criteria stand (`planner.evaluation.criteria`).
+
+    Attributes:
+        success: the success criteria hold, and the intermediate ones did in time.
+        share: of the success criteria and, as one more, the intermediate ones; 0 to 1.
+        entities: what each variable stands for in the choice that comes nearest.
+        first_step: simulation step at which all was first met; None = never.
+        explanation: one sentence a cause; "" on success.
+    """
+
+    success: bool
+    share: float
+    entities: tuple[tuple[str, str], ...]
+    first_step: int | None
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How the task stands after a state, judged as if the episode ended there (D-28).
 
     Attributes:
-        percent_complete: share of the propositions that count, 0 to 1.
+        percent_complete: share of the propositions that count, 0 to 1; of the criteria where
+            there are no propositions.
         success: all of them.
         sim_steps: simulation step of the state.
         explanation: one sentence a proposition that does not count; "" on success.
+        criteria: ET-Plan-Bench's, where the episode has some.
     """
 
     percent_complete: float
@@ -71,6 +92,7 @@ class Progress:
     explanation: str
     mode: Mode
     variant: Variant
+    criteria: CriteriaProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +107,11 @@ class Verdict:
     explanation: str
     mode: Mode
     variant: Variant
+    criteria: CriteriaProgress | None = None
+
+
+def criteria_word(criteria: CriteriaProgress | None) -> str:
+    """In one word or two how criteria stand; "" where there are none."""
+    if criteria is None:
+        return ""
+    return "met" if criteria.success else "not met"

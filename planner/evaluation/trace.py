@@ -87,7 +87,7 @@ class EpisodeLine:
     episode_id: str
     house: str
     agents: tuple[TraceAgent, ...]
-    propositions: Annotated[tuple[Asked, ...], Field(min_length=1)]
+    propositions: tuple[Asked, ...]
     mode: Mode
     variant: Variant
     instruction: str = ""
@@ -187,7 +187,10 @@ class SubtaskLine:
 
 @dataclass(frozen=True, slots=True)
 class EndLine:
-    """The verdict; `reason`: why the run stopped, such as done or sim_step_limit; "" = unknown."""
+    """The verdict; `reason`: why the run stopped, such as done or sim_step_limit; "" = unknown.
+
+    `criteria`: whether ET-Plan-Bench's were met, and first at which step; None without any.
+    """
 
     __pydantic_config__ = _STRICT
 
@@ -198,6 +201,9 @@ class EndLine:
     first_steps: tuple[Step | None, ...]
     explanation: str = ""
     reason: str = ""
+    criteria: bool | None = None
+    criteria_step: Step | None = None
+    criteria_explanation: str = ""
     record: Literal["end"] = "end"
 
 
@@ -346,7 +352,9 @@ def _contradiction(trace: EpisodeTrace) -> str:
     }
     if lengths != {count}:
         return f"{count} propositions were asked, and others are judged"
-    if end.success is not all(end.satisfied):
+    if not count and end.criteria is None:
+        return "nothing was asked"
+    if end.success is not (all(end.satisfied) if count else end.criteria):
         return "success is not that all propositions count"
     uids = {agent.uid for agent in trace.episode.agents}
     doers = {call.agent for call in trace.calls} | {move.agent for move in trace.moves}

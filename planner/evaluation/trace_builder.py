@@ -28,7 +28,7 @@ from planner.evaluation.trace import (
     Reference,
     TraceAgent,
 )
-from planner.world.episode import Episode
+from planner.world.episode import Criteria, Episode
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import EntityState, WorldState
@@ -90,11 +90,16 @@ class TraceBuilder:
             if entity.kind is EntityKind.AGENT:
                 self._body(state.step, entity)
         # The judge's list is the same object until something about it is different.
-        if self._last is None or progress.propositions is not self._last.propositions:
+        before = self._last
+        if (
+            before is None
+            or progress.propositions is not before.propositions
+            or progress.criteria is not before.criteria
+        ):
             counted = tuple(p.satisfied for p in progress.propositions)
-            last = self._progress[-1] if self._progress else None
-            if last is None or last.satisfied != counted:
-                self._progress.append(ProgressLine(state.step, progress.percent_complete, counted))
+            share, last = progress.percent_complete, self._progress[-1:]
+            if [(line.percent_complete, line.satisfied) for line in last] != [(share, counted)]:
+                self._progress.append(ProgressLine(state.step, share, counted))
         self._last = progress
 
     def deed(
@@ -133,10 +138,11 @@ class TraceBuilder:
             seed: of the run; None = the episode's.
             reason: why the run ended.
             acting: the agents that took part; none named = all of the episode.
-            reference: what is known about the best way to do it.
+            reference: what is known about the best way to do it; None = what the episode says.
         """
         uids = set(acting) or {agent.uid for agent in episode.agents}
         counted = tuple(p.satisfied for p in verdict.propositions)
+        criteria = verdict.criteria
         return EpisodeTrace(
             EpisodeLine(
                 episode_id=episode.episode_id,
@@ -151,7 +157,7 @@ class TraceBuilder:
                 task_types=episode.task_types,
                 planner=planner or next((d.planner for d in self._decisions), ""),
                 seed=episode.seed if seed is None else seed,
-                reference=reference or Reference(),
+                reference=reference or reference_of(episode),
             ),
             EndLine(
                 sim_steps=verdict.sim_steps,
@@ -161,6 +167,9 @@ class TraceBuilder:
                 first_steps=tuple(p.first_step for p in verdict.propositions),
                 explanation=verdict.explanation,
                 reason=reason,
+                criteria=None if criteria is None else criteria.success,
+                criteria_step=None if criteria is None else criteria.first_step,
+                criteria_explanation="" if criteria is None else criteria.explanation,
             ),
             calls=self._calls(uids),
             decisions=tuple(
@@ -219,6 +228,25 @@ class TraceBuilder:
         return s0 + int(share * (s1 - s0) + 1e-6)
 
 
+def reference_of(episode: Episode) -> Reference:
+    """What an episode's criteria say about the best way to do it.
+
+    The most actions are 20 to find something, 40 to bring a thing somewhere, 60 for several
+    (spec/et_plan_bench.md 1.4).
+    """
+    criteria = episode.criteria
+    if criteria is None:
+        return Reference()
+    things = {item.name for item in episode.objects}
+    brought = {
+        one
+        for relation, one, _ in criteria.success
+        if relation in ("INSIDE", "ON") and not things.isdisjoint(criteria.variables.get(one, ()))
+    }
+    plan = criteria.reference_calls or tuple(" ".join(step) for step in criteria.reference_plan)
+    return Reference(actions=plan, most_actions=(20, 40, 60)[min(len(brought), 2)])
+
+
 class TracedEvaluator(Evaluator):
     """An evaluator that tells a trace what it judges."""
 
@@ -231,8 +259,12 @@ class TracedEvaluator(Evaluator):
         *,
         builder: TraceBuilder,
         variant: Variant = Variant.BOXES,
+        criteria: Criteria | None = None,
+        robot: str = "agent_0",
     ) -> None:
-        super().__init__(evaluation, house, initial, mode, variant=variant)
+        super().__init__(
+            evaluation, house, initial, mode, variant=variant, criteria=criteria, robot=robot
+        )
         self._builder = builder
         builder.propositions = self.propositions
         builder.state(initial, self.progress)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planner.evaluation.progress import Mode
+from planner.evaluation.progress import CriteriaProgress, Mode, criteria_word
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.judging import Judged, Request, judge, recordings
 from planner.world.errors import PlannerError
@@ -110,6 +110,7 @@ def _entry(judged: Judged) -> dict[str, JsonValue]:
         "cut_short": judged.cut_short,
         "agrees_with_live": judged.agrees,
         "explanation": verdict.explanation,
+        "criteria": None if verdict.criteria is None else _criteria(verdict.criteria),
         "propositions": [
             {
                 "index": p.index,
@@ -124,6 +125,16 @@ def _entry(judged: Judged) -> dict[str, JsonValue]:
     }
 
 
+def _criteria(criteria: CriteriaProgress) -> JsonValue:
+    return {
+        "success": criteria.success,
+        "share": criteria.share,
+        "first_step": criteria.first_step,
+        "entities": dict(criteria.entities),
+        "explanation": criteria.explanation,
+    }
+
+
 def _print_table(judged: Sequence[Judged]) -> None:
     rows = [_HEAD, *(_cells(j) for j in judged)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
@@ -134,6 +145,10 @@ def _print_table(judged: Sequence[Judged]) -> None:
     for j in judged:
         if j.verdict.explanation:
             print(f"why {j.verdict.episode_id}: {j.verdict.explanation}")
+        criteria = j.verdict.criteria
+        if criteria is not None and j.verdict.propositions:
+            told = f"criteria {criteria_word(criteria)}. {criteria.explanation}".rstrip()
+            print(f"{j.verdict.episode_id}: {told}")
 
 
 def _cells(judged: Judged) -> tuple[str, ...]:

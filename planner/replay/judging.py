@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from planner.evaluation.asked import evaluation_of
 from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.language import read_evaluation
 from planner.evaluation.perceived import perceived_state
 from planner.evaluation.predicates import Variant
-from planner.evaluation.progress import Mode, Verdict
+from planner.evaluation.progress import Mode, Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.replay.bag import read_bag, read_data
@@ -40,6 +40,7 @@ class LiveVerdict:
 
     `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each;
     `start_s`: when the task began, where steps are counted from there (a perceived world).
+    `criteria`: "met" or "not met"; "" where the episode has none.
     """
 
     mode: str
@@ -48,6 +49,7 @@ class LiveVerdict:
     sim_steps: int
     propositions: tuple[tuple[bool, int, str], ...]
     start_s: float | None = None
+    criteria: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Judged:
             live.success == now.success
             and abs(live.percent_complete - now.percent_complete) < _SINGLE
             and live.sim_steps == now.sim_steps
+            and live.criteria == criteria_word(now.criteria)
             and live.propositions
             == tuple(
                 (p.satisfied, -1 if p.first_step is None else p.first_step, str(p.reason or ""))
@@ -295,20 +298,28 @@ def _begun(
     run = _Run(source, state, state, live, TraceBuilder() if request.traced else None)
     try:
         run.task, house = load_episode(request.episode or state.episode_id)
-        if run.task.evaluation is None:
-            raise PlannerError(f"episode {run.task.episode_id} says no goal, so nothing is judged")
+        evaluation = evaluation_of(run.task)
         if house.name != state.house:
             raise PlannerError(
                 f"episode {run.task.episode_id} is of house {house.name}, "
                 f"the recording of {state.house}"
             )
-        evaluation = read_evaluation(run.task.evaluation, run.task.episode_id)
         mode, builder = request.mode, run.builder
+        criteria, robot = run.task.criteria, run.task.agents[0].uid
         if builder is None:
-            run.evaluator = Evaluator(evaluation, house, state, mode, variant=variant)
+            run.evaluator = Evaluator(
+                evaluation, house, state, mode, variant=variant, criteria=criteria, robot=robot
+            )
         else:
             run.evaluator = TracedEvaluator(
-                evaluation, house, state, mode, builder=builder, variant=variant
+                evaluation,
+                house,
+                state,
+                mode,
+                builder=builder,
+                variant=variant,
+                criteria=criteria,
+                robot=robot,
             )
     except PlannerError as error:
         run.error = _at(source, state, error)
@@ -330,4 +341,5 @@ def _live(content: Any) -> LiveVerdict:
             (bool(p.satisfied), int(p.first_step), str(p.reason)) for p in content.propositions
         ),
         start_s=next((float(m.value) for m in content.metrics if m.key == "start_s"), None),
+        criteria=next((str(m.value) for m in content.metrics if m.key == "criteria"), ""),
     )

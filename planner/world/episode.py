@@ -72,7 +72,8 @@ class Criteria(FileModel):
 
     Triples speak of variables, each of which stands for one of the entities listed, the same
     one in both lists; `robot` is the first agent. `reference_plan` is the dataset's own
-    solution, a verb and its arguments a step, in the dataset's words.
+    solution, a verb and its arguments a step, in the dataset's words; `reference_calls` the same
+    as skill calls in this house, where every step has one.
     """
 
     variables: dict[str, tuple[str, ...]]
@@ -80,6 +81,7 @@ class Criteria(FileModel):
     intermediate: tuple[Triple, ...] = ()
     category: str = ""
     reference_plan: tuple[tuple[str, ...], ...] = ()
+    reference_calls: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _variables_are_known(self) -> Criteria:

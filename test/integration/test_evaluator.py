@@ -24,7 +24,7 @@ from planner.exit_status import EXIT_CONFIGURATION
 from planner.ros.memory_messages import GraphMessages
 from planner.ros.world_messages import WorldMessages
 from planner.world.belief import Belief, BeliefNode
-from planner.world.episode import Episode
+from planner.world.episode import Criteria, Episode
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.state import WorldState
@@ -239,6 +239,46 @@ def test_what_was_achieved_survives_the_death_of_the_node(
         assert [p.first_step for p in verdict.propositions] == [10, 20]
         assert {m.key: m.value for m in verdict.metrics}["unseen_states"] == "10"
         assert not list((tmp_path / "latches").iterdir())
+
+
+def test_criteria_are_judged_and_survive_the_death_of_the_node(
+    tmp_path: Path,
+    client: Client,
+    world: World,
+    place: tuple[float, float, float],
+    small_house: House,
+    small_episode: Episode,
+) -> None:
+    # The apple has to be on the table before the cup is, and may be taken away again.
+    criteria = Criteria(
+        variables={"A": ("apple_0",), "B": ("cup_0",), "T": ("table_1",)},
+        intermediate=(("ON", "A", "T"),),
+        success=(("ON", "B", "T"),),
+    )
+    episode = small_episode.model_copy(update={"criteria": criteria})
+    task = write_world(tmp_path, small_house, episode)
+    given = {"episode": task, "store": tmp_path / "latches"}
+    heard = client.listen(Evaluation, "/evaluation")
+    world.publish()
+    with evaluator(**given) as process:
+        said = latest(client, heard, lambda m: m.explanation)
+        metrics = {item.key: item.value for item in said.metrics}
+        assert metrics["criteria"] == "not met"
+        assert metrics["criteria_explanation"] == said.explanation
+        assert said.explanation.startswith("At the end cup_0 is not on table_1.")
+        on_table(world, "apple_0", place, 0.2)
+        latest(client, heard, lambda m: m.percent_complete == 0.5)
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE_S)
+    heard.clear()
+    world.put("apple_0", 1.5, 1.5, 0.0)
+    on_table(world, "cup_0", place, -0.2)
+    with evaluator(**given) as process:
+        latest(client, heard, lambda m: m.percent_complete == 1.0)
+        answer = client.call(Trigger, "/evaluation/finish")
+        assert answer.message.startswith("success  percent_complete: 1.00")
+        verdict = client.hear(Evaluation, "/evaluation/result", LATCHED)
+        assert {m.key: m.value for m in verdict.metrics}["criteria"] == "met"
 
 
 def test_without_a_goal_it_says_so(

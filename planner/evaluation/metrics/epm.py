@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from planner.evaluation.metrics.measure import Measure, attempts
+from planner.evaluation.metrics.measure import (
+    COMPLETE_AT_START,
+    PLACEMENTS,
+    SPATIAL,
+    STATE_CHANGES,
+    Measure,
+    attempts,
+    parsed,
+)
 from planner.evaluation.metrics.partnr import success
-from planner.evaluation.trace import EpisodeTrace
+from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.evaluation.trace import Asked, EpisodeTrace
+from planner.world.skill import SkillCall, SkillCode, SkillName
 
 NO_CALL = "vacuous: no skill was called"
+
+
+# What goes wrong in the world; all other codes say that the call itself was a mistake.
+_OF_CARRYING_OUT = frozenset(
+    {
+        SkillCode.UNREACHABLE,
+        SkillCode.NO_PLACEMENT,
+        SkillCode.GRASP_FAILED,
+        SkillCode.TIMED_OUT,
+        SkillCode.BLOCKED,
+        SkillCode.BACKEND_FAULT,
+    }
+)
 
 
 def skill_success(trace: EpisodeTrace) -> Measure:
@@ -36,6 +59,39 @@ def success_after_failure(trace: EpisodeTrace) -> Measure:
     return success(trace)
 
 
+def execution_success(trace: EpisodeTrace) -> Measure:
+    """Execution success: 1 where the world reached the goal state (spec/epm.md 5, check 41).
+
+    The goal state is that all propositions count. Vacuous where they did in the first state.
+    """
+    return success(trace)
+
+
+def planning_success(trace: EpisodeTrace) -> Measure:
+    """Planning success: 1 where the plan was right even if a skill failed (spec/epm.md 5).
+
+    The paper judged by hand. Here a plan was right where the goal was reached, or where for each
+    proposition that does not count the robot itself failed at a call that was to bring it about:
+    one that takes, places or changes a thing it names, places it where it names, and ended with a
+    failure of carrying out and not with one of asking for what cannot be.
+    Vacuous where all counted in the first state, or no skill was called.
+    """
+    if trace.complete_at_start:
+        return Measure(None, COMPLETE_AT_START)
+    if not attempts(trace):
+        return Measure(None, NO_CALL)
+    failed = [
+        call
+        for line in attempts(trace)
+        if line.code in _OF_CARRYING_OUT and (call := parsed(line)) is not None
+    ]
+    asked = zip(trace.episode.propositions, trace.end.satisfied, strict=True)
+    was_tried = (
+        any(_is_for(call, goal) for call in failed) for goal, counts in asked if not counts
+    )
+    return Measure(float(trace.end.success or (bool(trace.end.satisfied) and all(was_tried))))
+
+
 def length_class(trace: EpisodeTrace, short: int = 13, long: int = 26) -> str:
     """Short, medium or long by the number of skill calls (spec/epm.md 5, Table 10).
 
@@ -45,3 +101,19 @@ def length_class(trace: EpisodeTrace, short: int = 13, long: int = 26) -> str:
     if count < short:
         return "short"
     return "long" if count > long else "medium"
+
+
+def _is_for(call: SkillCall, asked: Asked) -> bool:
+    """Whether a call was to bring a proposition about, or to take a thing for it."""
+    if not call.arguments:
+        return False
+    thing = call.arguments[0]
+    lists = asked.lists if asked.predicate in SPATIAL else asked.lists[:1]
+    if not any(thing in names for names in lists):
+        return False
+    if asked.predicate in STATE_PREDICATES:
+        return call.name in STATE_CHANGES
+    if call.name in PLACEMENTS:
+        on_or_in = asked.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)
+        return not on_or_in or call.arguments[2] in asked.lists[1]
+    return call.name in (SkillName.PICK, SkillName.NAVIGATE)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from planner.evaluation.metrics.measure import NOT_SUCCESSFUL, Measure, attempts
-from planner.evaluation.metrics.partnr import success
+from planner.evaluation.metrics.measure import (
+    COMPLETE_AT_START,
+    NOT_SUCCESSFUL,
+    Measure,
+    attempts,
+)
 from planner.evaluation.trace import EpisodeTrace
-
-__all__ = ["lcs_length", "lcs_ratio", "lcs_ratio_published", "moving_distance", "success"]
 
 NO_TRUTH = "no ground truth was given"
 
@@ -19,9 +21,21 @@ def actions(trace: EpisodeTrace) -> tuple[str, ...]:
     return tuple(_words(line.call) for line in attempts(trace))
 
 
+def criteria_success(trace: EpisodeTrace) -> Measure:
+    """Success: 1 where the criteria are met (spec/et_plan_bench.md 5); its mean is the rate.
+
+    Vacuous where they were met in the first state.
+    """
+    if trace.end.criteria is None:
+        return Measure(None, "no criteria were given")
+    if trace.progress and trace.end.criteria_step == trace.progress[0].step:
+        return Measure(None, COMPLETE_AT_START)
+    return Measure(float(trace.end.criteria))
+
+
 def sequence_length(trace: EpisodeTrace) -> Measure:
     """Sequence length: len(a_e) where the episode succeeded, else M (spec/et_plan_bench.md 5)."""
-    if trace.end.success:
+    if _succeeded(trace):
         return Measure(float(len(actions(trace))))
     most = trace.episode.reference.most_actions
     return Measure(None, "no limit M was given") if most is None else Measure(float(most))
@@ -63,7 +77,7 @@ def moving_distance(trace: EpisodeTrace) -> Measure:
 
     spec/et_plan_bench.md 5; of successful episodes only, undefined where there is none.
     """
-    if not trace.end.success:
+    if not _succeeded(trace):
         return Measure(None, NOT_SUCCESSFUL)
     if not trace.moves:
         return Measure(None, "no positions were recorded")
@@ -92,6 +106,15 @@ def _truth(trace: EpisodeTrace) -> tuple[str, ...]:
     return tuple(_words(action) for action in trace.episode.reference.actions)
 
 
+def _succeeded(trace: EpisodeTrace) -> bool:
+    """By the criteria, and by the propositions where there are none."""
+    return trace.end.success if trace.end.criteria is None else trace.end.criteria
+
+
 def _words(text: str) -> str:
-    """One spelling of `WALK apple` or `Navigate[apple_0]`."""
-    return " ".join(text.replace("[", " ").replace("]", " ").replace(",", " ").split()).casefold()
+    """One spelling of `WALK apple` or `Navigate[apple_0]`.
+
+    Of a Place, what it is put next to is not part of the action.
+    """
+    words = text.replace("[", " ").replace("]", " ").replace(",", " ").casefold().split()
+    return " ".join(words[:4] if words[:1] == ["place"] else words)

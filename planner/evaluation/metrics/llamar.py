@@ -39,6 +39,8 @@ def transport_rate(trace: EpisodeTrace) -> Measure:
         return Measure(len(indices) / len(trace.episode.reference.subtasks))
     if trace.complete_at_start:
         return Measure(None, COMPLETE_AT_START)
+    if not trace.end.satisfied:
+        return Measure(None, "no propositions were given")
     return Measure(sum(trace.end.satisfied) / len(trace.end.satisfied))
 
 

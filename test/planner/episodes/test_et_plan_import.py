@@ -119,6 +119,16 @@ def test_criteria_and_plan_are_kept_whole(tmp_path: Path) -> None:
     assert made.criteria.variables["apple"] == ("apple_0",)
     assert made.criteria.reference_plan[0] == ("WALK", "kitchen_50")
     assert len(made.criteria.reference_plan) == len(PLAN)
+    # Rooms and things have other names here, furniture its class of ours and the same number.
+    assert made.criteria.reference_calls == (
+        "Navigate[kitchen_0]",
+        "Navigate[table_60]",
+        "Navigate[apple_0]",
+        "Pick[apple_0]",
+        "Navigate[fridge_103]",
+        "Open[fridge_103]",
+        "Place[apple_0, within, fridge_103, None, None]",
+    )
     assert made.source is not None
     assert "(CLOSE, robot, fridge) is kept in criteria only" in made.source.not_taken
 

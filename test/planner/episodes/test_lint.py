@@ -84,6 +84,14 @@ def _gate(relation: str, gated: int, head: int) -> Document:
     return {"proposition_indices": [gated], "depends_on": [head], "relation_type": relation}
 
 
+def _close_to(*names: str) -> Document:
+    return {"variables": {"A": list(names)}, "success": [["CLOSE", "robot", "A"]]}
+
+
+def _twice(name: str) -> Document:
+    return {"variables": {"A": [name], "B": [name]}, "success": [["CLOSE", "A", "B"]]}
+
+
 def _order(*edges: list[int]) -> Document:
     return {"type": "TemporalConstraint", "edges": list(edges)}
 
@@ -126,6 +134,9 @@ EXAMPLES: list[tuple[Rule, Example]] = [
     (Rule.NO_EVALUATION, lambda d: d.update(evaluation=None, task_types=[])),
     (Rule.EVALUATION, lambda d: _goal(d, _say("is_left_of", ["cup_0"]))),
     (Rule.EVALUATION, lambda d: d["evaluation"].update(propositions=[])),
+    (Rule.UNKNOWN_ENTITY, lambda d: d.update(criteria=_close_to("cup_9"))),
+    (Rule.CRITERIA, lambda d: d.update(criteria=_close_to())),
+    (Rule.CRITERIA, lambda d: d.update(criteria=_twice("cup_0"))),
     (Rule.INDEX, lambda d: _goal(d, TO_BED, dependencies=[_gate("after_satisfied", 0, 7)])),
     (Rule.INDEX, lambda d: _goal(d, TO_BED, exclude_final_constraint=[1])),
     (Rule.CYCLE, lambda d: _goal(d, TO_BED, TO_SOFA, constraints=[_order([0, 1], [1, 0])])),

@@ -15,6 +15,7 @@ from planner.cli import main
 from planner.evaluation.trace import read_traces
 from planner.replay.judging import Request, judge
 from planner.replay.state_log import SCHEMA_NAME, read_states, schema_text
+from planner.world.episode import Criteria
 from planner.world.errors import FileError
 from planner.world.geometry import Pose
 
@@ -210,6 +211,81 @@ def test_a_world_that_was_only_perceived_is_judged_as_believed(film, messages, c
     status, _, err = evaluate(capsys, bag)
     assert (status, err.count("error:")) == (2, 1)
     assert "/world_graph, message 0: does not say which episode it is of" in err
+
+
+APPLE = Criteria(
+    variables={"A": ("apple_0",), "T": ("table_1",)},
+    success=(("ON", "A", "T"), ("CLOSE", "robot", "T")),
+    reference_plan=(("PUT", "apple_7", "table_1"),),
+    reference_calls=("Place[apple_0, on, table_1, None, None]",),
+)
+
+
+def asked(film, **fields) -> None:
+    film.episode = film.episode.model_copy(update=fields)
+    document = film.episode.model_dump(mode="json")
+    film.path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def walk(film) -> None:
+    last, table = film.states[-1], film.house.furniture_by_name["table_1"]
+    pose = Pose.planar(table.x_m - 1.0, table.y_m)
+    film.then({**last.entities, "agent_0": replace(last.entities["agent_0"], pose=pose)})
+
+
+def test_criteria_are_judged_beside_the_propositions(film, messages, capsys) -> None:
+    asked(film, criteria=APPLE)
+    film.solved()
+    live = [messages.key_value("criteria", "not met")]
+    told = ("/evaluation/result", messages.verdict(film.verdict(), 9.0, metrics=live))
+    bag = film.bag("bag", told, live=False)
+    status, out, _ = evaluate(capsys, bag, film.log(), "--episode", film.path)
+    assert status == 0
+    said = "small: criteria not met. At the end agent_0 is not close to table_1."
+    assert out.splitlines()[3:5] == [said, said]
+    assert "the same" in out.splitlines()[1]
+
+
+def test_a_live_verdict_on_the_criteria_that_differs_is_told(film, messages, capsys) -> None:
+    asked(film, criteria=APPLE)
+    walk(film.solved())
+    live = [messages.key_value("criteria", "not met")]
+    told = ("/evaluation/result", messages.verdict(film.verdict(), 9.0, metrics=live))
+    status, out, _ = evaluate(capsys, film.bag("bag", told, live=False), "--episode", film.path)
+    assert (status, "DIFFERENT" in out) == (2, True)
+    assert "small: criteria met." in out
+
+
+def test_a_task_of_criteria_alone_is_judged(film, capsys) -> None:
+    asked(film, criteria=APPLE, evaluation=None)
+    film.put("apple_0", 0.2)
+    words = ("--episode", film.path, "--json", "--metrics")
+    status, out, _ = evaluate(capsys, film.log(), *words)
+    (result,) = json.loads(out)["results"]
+    assert (status, result["success"], result["percent_complete"]) == (1, False, 0.5)
+    assert result["explanation"] == "At the end agent_0 is not close to table_1."
+    walk(film)
+    status, out, _ = evaluate(capsys, film.log(), *words)
+    document = json.loads(out)
+    assert (status, document["results"][0]["success"]) == (0, True)
+    assert document["results"][0]["criteria"] == {
+        "success": True,
+        "share": 1.0,
+        "first_step": 20,
+        "entities": {"A": "apple_0", "T": "table_1"},
+        "explanation": "",
+    }
+    found = {row["metric"]: row for row in document["summary"]}
+    assert found["criteria_success"]["value"] == found["success"]["value"] == 1.0
+    # Nothing was done by a call in a log of states, and the ground truth has one.
+    assert found["lcs_ratio"]["value"] == 0.0
+    assert found["moving_distance"]["value"] > 0
+    assert found["transport_rate"]["left_out"] == {"no propositions were given": 1}
+
+
+def test_a_task_that_asks_for_nothing(film, capsys) -> None:
+    asked(film, evaluation=None)
+    assert "says no goal, so nothing is judged" in refused(capsys, film, film.log())
 
 
 def replace_steps(verdict, by: int):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planner.evaluation.metrics import epm, et_plan_bench, llamar, teach
@@ -52,6 +54,46 @@ def test_epm_check_41_success_after_failure(make_trace, make_call) -> None:
 def test_epm_check_41_rates_of_the_real_robot() -> None:
     assert rate(14, 20).value == 0.7
     assert rate(11, 20).value == 0.55
+
+
+def test_epm_check_41_planning_success_forgives_what_failed_in_the_world(
+    make_trace, make_call
+) -> None:
+    dropped = make_call(place("cup_1"), code=SkillCode.GRASP_FAILED)
+    slipped = make_call("Pick[cup_1]", code=SkillCode.GRASP_FAILED)
+    for call in (dropped, slipped):
+        found = make_trace((True, False), calls=[call])
+        assert epm.planning_success(found).value == 1.0
+        assert epm.execution_success(found).value == 0.0
+    done = make_trace((True, True), calls=[dropped])
+    assert (epm.planning_success(done).value, epm.execution_success(done).value) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        # The wrong thing, the wrong table, a mistake of the planner, one that it gave up, none.
+        (place("cup_7"), SkillCode.GRASP_FAILED),
+        (place("cup_1", "table_9"), SkillCode.GRASP_FAILED),
+        (place("cup_1"), SkillCode.UNKNOWN_ENTITY),
+        (place("cup_1"), SkillCode.CANCELED),
+        (place("cup_1"), SkillCode.SUCCESS),
+        ("Clean[cup_1]", SkillCode.TIMED_OUT),
+    ],
+)
+def test_epm_check_41_planning_success_forgives_nothing_else(
+    make_trace, make_call, text, code
+) -> None:
+    found = make_trace((True, False), calls=[make_call("Pick[cup_0]"), make_call(text, code=code)])
+    assert epm.planning_success(found).value == 0.0
+
+
+def test_epm_planning_success_is_vacuous_where_nothing_was_to_do(make_trace, make_call) -> None:
+    done = (ProgressLine(0, 1.0, (True,)),)
+    idle = make_trace(progress=done, calls=[make_call("Pick[cup_0]")])
+    assert epm.planning_success(idle).left_out == "vacuous: complete at the start"
+    assert epm.execution_success(idle).left_out == "vacuous: complete at the start"
+    assert epm.planning_success(make_trace()).left_out == "vacuous: no skill was called"
 
 
 def test_epm_what_cannot_fail_and_what_was_given_up_does_not_count(make_trace, make_call) -> None:
@@ -223,6 +265,32 @@ def test_et_check_21_moving_distance(make_trace, make_call) -> None:
 def test_et_check_22_without_a_success_no_distance(make_trace) -> None:
     (row,) = summarise([make_trace((False,))], [METRICS["moving_distance"]])
     assert (row.estimate.value, row.estimate.n) == (None, 0)
+
+
+@pytest.mark.parametrize(("met", "step", "value"), [(True, 7, 1.0), (False, None, 0.0)])
+def test_et_success_is_by_the_criteria(make_trace, make_call, met, step, value) -> None:
+    moves = (MoveLine(0, "agent_0", 0, 0), MoveLine(1, "agent_0", 3, 4))
+    found = et(make_trace, make_call, ["a"], ["a"], success=not met, moves=moves)
+    found = replace(found, end=replace(found.end, criteria=met, criteria_step=step))
+    assert et_plan_bench.criteria_success(found).value == value
+    assert et_plan_bench.sequence_length(found).value == (1 if met else 20)
+    assert et_plan_bench.moving_distance(found).value == (5.0 if met else None)
+    assert et_plan_bench.lcs_ratio(found).value == 1.0
+
+
+def test_et_success_says_nothing_where_nothing_was_asked_or_to_do(make_trace) -> None:
+    found = make_trace()
+    assert et_plan_bench.criteria_success(found).left_out == "no criteria were given"
+    idle = replace(found, end=replace(found.end, criteria=True, criteria_step=0))
+    assert et_plan_bench.criteria_success(idle).left_out == "vacuous: complete at the start"
+
+
+def test_et_what_a_thing_is_put_next_to_is_no_other_action(make_trace, make_call) -> None:
+    did = ["Place[cup_0, on, table_0, next_to, cup_1]"]
+    found = et(make_trace, make_call, did, ["Place[cup_0, on, table_0, None, None]"])
+    assert et_plan_bench.lcs_length(found).value == 1
+    other = et(make_trace, make_call, did, ["Place[cup_0, within, table_0, None, None]"])
+    assert et_plan_bench.lcs_length(other).value == 0
 
 
 def test_et_check_42_a_rate_in_percent() -> None:

@@ -1,0 +1,22 @@
+"""What an episode asks for: PARTNR's evaluation, ET-Plan-Bench's criteria, or both."""
+
+from __future__ import annotations
+
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.task import Evaluation
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+
+
+def evaluation_of(episode: Episode) -> Evaluation:
+    """The episode's evaluation; one without propositions where it has only criteria.
+
+    Raises:
+        PlannerError: where it asks for nothing.
+        FileError: where the evaluation is broken.
+    """
+    if episode.evaluation is not None:
+        return read_evaluation(episode.evaluation, episode.episode_id)
+    if episode.criteria is None:
+        raise PlannerError(f"episode {episode.episode_id} says no goal, so nothing is judged")
+    return Evaluation(())

@@ -1,0 +1,93 @@
+"""ET-Plan-Bench's relations at one instant (spec/et_plan_bench.md 3.1), on boxes and rooms."""
+
+from __future__ import annotations
+
+import math
+
+from planner.evaluation.predicates import is_in_room, is_inside, is_on_floor, is_on_top
+from planner.evaluation.scene import EPSILON_M, Scene, world_box
+from planner.world.geometry import Box, Vec3
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind
+
+# From one entity's centre to the other one's box, and from centre to centre; metres.
+CLOSE_M = 1.5
+FACING_M = 5.0
+# What looks away from something does not face it; to either side of its front.
+_FRONT_RAD = math.pi / 2
+
+
+def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) -> bool:
+    """Whether a relation holds; names that the world lacks make it false.
+
+    CLOSE: less than 1.50 m of floor from an agent's centre to the other one's box, of two things
+        from either's, so that neither a robot's height nor a shelf's counts; to a room: in it.
+    INSIDE: as PARTNR's `is_inside`; in a thing: the centre is in its box; furniture that has no
+        hollow but a top is meant to be put on; a room is where something stands or lies.
+    ON: as PARTNR's `is_on_top`; furniture that has only a hollow is meant to be put in; on a room
+        is on its floor.
+    FACING: in one room, centres less than 5.00 m apart, and what has a front, furniture and
+        agents, does not have it turned away.
+    """
+    a, b = state.entities.get(one), state.entities.get(other)
+    if a is None or b is None or one == other:
+        return False
+    if b.kind is EntityKind.ROOM:
+        if relation == "ON":
+            return is_on_floor(scene, one) and _is_in(scene, a, other)
+        return relation in ("CLOSE", "INSIDE") and _is_in(scene, a, other)
+    if relation == "CLOSE":
+        from_a, from_b = _gap_m(world_box(a), world_box(b)), _gap_m(world_box(b), world_box(a))
+        if EntityKind.AGENT in (a.kind, b.kind):
+            return (from_a if a.kind is EntityKind.AGENT else from_b) < CLOSE_M
+        return min(from_a, from_b) < CLOSE_M
+    if relation == "FACING":
+        return _faces(a, b)
+    if b.kind is EntityKind.OBJECT and relation == "INSIDE":
+        return _holds_middle(world_box(b), world_box(a).center_m)
+    if b.kind is EntityKind.AGENT:
+        return False
+    hollow, top = _shape(scene, other)
+    within = is_inside if hollow and (relation == "INSIDE" or not top) else is_on_top
+    return within(scene, one, other)
+
+
+def _is_in(scene: Scene, entity: EntityState, room: str) -> bool:
+    if entity.kind is EntityKind.OBJECT:
+        return is_in_room(scene, entity.name, room)
+    if entity.kind is EntityKind.FURNITURE:
+        return entity.room == room
+    # The scene follows nobody who walks.
+    return scene.in_room(world_box(entity).center_m, room)
+
+
+def _shape(scene: Scene, name: str) -> tuple[bool, bool]:
+    """Whether an entity has hollows and tops; of what was only perceived both may be."""
+    piece = scene.house.furniture_by_name.get(name)
+    if piece is None:
+        return scene.bare_furniture(name) is not None, True
+    return bool(piece.interiors), bool(piece.surfaces)
+
+
+def _gap_m(box: Box, other: Box) -> float:
+    """From the centre of a box to another box, seen from above."""
+    x, y, _ = box.center_m
+    (x0, y0, _), (x1, y1, _) = other.minimum_m, other.maximum_m
+    return math.hypot(max(0.0, x0 - x, x - x1), max(0.0, y0 - y, y - y1))
+
+
+def _holds_middle(box: Box, point_m: Vec3) -> bool:
+    return all(
+        low - EPSILON_M <= at <= high + EPSILON_M
+        for low, at, high in zip(box.minimum_m, point_m, box.maximum_m, strict=True)
+    )
+
+
+def _faces(a: EntityState, b: EntityState) -> bool:
+    (ax, ay, az), (bx, by, bz) = world_box(a).center_m, world_box(b).center_m
+    if a.room is None or a.room != b.room or math.dist((ax, ay, az), (bx, by, bz)) >= FACING_M:
+        return False
+    if a.kind is EntityKind.OBJECT:
+        return True
+    turn = math.atan2(by - ay, bx - ax) - a.pose.yaw_rad
+    return abs(math.remainder(turn, math.tau)) < _FRONT_RAD
