@@ -21,7 +21,7 @@ from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
 from planner.narrator import story
-from planner.narrator.picture import Moment, Move, Point, draw_run
+from planner.narrator.picture import Moment, Move, Point, draw_run, save
 from planner.ros import parameters, qos
 from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.conversions import seconds
@@ -299,13 +299,14 @@ class NarratorNode(Node):
         rclpy.try_shutdown()
 
     def _draw(self) -> str:
+        """The picture's path; "" where it cannot be kept, which changes no verdict."""
         path = self._folder / "run.png"
         title = f"{self._episode.episode_id}: {self._episode.instruction}"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            draw_run(self._house, title, self._ways, self._moves, self._moments).save(path)
-        except OSError as error:
-            raise PlannerError(f"{path}: cannot be written: {error}") from None
+            save(draw_run(self._house, title, self._ways, self._moves, self._moments), path)
+        except PlannerError as error:
+            self._say(f"no picture: {error}")
+            return ""
         return str(path)
 
     def _say(self, text: str) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
 from planner.houses.drawing import draw_floor_plan
 from planner.houses.map_frame import MapFrame
+from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import RgbImage
 
@@ -47,6 +50,21 @@ class Move:
     name: str
     start_m: Point
     end_m: Point
+
+
+def save(picture: Image.Image, path: Path) -> None:
+    """Write a picture as a whole or not at all; makes its folder.
+
+    Raises:
+        PlannerError: where the folder or the disk does not allow it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        picture.save(path)
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()
+        raise PlannerError(f"{path}: cannot be written: {error}") from None
 
 
 def draw_run(
