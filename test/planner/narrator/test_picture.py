@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -26,4 +25,4 @@ def test_a_full_disk_leaves_no_piece_of_a_picture(tmp_path: Path) -> None:
     (tmp_path / "run.png").symlink_to("/dev/full")
     with pytest.raises(PlannerError, match="No space left"):
         save(PICTURE, tmp_path / "run.png")
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
