@@ -15,6 +15,8 @@ TELLERS = ("narrator", "tour")
 _LEVEL = re.compile(r"\[(DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
 # Of `planner.narrator.story.moving_line`.
 _FIRST_MOTION = re.compile(r" is moving$")
+# As `planner.ros.lifecycle` tells what ends a node.
+_ERROR = "error: "
 # Of the supervisor: starts and orderly ends are no news.
 _NEWS = re.compile(r"died|cannot|giving up|still there|stopping")
 
@@ -42,6 +44,8 @@ def story_writer(log: Path, out: TextIO) -> Callable[[str, str], None]:
         raise PlannerError(f"{log}: cannot be written: {error}") from None
 
     begun_s = time.monotonic()
+    # What is wrong with an episode every node finds out for itself; once is enough on the screen.
+    errors: set[str] = set()
 
     def write(name: str, text: str) -> None:
         if name in TELLERS and _FIRST_MOTION.search(text):
@@ -52,7 +56,9 @@ def story_writer(log: Path, out: TextIO) -> Callable[[str, str], None]:
         except OSError:
             # A full disk ends the log, not the run; the recorder says so.
             pass
-        if is_news(name, text):
+        if is_news(name, text) and text not in errors:
+            if text.startswith(_ERROR):
+                errors.add(text)
             out.write(f"{text}\n" if name in TELLERS else f"[{name}] {text}\n")
             out.flush()
 

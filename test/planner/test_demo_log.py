@@ -56,6 +56,19 @@ def test_the_time_to_the_first_motion_is_told(tmp_path: Path) -> None:
     assert re.search(pattern, (tmp_path / "log.txt").read_text())
 
 
+def test_what_all_nodes_say_is_wrong_is_on_the_screen_once(tmp_path: Path) -> None:
+    screen = io.StringIO()
+    write = story_writer(tmp_path / "log.txt", screen)
+    for name in ("bridge", "memory", "narrator"):
+        write(name, "error: there is no episode 'x'")
+    write("memory", "error: another one")
+    assert screen.getvalue().splitlines() == [
+        "[bridge] error: there is no episode 'x'",
+        "[memory] error: another one",
+    ]
+    assert len((tmp_path / "log.txt").read_text().splitlines()) == 4
+
+
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PlannerError, match="cannot be written"):
