@@ -26,7 +26,7 @@ if ! env MAKEFLAGS="-j$(nproc)" PATH="$venv/bin:$PATH" VIRTUAL_ENV="$venv" AMENT
   --base-paths "${packages[@]}" --build-base "$workspace/build" \
   --merge-install --install-base "$venv" \
   --cmake-args -DPython3_EXECUTABLE="$venv/bin/python" -DBUILD_TESTING=OFF -Wno-dev \
-  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
+  -DPLANNER_MSGS_ONLY_PYTHON=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
   > "$log" 2>&1; then
   tail -n 40 "$log" >&2
   echo "set-up: error: building the interfaces failed; full log: .ws/build.log" >&2

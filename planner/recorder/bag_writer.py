@@ -68,6 +68,8 @@ class BagWriter:
             enable_crcs=False,
         )
         self._writer.start(profile="ros2", library="planner")
+        # From now on it is a bag, if an empty one: a process may be killed before the first flush.
+        self._stream.flush()
         self._topics: list[Topic] = []
         self._counts: list[int] = []
         self._schemas: dict[str, int] = {}

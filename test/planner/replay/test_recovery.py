@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,6 +67,13 @@ def test_a_closed_bag_is_read_back(tmp_path: Path) -> None:
 def test_an_empty_bag_is_a_bag(tmp_path: Path) -> None:
     write(tmp_path / "bag", 0).close()
     assert words(tmp_path / "bag") == []
+
+
+def test_a_writer_killed_before_its_first_flush_leaves_an_empty_bag(tmp_path: Path) -> None:
+    writer = write(tmp_path / "bag", 3)
+    shutil.copytree(tmp_path / "bag", tmp_path / "killed" / "bag")
+    writer.close()
+    assert words(tmp_path / "killed" / "bag") == []
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
