@@ -3,6 +3,7 @@
 ros2 launch planner bringup.launch.py backend:=embedded planner:=tour
 """
 
+import os
 from collections.abc import Callable
 
 from launch import Action, LaunchContext, LaunchDescription
@@ -13,6 +14,7 @@ from launch_ros.actions import Node
 
 from planner.bringup import ARGUMENTS, Argument, Arguments, NodeSpec, node_list
 from planner.exit_status import EXIT_CONFIGURATION
+from planner.ros.domain_lock import DomainLock, domain_id
 from planner.world.errors import PlannerError
 
 RESPAWN_DELAY_S = 1.0
@@ -35,6 +37,7 @@ def declare(argument: Argument) -> DeclareLaunchArgument:
 
 def start(context: LaunchContext) -> list[Node]:
     """Return the actions that start the nodes, for the arguments as they were given."""
+    DomainLock(domain_id(os.environ)).close()  # refuses to meddle with another run
     given = {a.name: LaunchConfiguration(a.name).perform(context) for a in ARGUMENTS}
     return [action(spec) for spec in node_list(Arguments.from_text(given))]
 

@@ -15,7 +15,8 @@ import yaml
 import planner
 from planner.bringup import ARGUMENTS, Argument, ArgumentError, Arguments, NodeSpec, node_list
 from planner.environment import ros_environment
-from planner.exit_status import EXIT_OK
+from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
+from planner.ros.domain_lock import DomainLock, domain_id
 from planner.supervisor import Command, Supervisor
 from planner.world.errors import PlannerError
 
@@ -68,12 +69,20 @@ def run_nodes(
         stopped_status: of a run that was asked to stop.
 
     Returns:
-        The supervisor's status; see `Supervisor.run`.
+        The supervisor's status; see `Supervisor.run`. `EXIT_CONFIGURATION` where another
+        bridge has this ROS domain.
 
     Raises:
         PlannerError: where an executable is not found.
     """
     environment = ros_environment(os.environ)
+    if any(spec.executable == "bridge" for spec in specs):
+        try:
+            # Before anything of this run can meddle with the other one.
+            DomainLock(domain_id(environment)).close()
+        except PlannerError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return EXIT_CONFIGURATION
     with tempfile.TemporaryDirectory(prefix="planner-") as folder:
         commands = [_command(spec, environment, Path(folder)) for spec in specs]
         write = open_log() if open_log else log_writer([spec.name for spec in specs], sys.stdout)

@@ -18,6 +18,7 @@ from tf2_msgs.msg import TFMessage
 
 from planner.ros import images, parameters, qos
 from planner.ros.conversions import time_message, transform_message
+from planner.ros.domain_lock import DomainLock, domain_id
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
 from planner.ros.presence import is_of_process, same_host
@@ -27,7 +28,6 @@ from planner.world.errors import PlannerError
 from planner.world.files import read_model
 from planner.world.share import config_dir
 from sim_bridge.agent.node import AgentPort, Sensing
-from sim_bridge.domain_lock import DomainLock
 from sim_bridge.frames import Link, fixed_links
 from sim_bridge.opening import LARGEST_SEED, Opened, default_house, open_world
 from sim_bridge.pacing import (
@@ -68,7 +68,7 @@ class BridgeNode(Node):
         """
         super().__init__("bridge")
         try:
-            self._lock = DomainLock(int(os.environ.get("ROS_DOMAIN_ID") or 0))
+            self._lock = DomainLock(domain_id(os.environ))
             self._refuse_other_bridges()
             self._pace = _declare_pace(self)
             self._pacer = Pacer(self._pace)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from planner.ros.domain_lock import DomainLock, domain_id
 from planner.ros.presence import Peers, is_of_process, running_processes, surely_gone
 from planner.world.errors import PlannerError
-from sim_bridge.domain_lock import DomainLock
 
 HOST = bytes.fromhex("010f78fd")
 
@@ -103,6 +103,12 @@ def test_without_ids_only_the_last_client_can_be_missed() -> None:
     clients = Peers([], None)
     assert clients.lost([], 1) == ""
     assert clients.lost([], 0) != ""
+
+
+def test_the_domain_is_a_number() -> None:
+    assert (domain_id({}), domain_id({"ROS_DOMAIN_ID": "7"})) == (0, 7)
+    with pytest.raises(PlannerError, match="ROS_DOMAIN_ID: 'home'"):
+        domain_id({"ROS_DOMAIN_ID": "home"})
 
 
 def test_a_domain_has_one_bridge() -> None:

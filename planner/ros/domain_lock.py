@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 
 from planner.world.errors import PlannerError
+
+
+def domain_id(environment: Mapping[str, str]) -> int:
+    """Return the ROS domain of processes in this environment.
+
+    Raises:
+        PlannerError: where it is no number.
+    """
+    text = environment.get("ROS_DOMAIN_ID") or "0"
+    if not (text.isascii() and text.isdigit()):
+        raise PlannerError(f"ROS_DOMAIN_ID: {text!r} is not a whole number of 0 or greater")
+    return int(text)
 
 
 class DomainLock:
