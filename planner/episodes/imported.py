@@ -85,7 +85,10 @@ def write_imported(result: Imported, folder: Path) -> None:
 def summary(result: Imported) -> str:
     """The account for a person: the figures, then a line for each task that is missing."""
     total, taken = sum(result.read.values()), len(result.episodes)
-    goals = sum(episode.evaluation is not None for episode in result.episodes)
+    goals = sum(
+        episode.evaluation is not None or episode.criteria is not None
+        for episode in result.episodes
+    )
     lines = [
         f"read {total} tasks from {len(result.read)} files",
         f"imported {taken}, of which {goals} can be judged; {len(result.houses)} houses made",

@@ -85,8 +85,11 @@ def rate(successes: int, n: int) -> Estimate:
     return Estimate(successes / n, float(found.low), float(found.high), n, Interval.CLOPPER_PEARSON)
 
 
-def mean(values: Sequence[float]) -> Estimate:
-    """A mean with the interval of Student's t; none for a single value."""
+def mean(values: Sequence[float], *, least: float = -math.inf, most: float = math.inf) -> Estimate:
+    """A mean with the interval of Student's t; none for a single value.
+
+    Where no value can be below `least` or above `most`, no mean can: the interval ends there.
+    """
     n = len(values)
     if n == 0:
         return Estimate(None, None, None, 0, Interval.NONE)
@@ -95,7 +98,8 @@ def mean(values: Sequence[float]) -> Estimate:
         return Estimate(value, None, None, 1, Interval.NONE)
     error = float(np.std(values, ddof=1)) / math.sqrt(n)
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
-    return Estimate(value, value - reach, value + reach, n, Interval.STUDENT_T)
+    low, high = max(least, value - reach), min(most, value + reach)
+    return Estimate(value, low, high, n, Interval.STUDENT_T)
 
 
 def bootstrap(

@@ -182,10 +182,12 @@ def _summary(
         rows = [(r.metric.name, r.estimate, dict(r.left_out)) for r in summarise(traces)]
     else:
         verdicts = [j.verdict for j in judged]
+        shares = [v.percent_complete for v in verdicts]
+        steps = [float(v.sim_steps) for v in verdicts]
         rows = [
             ("success", statistics.rate(sum(v.success for v in verdicts), len(verdicts)), {}),
-            ("percent_complete", statistics.mean([v.percent_complete for v in verdicts]), {}),
-            ("sim_steps", statistics.mean([float(v.sim_steps) for v in verdicts]), {}),
+            ("percent_complete", statistics.mean(shares, least=0.0, most=1.0), {}),
+            ("sim_steps", statistics.mean(steps, least=0.0), {}),
         ]
     return [
         (name, {**asdict(estimate), "interval": str(estimate.interval)}, left_out)

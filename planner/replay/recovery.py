@@ -149,7 +149,8 @@ def _records(path: Path) -> Iterator[Any]:
                 return
             except _CUT_OFF as error:
                 if not started:
-                    raise FileError(path, "", f"is no MCAP file: {error}") from None
+                    reason = str(error) or "it is empty"
+                    raise FileError(path, "", f"is no MCAP file: {reason}") from None
                 return
             started = True
             yield record

@@ -107,7 +107,8 @@ def read_changes(path: Path) -> Iterator[tuple[WorldState, tuple[str, ...] | Non
         entities = dict(entities)
         for name in line.removed:
             if entities.pop(name, None) is None:
-                raise FileError(path, f"line {number}.removed", f"there is no entity {name!r}")
+                at = f"episode {world.episode_id}, line {number}.removed"
+                raise FileError(path, at, f"there is no entity {name!r}")
         entities.update((entity.name, entity) for entity in line.changed)
         names = None if begins else (*line.removed, *(entity.name for entity in line.changed))
         begins = False
@@ -118,18 +119,22 @@ def read_changes(path: Path) -> Iterator[tuple[WorldState, tuple[str, ...] | Non
 
 
 def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
-    number = 0
+    at = "line 0"
+    episode = ""
     try:
         with path.open("rb") as stream:
             for number, text in enumerate(stream, start=1):
+                at = f"{episode}line {number}"
                 if not text.endswith(b"\n"):
-                    raise FileError(path, f"line {number}", "is cut off")
-                yield number, _LINES.validate_json(text)
+                    raise FileError(path, at, "is cut off")
+                line = _LINES.validate_json(text)
+                if isinstance(line, WorldLine):
+                    episode = f"episode {line.episode_id}, " if line.episode_id else ""
+                yield number, line
     except ValidationError as error:
         plain = from_validation(path, error)
         where = plain.field.partition(".")[2]
-        field = f"line {number}{'.' if where else ''}{where}"
-        raise FileError(path, field, plain.reason) from None
+        raise FileError(path, f"{at}{'.' if where else ''}{where}", plain.reason) from None
     except OSError as error:
         raise FileError(path, "", f"cannot be read: {error}") from None
 

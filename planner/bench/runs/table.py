@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from planner.bench.runs.rows import Row
 from planner.evaluation import statistics
-from planner.evaluation.metrics.table import METRICS, Kind, Metric
+from planner.evaluation.metrics.table import METRICS, Metric
 from planner.evaluation.statistics import Estimate
 
 TASK_TYPES = ("constraint_free", "spatial", "temporal", "heterogeneous")
@@ -86,11 +86,7 @@ def estimated(metric: Metric, rows: Sequence[Row]) -> Line:
     """One metric over some rows that have a verdict."""
     values = [row.metrics[metric.name] for row in rows if metric.name in row.metrics]
     causes = _counted(row.left_out[metric.name] for row in rows if metric.name in row.left_out)
-    if metric.kind is Kind.RATE:
-        estimate = statistics.rate(round(sum(values)), len(values))
-    else:
-        estimate = statistics.mean(values)
-    return Line(metric.name, metric.paper, estimate, causes)
+    return Line(metric.name, metric.paper, metric.estimate(values), causes)
 
 
 def _counted(words: Iterable[str]) -> tuple[tuple[str, int], ...]:

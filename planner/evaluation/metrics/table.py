@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +17,14 @@ from planner.world.errors import PlannerError
 
 
 class Kind(StrEnum):
-    """What an episode's value is: 0 or 1, or any number."""
+    """What an episode's value is: 0 or 1, a share from 0 to 1, or any number from 0."""
 
     RATE = "rate"
+    SHARE = "share"
     MEAN = "mean"
+
+
+_MOST = {Kind.SHARE: 1.0, Kind.MEAN: math.inf}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,12 @@ class Metric:
     paper: str
     kind: Kind
     of_episode: Callable[[EpisodeTrace], Measure]
+
+    def estimate(self, values: Sequence[float]) -> Estimate:
+        """The rate or mean of some episodes' values, with its interval."""
+        if self.kind is Kind.RATE:
+            return statistics.rate(round(sum(values)), len(values))
+        return statistics.mean(values, least=0.0, most=_MOST[self.kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +65,30 @@ METRICS: Mapping[str, Metric | PooledMetric] = {
     metric.name: metric
     for metric in (
         Metric("success", "PARTNR", Kind.RATE, partnr.success),
-        Metric("percent_complete", "PARTNR", Kind.MEAN, partnr.percent_complete),
+        Metric("percent_complete", "PARTNR", Kind.SHARE, partnr.percent_complete),
         Metric("sim_steps", "PARTNR", Kind.MEAN, partnr.sim_steps),
         Metric("planning_cycles", "PARTNR", Kind.MEAN, partnr.planning_cycles),
-        Metric("task_offloading", "PARTNR", Kind.MEAN, partnr.task_offloading),
-        Metric("extraneous_effort", "PARTNR", Kind.MEAN, partnr.extraneous_effort),
+        Metric("task_offloading", "PARTNR", Kind.SHARE, partnr.task_offloading),
+        Metric("extraneous_effort", "PARTNR", Kind.SHARE, partnr.extraneous_effort),
         Metric("exploration_efficiency", "PARTNR", Kind.MEAN, partnr.exploration_efficiency),
-        Metric("skill_success", "EPM", Kind.MEAN, epm.skill_success),
+        Metric("skill_success", "EPM", Kind.SHARE, epm.skill_success),
         Metric("no_skill_failure", "EPM", Kind.RATE, epm.no_skill_failure),
         Metric("success_after_failure", "EPM", Kind.RATE, epm.success_after_failure),
         Metric("planning_success", "EPM", Kind.RATE, epm.planning_success),
         Metric("execution_success", "EPM", Kind.RATE, epm.execution_success),
         Metric("llamar_success", "LLaMAR", Kind.RATE, llamar.success),
-        Metric("transport_rate", "LLaMAR", Kind.MEAN, llamar.transport_rate),
-        Metric("coverage", "LLaMAR", Kind.MEAN, llamar.coverage),
-        Metric("coverage_attempted", "LLaMAR", Kind.MEAN, llamar.coverage_attempted),
-        Metric("balance", "LLaMAR", Kind.MEAN, llamar.balance),
-        Metric("balance_all", "LLaMAR", Kind.MEAN, llamar.balance_all),
+        Metric("transport_rate", "LLaMAR", Kind.SHARE, llamar.transport_rate),
+        Metric("coverage", "LLaMAR", Kind.SHARE, llamar.coverage),
+        Metric("coverage_attempted", "LLaMAR", Kind.SHARE, llamar.coverage_attempted),
+        Metric("balance", "LLaMAR", Kind.SHARE, llamar.balance),
+        Metric("balance_all", "LLaMAR", Kind.SHARE, llamar.balance_all),
         Metric("joint_steps", "LLaMAR", Kind.MEAN, llamar.joint_steps),
         Metric("criteria_success", "ET-Plan-Bench", Kind.RATE, et_plan_bench.criteria_success),
         Metric("sequence_length", "ET-Plan-Bench", Kind.MEAN, et_plan_bench.sequence_length),
         Metric("lcs_length", "ET-Plan-Bench", Kind.MEAN, et_plan_bench.lcs_length),
-        Metric("lcs_ratio", "ET-Plan-Bench", Kind.MEAN, et_plan_bench.lcs_ratio),
+        Metric("lcs_ratio", "ET-Plan-Bench", Kind.SHARE, et_plan_bench.lcs_ratio),
         Metric(
-            "lcs_ratio_published", "ET-Plan-Bench", Kind.MEAN, et_plan_bench.lcs_ratio_published
+            "lcs_ratio_published", "ET-Plan-Bench", Kind.SHARE, et_plan_bench.lcs_ratio_published
         ),
         Metric("moving_distance", "ET-Plan-Bench", Kind.MEAN, et_plan_bench.moving_distance),
         PooledMetric("goal_condition_success", "TEACh", teach.goal_condition_success, _plain_share),
@@ -137,9 +148,7 @@ def _row(metric: Metric | PooledMetric, traces: Sequence[EpisodeTrace]) -> Row:
         measures = [metric.of_episode(trace) for trace in traces]
         values = [m.value for m in measures if m.value is not None]
         left_out = Counter(m.left_out for m in measures if m.value is None)
-        if metric.kind is Kind.RATE:
-            return Row(metric, statistics.rate(round(sum(values)), len(values)), left_out)
-        return Row(metric, statistics.mean(values), left_out)
+        return Row(metric, metric.estimate(values), left_out)
     left_out = Counter(why for trace in traces if (why := metric.left_out(trace)))
     counted = [trace for trace in traces if not metric.left_out(trace)]
     estimate = statistics.bootstrap(

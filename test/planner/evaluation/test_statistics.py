@@ -84,3 +84,13 @@ def test_runs_of_different_lengths_are_refused() -> None:
         compare([1.0], [1.0, 2.0], binary=False)
     with pytest.raises(PlannerError, match="cannot be compared"):
         compare([], [], binary=True)
+
+
+def test_no_mean_is_where_no_value_can_be() -> None:
+    shares = [0.0, 1.0, 1.0]
+    assert mean(shares).low < 0
+    assert mean(shares).high > 1
+    kept = mean(shares, least=0.0, most=1.0)
+    assert (kept.low, kept.high, kept.value) == (0.0, 1.0, mean(shares).value)
+    inside = [0.4, 0.5, 0.6]
+    assert mean(inside, least=0.0, most=1.0) == mean(inside)

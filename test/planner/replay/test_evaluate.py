@@ -372,7 +372,11 @@ def test_a_broken_log(film, capsys, case) -> None:
     change, reason = LOGS[case]
     path = film.solved().log()
     path.write_bytes(change(path.read_bytes()))
-    assert reason in refused(capsys, film, path)
+    error = refused(capsys, film, path)
+    assert reason in error
+    # Which episode it is of, from its line `world` on.
+    told = "episode small, " in error
+    assert told is (case not in ("empty", "not JSON", "no world", "version"))
 
 
 @given(st.binary(max_size=300))

@@ -241,6 +241,12 @@ def test_et_checks_17_to_19_lcs(make_trace, make_call, did, truth, lcs, ratio) -
     assert et_plan_bench.lcs_ratio(found).value == pytest.approx(ratio)
 
 
+def test_et_check_16_looking_round_is_no_action(make_trace, make_call) -> None:
+    found = et(make_trace, make_call, ["FindObjectTool[apples]", "Wait[]", "a"], ["a"])
+    assert et_plan_bench.sequence_length(found).value == 1
+    assert et_plan_bench.lcs_ratio(found).value == 1.0
+
+
 def test_et_check_20_a_failed_episode(make_trace, make_call) -> None:
     truth = ["Navigate[room_0]", "Navigate[cup_0]"]
     did = ["Navigate[room_0]", *["Navigate[room_1]"] * 6]
