@@ -29,6 +29,8 @@ class Reach:
         self.high_m = min(body.reach_height_m[1] for body in bodies)
         self.grid = grid or FloorGrid.of(house, self.radius_m)
         self.walkable = _largest(self.grid.components)
+        # (n, 2) middles of the walkable cells in the map frame, as `walkable` is ordered.
+        self._stands_m = self.grid.free_points_m[self.walkable[self.grid.free]]
         self._gap_cells = _gaps(self.walkable)
         self._walls = _walls(house)
         shapely.prepare(self._walls)
@@ -47,17 +49,18 @@ class Reach:
 
     def _past_walls(self, x_m: float, y_m: float) -> bool:
         """Whether no wall is between the point and some walkable cell within reach of it."""
-        cells = self.grid.free_within(x_m, y_m, self.reach_m + self.grid.cell_m)
-        ends = np.array([self.grid.point(int(c)) for c in cells if self.walkable.flat[c]])
+        away_m = np.hypot(self._stands_m[:, 0] - x_m, self._stands_m[:, 1] - y_m)
+        near = away_m <= self.reach_m + self.grid.cell_m
+        ends = self._stands_m[near]
         if not len(ends):
             return False
-        starts = np.broadcast_to((x_m, y_m), ends.shape)
-        lines = np.stack([starts, ends], axis=1)
-        nearest = lines[np.hypot(*(ends - starts).T).argmin()]
         # Nearly always the nearest will do.
-        return not shapely.intersects(self._walls, shapely.LineString(nearest)) or not bool(
-            shapely.intersects(self._walls, shapely.linestrings(lines)).all()
-        )
+        nearest = ends[away_m[near].argmin()]
+        if not shapely.intersects(self._walls, shapely.LineString([(x_m, y_m), nearest])):
+            return True
+        starts = np.broadcast_to((x_m, y_m), ends.shape)
+        lines = shapely.linestrings(np.stack([starts, ends], axis=1))
+        return not bool(shapely.intersects(self._walls, lines).all())
 
     def comfortable(self, x_m: float, y_m: float, z_m: float) -> bool:
         """Like `to_point`, with something to spare for the imprecision of whoever plans."""
