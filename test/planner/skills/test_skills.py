@@ -144,6 +144,16 @@ def test_rearrange_opens_what_it_has_to(world: World) -> None:
     assert world.parent("cup_0") == ("couch_0", "on")
 
 
+def test_check_27_rearrange_picks_first_what_place_cannot_put_down(world: World) -> None:
+    """spec/partnr.md check 27: neither is held."""
+    world.run("Navigate[table_1]")
+    refused = world.run("Place[cup_0, on, table_1, None, None]")
+    assert refused.code is SkillCode.NOT_HOLDING
+    assert world.parent("cup_0") == ("table_0", "on")
+    assert world.run("Rearrange[cup_0, on, table_1, None, None]").succeeded
+    assert world.parent("cup_0") == ("table_1", "on")
+
+
 def test_rearrange_reports_its_parts(world: World) -> None:
     world.run("Rearrange[cup_0, within, cabinet_0, None, None]")
     told = [(str(call), result.evidence.get("part_of")) for call, result in world.reports]
