@@ -125,6 +125,18 @@ def test_every_dependency_is_pinned_once() -> None:
     assert not core & {"torch", "transformers", "matplotlib", "ray"}
 
 
+def test_the_page_for_a_distributions_ros_names_what_apt_does_not_bring() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    core = {re.split(r"[<>=]", line)[0] for line in project["dependencies"]}
+    page = (ROOT / "docs" / "workspace.md").read_text()
+    (line,) = re.findall(r"^pip install (.*)$", page, re.MULTILINE)
+    by_pip = {re.split(r"[<>=]", word)[0] for word in line.replace("'", "").split()}
+    # Under their names in package.xml.
+    by_apt = {"numpy", "opencv-python-headless", "pillow", "pyyaml", "scipy", "shapely"}
+    assert core <= by_pip | by_apt
+    assert by_pip <= core
+
+
 def test_every_node_is_executable_and_states_its_contract() -> None:
     for path in (ROOT / "nodes").iterdir():
         assert path.stat().st_mode & 0o111, f"{path} is not executable"
