@@ -5,6 +5,8 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 TIMED := scripts/timed.sh
+# What runs beside tests with ROS takes the time that those wait, and no other.
+BESIDE := nice -n 10
 # DDS traffic of tests and demos stays on this machine.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
@@ -17,16 +19,19 @@ help: ## this list
 setup: ## virtual environment, ROS 2 from PyPI, interfaces
 	@$(TIMED) set-up scripts/setup.sh
 
-test: lint test-unit test-integration ## everything that must hold
+# Side by side, each told of when it has ended.
+test: setup ## everything that must hold
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target \
+	  lint test-integration test-unit
 
 lint: setup ## format, lint, types, walls
-	@$(TIMED) format $(BIN)/ruff format --check .
-	@$(TIMED) lint $(BIN)/ruff check .
-	@$(TIMED) types $(BIN)/mypy
-	@$(TIMED) walls $(BIN)/lint-imports --no-logo
+	@$(TIMED) format $(BESIDE) $(BIN)/ruff format --check .
+	@$(TIMED) lint $(BESIDE) $(BIN)/ruff check .
+	@$(TIMED) types $(BESIDE) $(BIN)/mypy
+	@$(TIMED) walls $(BESIDE) $(BIN)/lint-imports --no-logo
 
 # Reported, and repeated once: what a starved machine can break is only the waiting.
-UNIT := $(BIN)/pytest -n 2 --dist worksteal --ignore=test/integration -rR --reruns 1
+UNIT := $(BESIDE) $(BIN)/pytest -n 2 --dist worksteal --ignore=test/integration -rR --reruns 1
 
 test-unit: setup ## tests without ROS, the slow ones too
 	@$(TIMED) 'tests without ROS' $(UNIT) $(ARGS)
@@ -37,9 +42,11 @@ test-fast: setup ## of these, those for each change
 test-slow: setup ## of these, properties over many cases
 	@$(TIMED) 'slow tests' $(UNIT) -m slow $(ARGS)
 
-# Two files at a time, each in a ROS domain of its own; they wait more than they reckon.
+# Three files at a time, each in a ROS domain of its own; they wait more than they reckon. The
+# order is that of test/integration/conftest.py.
 test-integration: setup ## tests with real ROS nodes
-	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration -n 2 --dist loadfile -rR --reruns 2 $(ARGS)
+	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration \
+	  -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2 $(ARGS)
 
 nightly: setup ## the judge against its reference, 10,000 random cases (about an hour)
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \

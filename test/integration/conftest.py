@@ -11,6 +11,16 @@ import pytest
 # Domains above these collide with the ports that Linux hands out to other programs.
 DOMAINS = range(1, 102)
 
+# Files of the longest tests, in this order before all others: none is left over at the end, when
+# the other processes have nothing to do any more.
+LONGEST = (
+    "test_faults.py",
+    "test_task_planner.py",
+    "test_bridge_robustness.py",
+    "test_same_without_ros.py",
+    "test_documented_commands.py",
+)
+
 _held: list[TextIO] = []
 
 
@@ -30,3 +40,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
         return
     raise pytest.UsageError(f"all ROS domains are in use; see {folder}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; those in other folders stay where they are."""
+
+    def rank(item: pytest.Item) -> int:
+        here = item.path.parent == Path(__file__).parent
+        return LONGEST.index(item.path.name) if here and item.path.name in LONGEST else len(LONGEST)
+
+    items.sort(key=rank)
