@@ -12,7 +12,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
 
-.PHONY: help setup test lint test-unit test-fast test-slow test-integration nightly test-vllm demo demo-spot bench clean
+.PHONY: help setup test lint test-unit test-fast test-slow test-integration nightly test-vllm demo demo-spot spot test-spot bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -60,11 +60,16 @@ demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER
 	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \
 	  $(if $(BACKEND),--backend $(BACKEND)) $(if $(PLANNER),--planner $(PLANNER)) $(ARGS)
 
-SPOT_TASKS := $(wildcard config/spot_scenarios/*.json)
-demo-spot: setup ## four tasks on an emulated Spot, over TLS: make demo-spot RUNS=5 (needs the extra spot)
-	@failed=0; for task in $(SPOT_TASKS); do for seed in $$(seq 1 $(or $(RUNS),1)); do \
-	  $(BIN)/planner demo --task $$task --backend spot_emulator --seed $$seed --fast $(ARGS) || failed=$$((failed + 1)); \
-	done; done; echo "$$failed runs failed"; test $$failed -eq 0
+demo-spot: setup ## four tasks on an emulated Spot, over TLS: make demo-spot RUNS=5 (needs make spot)
+	@$(BIN)/planner demo-spot --runs $(or $(RUNS),1) $(ARGS)
+
+spot: setup ## opt-in: the extra spot (Boston Dynamics' SDK; read its licence first)
+	@$(TIMED) 'Spot SDK' $(BIN)/pip install -qq -c constraints.txt --no-build-isolation \
+	  --config-settings editable_mode=compat -e '.[spot]'
+
+test-spot: spot ## opt-in: the tests of the Spot bridge and its emulator
+	@$(TIMED) 'Spot tests' $(BIN)/pytest -n 2 test/sim_bridge/spot test/sim_bridge/safety \
+	  test/integration/test_spot_contract.py $(ARGS)
 
 bench: setup ## measure what benchmarks/ measures, on this machine
 	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done

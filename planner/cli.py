@@ -36,6 +36,7 @@ class Command:
 COMMANDS: Mapping[str, Command] = {
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
+    "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, and two shares"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
@@ -46,6 +47,7 @@ COMMANDS: Mapping[str, Command] = {
     "spot-emulator": Command(
         "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"
     ),
+    "spot-look": Command("sim_bridge.spot.look_cli", "what a Spot says of itself; moves nothing"),
     "train": Command("planner.bench.training_cli", "data sets and models of the memory"),
     "serve": Command("planner.planning.serve", "a language model on this machine's GPUs, by vLLM"),
     "up": Command("planner.up", "start the nodes and keep them running"),

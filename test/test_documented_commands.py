@@ -46,12 +46,20 @@ RUN: Mapping[str, Says] = {
     "planner houses generate --seed 7 --room bedroom=2 --room kitchen=1 --room living_room=1 "
     "--objects 60 -o /tmp/small.json": Says(""),
     "planner houses draw /tmp/small.json -o /tmp/small.png --object-names": Says(""),
+    "planner layout check config/spot_scenarios/train_0_layout.yaml": Says("sound, 4 rooms"),
+    "planner layout house config/spot_scenarios/train_0_layout.yaml -o /tmp/house.json": Says(
+        "house train_0"
+    ),
     "planner serve org/Model-8B-Instruct --gpu-memory 24 --gpus 1 --dry-run": Says("vllm serve"),
     "planner houses --help": Says("generate"),
     "planner evaluate --help": Says("bag"),
 }
 # `file::test`.
 ELSEWHERE: Mapping[str, str] = {
+    "planner spot-look": (
+        "test/sim_bridge/spot/test_connection.py"
+        "::test_spot_look_tells_how_the_robot_is_and_moves_nothing"
+    ),
     "planner run bedside_0 --no-ros --memory learned": (
         "test/planner/memory/learned/test_updater.py"
         "::test_a_thing_is_believed_when_it_was_seen_from_several_places"

@@ -134,10 +134,17 @@ class ExternalBackend:
         heard = self._ear.heard()
         odometry = _flat(heard.body)
         base = self._odom_in_map(heard).compose(odometry)
-        frames, optical = {}, {}
+        places: dict[str, Pose | str] = {
+            name: self._on_base(heard, name) for name in self.options.cameras
+        }
+        optical: dict[str, Pose] = {
+            name: place for name, place in places.items() if isinstance(place, Pose)
+        }
+        frames: dict[str, CameraFrame] = {}
         for camera in cameras:
-            on_base = self._on_base(heard, camera)
-            optical[camera] = on_base
+            on_base = places.get(camera, f"{agent} has no camera {camera!r}")
+            if isinstance(on_base, str):
+                raise PlannerError(on_base)
             seen = heard.pictures[camera]
             frames[camera] = CameraFrame(
                 rgb=seen.rgb,
@@ -163,22 +170,19 @@ class ExternalBackend:
             optical=optical,
         )
 
-    def _on_base(self, heard: Heard, camera: str) -> Pose:
-        """A camera's optical frame in `base_link`, which is the body put upright on the ground."""
-        if camera not in self.options.cameras:
-            known = ", ".join(self.options.cameras)
-            raise PlannerError(f"{self._agent} has no camera {camera!r}; it has {known}")
+    def _on_base(self, heard: Heard, camera: str) -> Pose | str:
+        """A camera's optical frame in `base_link`, the body put upright, or why it is unknown."""
         name = self.options.namespace
         if camera not in heard.pictures:
-            raise PlannerError(
+            why = f" ({heard.wrong})" if heard.wrong else ""
+            return (
                 f"external: no pictures yet; are /{name}/camera/{camera}/image and "
-                f"/{name}/depth_registered/{camera}/image published?"
-                + (f" ({heard.wrong})" if heard.wrong else "")
+                f"/{name}/depth_registered/{camera}/image published?{why}"
             )
         frame = heard.pictures[camera].frame
         on_body = heard.pose_in(self._frame("body"), frame)
         if on_body is None:
-            raise PlannerError(
+            return (
                 f"external: /tf has no way from {self._frame('body')!r} to {frame!r}, the frame of "
                 f"the pictures of {camera}"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import threading
 import time
@@ -36,7 +37,7 @@ _STATIC = QoSProfile(
 )
 _MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 # How long a service may take to be found.
-FIND_S = 2.0
+FIND_S = 4.0
 
 
 def make_backend(options: ExternalOptions | None = None) -> ExternalBackend:
@@ -52,12 +53,18 @@ class Ros2Ear:
         self._options, self._lock, self._heard = options, threading.Lock(), Heard()
         self._depths: dict[str, Image] = {}
         self._lenses: dict[str, CameraInfo] = {}
+        self._begin()
+        # A thread that still spins when the interpreter ends takes the process down with it.
+        atexit.register(self.close)
+
+    def _begin(self, *, listens: bool = True) -> None:
         self._context = Context()
         rclpy.init(context=self._context)
         self._node = rclpy.create_node("bridge_external", context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._subscribe()
+        if listens:
+            self._subscribe()
         self._thread = threading.Thread(target=self._spin, name="external-ear", daemon=True)
         self._thread.start()
 
@@ -162,6 +169,9 @@ class Ros2Ear:
     def trigger(self, name: str, within_s: float) -> Outcome:
         """Calls a Trigger service of the robot and waits for its answer."""
         topic = f"/{self._options.namespace}/{name}"
+        if not self._context.ok():
+            # Ctrl-C ends every context of the process, and the robot is still to be left at rest.
+            self._begin(listens=False)
         client: Any = self._node.create_client(Trigger, topic)
         try:
             if not client.wait_for_service(min(FIND_S, within_s)):
@@ -178,6 +188,7 @@ class Ros2Ear:
 
     def close(self) -> None:
         """Stops listening; safe to call twice."""
+        atexit.unregister(self.close)
         if self._context.ok():
             rclpy.shutdown(context=self._context)
             self._thread.join(5.0)

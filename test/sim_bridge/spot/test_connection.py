@@ -16,6 +16,7 @@ pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
 from spot_trial import ROBOT
 
+from planner.cli import main
 from planner.world.errors import PlannerError
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from sim_bridge.control import Command
@@ -213,3 +214,22 @@ def test_a_wrong_frame_and_a_layout_with_unknown_furniture_are_told(
     settings.write_text(f"version: 1\nlayout: {layout}\n")
     with pytest.raises(PlannerError, match=r"furniture\.0\.class_name: .*couch"):
         make_backend("spot", str(settings))
+
+
+def test_spot_look_tells_how_the_robot_is_and_moves_nothing(
+    emulator: SpotEmulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["spot-look"]) == 0
+    said = capsys.readouterr().out
+    assert "battery         88%" in said
+    assert "markers seen    500" in said
+    trouble(emulator, TroubleKind.TAKE_LEASE, name="tablet-7")
+    trouble(emulator, TroubleKind.ESTOP, value=1.0)
+    assert main(["spot-look"]) == 1
+    said = capsys.readouterr().out
+    assert "tablet-7 has it; have it released there" in said
+    assert "release it where it was pressed" in said
+    assert not {"AcquireLease"} & {record.method for record in emulator.requests}
+    monkeypatch.setenv("BOSDYN_CLIENT_PASSWORD", "wrong")
+    assert main(["spot-look"]) == 2
+    assert "name or password is wrong" in capsys.readouterr().err

@@ -1,0 +1,297 @@
+"""`planner demo-spot`: the four tasks of the paper's real runs on an emulated Spot, many times.
+
+As in the paper (spec/epm.md 1.4, 5 and 6.7) each task is run several times with the things it
+is about at random places of their furniture; grasps slip, the gripper sticks, and perception
+now and then never notices a thing. At the end a table tells two shares:
+
+- planning success: the plan was right even if a skill failed, so had every skill call done what
+  it was asked, the goal would hold;
+- execution success: the goal holds in the true world.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import random
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import yaml
+
+from planner.bringup import ARGUMENTS, BAG_FOLDER, Arguments, NodeSpec, node_list
+from planner.demo_log import story_writer
+from planner.evaluation.progress import Mode
+from planner.evaluation.task import Predicate
+from planner.evaluation.trace import EpisodeTrace
+from planner.replay.judging import Request, judge
+from planner.up import run_nodes
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from planner.world.house import House, ObjectPlacement
+from planner.world.house_checks import load_episode
+from planner.world.share import config_dir
+from planner.world.vocabulary import Relation
+
+LOG_FILE = "log.txt"
+_TRIES = 60
+_CALL = re.compile(r"(\w+)\[(.*)\]")
+_RELATIONS = {Predicate.IS_ON_TOP: "on", Predicate.IS_INSIDE: "within"}
+_PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
+_MEMORIES = next(a.choices for a in ARGUMENTS if a.name == "memory")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("tasks", nargs="*", type=Path, help="episode files; default: the four")
+    parser.add_argument("--runs", type=int, default=5, help="of each task")
+    parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument(
+        "--planner", default="expert", choices=[p for p in _PLANNERS if p not in ("none", "tour")]
+    )
+    parser.add_argument("--memory", default="auto", choices=[m for m in _MEMORIES if m != "none"])
+    parser.add_argument("--model", default="", help="language model of the planner")
+    parser.add_argument("--model-url", default="", help="its server")
+    parser.add_argument("--slips", type=_share, default=0.3, help="share of grasps that slip")
+    parser.add_argument("--sticks", type=_share, default=0.1, help="share of places that stick")
+    parser.add_argument(
+        "--overlooked",
+        type=_share,
+        default=0.2,
+        help="share of runs in which a thing is never seen",
+    )
+    parser.add_argument("-o", "--output", default="", help="folder; default demo_output/TIME_spot")
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is no share, 0 to 1")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of one run; `planned` None: this goal says nothing about plans."""
+
+    task: str
+    seed: int
+    planned: bool | None
+    executed: bool
+    complete: float
+    calls: int
+    failed_calls: int
+    overlooked: str
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run all, print a line each and the table; 0 where every run could be judged."""
+    if args.runs < 1:
+        raise PlannerError("--runs: at least 1")
+    tasks = args.tasks or sorted((config_dir() / "spot_scenarios").glob("*.json"))
+    stamp = time.strftime("%Y%m%d_%H%M%S")
+    output = Path(args.output or f"demo_output/{stamp}_spot").resolve()
+    done: list[Run] = []
+    broken = 0
+    print(f"{'task':<24} seed  planned  executed  complete  calls  failed  never seen", flush=True)
+    for task in tasks:
+        for seed in range(args.seed, args.seed + args.runs):
+            try:
+                done.append(_one(args, task, seed, output / f"{task.stem}_{seed}"))
+            except PlannerError as error:
+                broken += 1
+                print(f"{task.stem:<24} {seed:>4}  {error}", flush=True)
+            else:
+                print(_line(done[-1]), flush=True)
+    print("\n".join(table(done)))
+    if done:
+        record = [{name: getattr(r, name) for name in Run.__slots__} for r in done]
+        (output / "runs.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+    return 1 if broken else 0
+
+
+def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run:
+    chance = random.Random(f"{task.stem}/{seed}")
+    folder.mkdir(parents=True, exist_ok=True)
+    episode = folder / f"{task.stem}.json"
+    things = shuffle(task, episode, chance)
+    missed = chance.choice(things) if chance.random() < args.overlooked else ""
+    settings = folder / "spot.yaml"
+    settings.write_text(yaml.safe_dump(backend_settings(args, missed)), encoding="utf-8")
+    arguments = Arguments.from_text(
+        {
+            "backend": "spot_emulator",
+            "planner": args.planner,
+            "memory": args.memory,
+            "model": args.model,
+            "model_url": args.model_url,
+            "episode": str(episode),
+            "seed": str(seed),
+            "record": str(folder),
+            "narrate": "true",
+            "paced": "false",
+        }
+    )
+    specs = [_configured(spec, settings) for spec in node_list(arguments)]
+    run_nodes(specs, partial(story_writer, folder / LOG_FILE, io.StringIO()))
+    request = Request(Mode.STRICT, str(episode), True, True)
+    for judged in judge(folder / BAG_FOLDER, request):
+        if isinstance(judged, PlannerError):
+            raise PlannerError(f"not judged: {judged}; see {folder / LOG_FILE}")
+        trace = judged.trace
+        if trace is not None:
+            failed = sum(not call.succeeded for call in trace.calls)
+            return Run(
+                task.stem,
+                seed,
+                planned_well(trace),
+                judged.verdict.success,
+                judged.verdict.percent_complete,
+                len(trace.calls),
+                failed,
+                missed,
+            )
+    raise PlannerError(f"{folder}: the run left no verdict; see {LOG_FILE}")
+
+
+def backend_settings(args: argparse.Namespace, missed: str) -> dict[str, object]:
+    """config/spot.yaml with the layout of the tasks' house and what goes wrong."""
+    path = config_dir() / "spot.yaml"
+    settings: dict[str, object] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["layout"] = str(config_dir() / "spot_scenarios" / "train_0_layout.yaml")
+    settings["noise"] = {"failed_grasps": args.slips, "failed_places": args.sticks}
+    settings["troubles"] = [{"kind": "overlook", "name": missed}] if missed else []
+    return settings
+
+
+def _configured(spec: NodeSpec, settings: Path) -> NodeSpec:
+    if spec.name != "bridge":
+        return spec
+    return replace(spec, parameters={**spec.parameters, "backend_config": str(settings)})
+
+
+# Places of things
+
+
+def shuffle(task: Path, output: Path, chance: random.Random) -> list[str]:
+    """Writes a task anew with the things it is about elsewhere on the same furniture.
+
+    Returns:
+        Their names.
+
+    Raises:
+        PlannerError: where the task is broken or there is no free place.
+    """
+    episode, house = load_episode(task)
+    things = [name for name in _asked_for(episode) if _on_furniture(episode, house, name)]
+    objects = {item.name: item for item in episode.objects}
+    for _ in range(_TRIES):
+        moved = {name: _elsewhere(objects[name], house, chance) for name in things}
+        changed = tuple(moved.get(item.name, item) for item in episode.objects)
+        text = episode.model_copy(update={"objects": changed}).model_dump_json(exclude_unset=True)
+        output.write_text(text, encoding="utf-8")
+        try:
+            load_episode(output)
+        except PlannerError:
+            continue
+        return things
+    raise PlannerError(f"{task}: no free places for {', '.join(things)}")
+
+
+def _asked_for(episode: Episode) -> list[str]:
+    goals = (episode.evaluation or {}).get("propositions", [])
+    found: list[str] = []
+    for goal in goals if isinstance(goals, list) else []:
+        arguments = goal.get("args") if isinstance(goal, dict) else None
+        names = arguments.get("objects") if isinstance(arguments, dict) else None
+        found += [str(name) for name in names] if isinstance(names, list) else []
+    return found
+
+
+def _on_furniture(episode: Episode, house: House, name: str) -> bool:
+    item = next((o for o in episode.objects if o.name == name), None)
+    return (
+        item is not None and item.relation is Relation.ON and item.parent in house.furniture_by_name
+    )
+
+
+def _elsewhere(item: ObjectPlacement, house: House, chance: random.Random) -> ObjectPlacement:
+    piece = house.furniture_by_name[item.parent]
+    surface = next(s for s in piece.surfaces if s.name == item.part)
+    edge = max(item.size_m[:2]) / 2 + 0.01
+    half = [max(0.0, size / 2 - edge) for size in surface.size]
+    x, y = (chance.uniform(-h, h) for h in half)
+    cx, cy, cz = surface.center
+    place: Pose = piece.pose
+    at = place.apply((cx + x, cy + y, cz))
+    yaw = item.pose[3]
+    return item.model_copy(update={"pose": (round(at[0], 4), round(at[1], 4), item.pose[2], yaw)})
+
+
+# Judging
+
+
+def planned_well(trace: EpisodeTrace) -> bool | None:
+    """Whether the goal would hold if every skill call had done what it was asked.
+
+    A thing is where the last Place puts it that came after a Pick of it. Only goals about things
+    on and inside furniture are understood.
+    """
+    if any(asked.predicate not in _RELATIONS for asked in trace.episode.propositions):
+        return None
+    held: dict[str, str] = {}
+    places: dict[str, tuple[str, str]] = {}
+    for agent, verb, words in _deeds(trace):
+        if verb == "Pick" and words:
+            held[agent] = words[0]
+            places.pop(words[0], None)
+        elif verb in ("Place", "Rearrange") and len(words) >= 3:
+            if verb == "Rearrange" or held.get(agent) == words[0]:
+                places[words[0]] = (words[1], words[2])
+            held.pop(agent, None)
+    for asked in trace.episode.propositions:
+        things, receptacles = asked.lists[0], asked.lists[1]
+        wanted = {(_RELATIONS[asked.predicate], receptacle) for receptacle in receptacles}
+        if sum(places.get(thing) in wanted for thing in things) < asked.number:
+            return False
+    return True
+
+
+def _deeds(trace: EpisodeTrace) -> Iterator[tuple[str, str, list[str]]]:
+    for call in sorted(trace.calls, key=lambda c: (c.ended_step, c.started_step)):
+        found = _CALL.fullmatch(call.call)
+        if found is not None:
+            yield call.agent, found[1], [word.strip() for word in found[2].split(",")]
+
+
+def _line(done: Run) -> str:
+    planned = {True: "yes", False: "no", None: "-"}[done.planned]
+    return (
+        f"{done.task:<24} {done.seed:>4}  {planned:<7}  {'yes' if done.executed else 'no':<8}  "
+        f"{done.complete:>8.2f}  {done.calls:>5}  {done.failed_calls:>6}  {done.overlooked}"
+    )
+
+
+def table(runs: Sequence[Run]) -> list[str]:
+    """Planning and execution success by task and of all, as shares of the runs."""
+    lines = [f"{'task':<24} runs  planning success  execution success"]
+    tasks = sorted({done.task for done in runs})
+    for name in (*tasks, "all"):
+        chosen = [done for done in runs if name in (done.task, "all")]
+        judged = [done for done in chosen if done.planned is not None]
+        planned, executed = sum(bool(r.planned) for r in judged), sum(r.executed for r in chosen)
+        lines.append(
+            f"{name:<24} {len(chosen):>4}  {_percent(planned, len(judged)):>16}  "
+            f"{_percent(executed, len(chosen)):>17}"
+        )
+    return lines
+
+
+def _percent(count: int, of: int) -> str:
+    return f"{count / of:.0%} ({count}/{of})" if of else "-"

@@ -1,0 +1,115 @@
+"""`planner demo-spot`: places, troubles and the two shares; the runs themselves need the SDK."""
+
+from __future__ import annotations
+
+import argparse
+import random
+from pathlib import Path
+
+import pytest
+
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode
+from planner.evaluation.task import Predicate
+from planner.evaluation.trace import Asked, CallLine, EndLine, EpisodeLine, EpisodeTrace, TraceAgent
+from planner.spot_demo import (
+    Run,
+    add_arguments,
+    backend_settings,
+    planned_well,
+    shuffle,
+    table,
+)
+from planner.world.files import parse_model
+from planner.world.house_checks import load_episode
+from planner.world.share import config_dir
+from planner.world.vocabulary import AgentKind
+from sim_bridge.spot.options import SpotOptions
+
+TASKS = sorted((config_dir() / "spot_scenarios").glob("*.json"))
+
+
+def trace(*calls: tuple[str, int], predicate: Predicate = Predicate.IS_ON_TOP) -> EpisodeTrace:
+    goal = Asked("the cup is on the bed", predicate, (("cup_0",), ("bed_0",)))
+    return EpisodeTrace(
+        EpisodeLine(
+            "spot",
+            "train_0",
+            (TraceAgent("agent_0", AgentKind.ROBOT),),
+            (goal,),
+            Mode.STRICT,
+            Variant.V1 if hasattr(Variant, "V1") else next(iter(Variant)),
+        ),
+        EndLine(100, 0.0, False, (False,), (None,)),
+        tuple(
+            CallLine("agent_0", text, index, index + 1, code)
+            for index, (text, code) in enumerate(calls)
+        ),
+    )
+
+
+PICK, PLACE = "Pick[cup_0]", "Place[cup_0, on, bed_0, None, None]"
+
+
+@pytest.mark.parametrize(
+    ("calls", "planned"),
+    [
+        ([(PICK, 0), (PLACE, 0)], True),
+        ([(PICK, 0), (PLACE, 7)], True),
+        ([(PICK, 7), (PLACE, 7)], True),
+        ([(PICK, 7), ("Navigate[bed_0]", 0)], False),
+        ([(PLACE, 7)], False),
+        ([("Pick[bowl_0]", 0), ("Place[bowl_0, on, bed_0, None, None]", 0)], False),
+        ([(PICK, 0), ("Place[cup_0, within, bed_0, None, None]", 0)], False),
+        ([(PICK, 0), (PLACE, 0), (PICK, 0)], False),
+        ([], False),
+    ],
+)
+def test_planning_success_is_a_plan_that_would_have_done_it(
+    calls: list[tuple[str, int]], planned: bool
+) -> None:
+    """spec/epm.md 5: correct plan even if a skill failed."""
+    assert planned_well(trace(*calls)) is planned
+
+
+def test_a_goal_that_no_plan_of_places_answers_is_left_out() -> None:
+    assert planned_well(trace((PICK, 0), predicate=Predicate.IS_CLEAN)) is None
+
+
+def test_the_papers_shares() -> None:
+    """spec/epm.md 41: 14/20 is 70 %, 11/20 is 55 %."""
+    runs = [Run(f"t{n % 4}", n, n < 14, n < 11, 0.0, 1, 0, "") for n in range(20)]
+    lines = table(runs)
+    assert lines[-1].split()[:3] == ["all", "20", "70%"]
+    assert "(14/20)" in lines[-1]
+    assert "55% (11/20)" in lines[-1]
+    assert len(lines) == 6
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda path: path.stem)
+def test_things_lie_elsewhere_on_the_same_furniture_each_run(task: Path, tmp_path: Path) -> None:
+    """spec/epm.md 1.4: active objects at random on the indicated receptacle."""
+    original, _ = load_episode(task)
+    seen = set()
+    for seed in range(3):
+        things = shuffle(task, tmp_path / "one.json", random.Random(seed))
+        moved, _ = load_episode(tmp_path / "one.json")
+        assert things
+        for was, now in zip(original.objects, moved.objects, strict=True):
+            assert (was.name, was.parent, was.part) == (now.name, now.parent, now.part)
+            assert (was.pose == now.pose) or now.name in things
+        assert moved.evaluation == original.evaluation
+        seen.add(tuple(item.pose for item in moved.objects))
+    assert len(seen) == 3
+
+
+def test_the_settings_of_a_run_are_settings_of_the_backend() -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    args = parser.parse_args(["--slips", "0.4", "--sticks", "0"])
+    options = parse_model(backend_settings(args, "cup_0"), SpotOptions, "test")
+    assert options.noise.failed_grasps == 0.4
+    assert [(t.kind, t.name) for t in options.troubles] == [("overlook", "cup_0")]
+    assert Path(options.layout).is_file()
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--slips", "1.5"])
