@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import bisect
 import struct
-from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from planner.world.entity_bytes import BOX_BYTES, EntityBytes, fields_of, read_entity, text
+from planner.world.entity_bytes import (
+    ALIGNMENT,
+    BOX_BYTES,
+    EntityBytes,
+    fields_of,
+    read_entity,
+    text,
+)
 from planner.world.errors import PlannerError
 from planner.world.state import EntityState, WorldState
 
@@ -75,14 +81,14 @@ class WorldBytes:
             raise PlannerError("the bytes are no WorldState: not little-endian CDR")
         try:
             return self._read(memoryview(data)[_ENCAPSULATION:])
-        except (struct.error, IndexError, ValueError) as error:
+        except (struct.error, LookupError, ValueError) as error:
             self._forget()
             raise PlannerError(f"the bytes are no WorldState: {error}") from None
 
     def _read(self, body: memoryview) -> WorldState:
         new = np.frombuffer(body, np.uint8)
-        if not self._patched(body, new):
-            self._read_all(body)
+        if not (self._patched(body, new) or self._shifted(body, new)):
+            self._read_all(bytes(body))
         self._last = new
         sec, nanosec = _STAMP(body, 0)
         revision, step = _COUNTS(body, self._begins[0] - _COUNTS_BYTES - 4)
@@ -99,58 +105,114 @@ class WorldBytes:
         at = found.find(1)
         if 0 <= at < begins[0]:
             return False
-        entities, changed = self._entities.copy(), []
+        entities, moved = self._entities.copy(), []
         while at >= 0:
             place = bisect.bisect_right(begins, at) - 1
             begin, end = begins[place], begins[place + 1]
             known = self._known[place]
-            box = known.box_at(begin)
-            if at >= box and found.rfind(1, at, end) < box + BOX_BYTES:
-                entity = known.with_box(body, box)
-            else:
-                name = known.entity.name
-                known = read_entity(body, begin)
-                entity = known.entity
-                if known.end_at(begin) != end or entity.name != name:
-                    return False
-                self._known[place] = known
-                self._fields[begin:end] = _flags(known.fields_at(begin))
+            box = begin + known.box
+            if at < box or found.rfind(1, at, end) >= box + BOX_BYTES:
+                # More than pose and size: where the next one begins may be another place.
+                return False
+            entity = known.with_box(body, box)
             entities[entity.name] = entity
-            changed.append(entity.name)
+            moved.append((place, entity))
             at = found.find(1, end)
-        self._entities, self.changed = entities, tuple(changed)
+        for place, entity in moved:
+            self._known[place] = EntityBytes(
+                entity, self._known[place].box, self._known[place].fields
+            )
+        self._entities, self.changed = entities, tuple([entity.name for _, entity in moved])
         return True
 
-    def _read_all(self, body: memoryview) -> None:
-        """Reads every entity but those that are the same as before, wherever they are now."""
+    def _shifted(self, body: memoryview, new: _Bytes) -> bool:
+        """Reads anew what differs, where entities may have become longer or shorter.
+
+        What follows such an entity has its bytes elsewhere; a multiple of eight further on they
+        are the same. That is so from the next pose on, because numbers of eight bytes are aligned.
+        False where there are other entities, or in another order.
+        """
+        whole, begins, count = bytes(body), self._begins, len(self._known)
+        if not count or not self._has_head(new):
+            return False
+        entities, known = self._entities.copy(), self._known.copy()
+        fields = np.zeros(len(new), np.bool_)
+        fields[: begins[0]] = self._fields[: begins[0]]
+        found: list[int] = []
+        changed: list[str] = []
+        place, shift = 0, 0
+        while place < count:
+            if shift % ALIGNMENT == 0:
+                last, place = place, self._first_different(new, place, shift)
+                start, stop = begins[last], begins[place]
+                fields[start + shift : stop + shift] = self._fields[start:stop]
+                found += [begin + shift for begin in begins[last:place]]
+                if place == count:
+                    break
+            begin = begins[place] + shift
+            read = read_entity(whole, begin)
+            old = known[place].entity
+            if read.entity.name != old.name:
+                return False
+            if read.entity == old:
+                # Only where its fields are is another place.
+                read = read._replace(entity=old)
+            else:
+                entities[old.name] = read.entity
+                changed.append(old.name)
+            known[place] = read
+            found.append(begin)
+            end = begin + len(read.fields)
+            fields[begin:end] = np.frombuffer(read.fields, np.bool_)
+            place += 1
+            shift = end - begins[place]
+        if begins[-1] + shift > len(new):
+            return False
+        self._known, self._begins = known, [*found, begins[-1] + shift]
+        self._entities, self.changed = entities, tuple(changed)
+        self._expect(fields)
+        return True
+
+    def _has_head(self, new: _Bytes) -> bool:
+        """Whether all before the entities is as in the last message, but for stamp and counts."""
+        end = self._begins[0]
+        differs = (self._last[:end] != new[:end]) & self._fields[:end]
+        return len(new) >= end and not differs.any()
+
+    def _first_different(self, new: _Bytes, place: int, shift: int) -> int:
+        """The first place from one on whose entity is another; how many there are if none is."""
+        begins = self._begins
+        start = begins[place]
+        stop = min(begins[-1], len(new) - shift)
+        differs = self._last[start:stop] != new[start + shift : stop + shift]
+        differs &= self._fields[start:stop]
+        at = int(differs.argmax()) if len(differs) else 0
+        if len(differs) and differs[at]:
+            return bisect.bisect_right(begins, start + at) - 1
+        return len(self._known) if stop == begins[-1] else bisect.bisect_right(begins, stop) - 1
+
+    def _read_all(self, body: bytes) -> None:
+        """Reads every entity."""
         begin = self._read_head(body)
         (count,) = _U32(body, begin - 4)
-        last, old, place, places = self._entities, self._known, 0, None
+        last = self._entities
         entities: dict[str, EntityState] = {}
+        # Of the head, stamp and counts are looked at with every message anyway.
+        gap = begin - 4 - _STAMP_BYTES - len(self._head)
+        pieces = [bytes(_STAMP_BYTES), self._head, bytes(gap), _ONES]
         self._known, self._begins = [], [begin]
-        whole, pieces = bytes(body), self._head_fields(begin)
         for _ in range(count):
-            known = old[place] if place < len(old) else None
-            end = known and known.end_if_at(whole, begin)
-            if known is None or end is None:
-                known = read_entity(body, begin)
-                end = known.end_at(begin)
-                same = last.get(known.entity.name)
-                if same == known.entity:
-                    known = known.of(same)
-                if places is None:
-                    places = {known.entity.name: i for i, known in enumerate(old)}
-                # Where others came or went before it, those after it follow it.
-                place = places.get(known.entity.name, place - 1)
-            place += 1
+            known = read_entity(body, begin)
+            same = last.get(known.entity.name)
+            if same == known.entity:
+                known = known._replace(entity=same)
             entities[known.entity.name] = known.entity
             self._known.append(known)
-            pieces += known.fields_at(begin)
-            self._begins.append(begin := end)
-        # Prepares the comparison with a message of the same layout.
-        self._fields = _flags((*pieces, bytes(len(body) - begin)))
-        self._found = bytearray(len(body))
-        self._differs = np.frombuffer(self._found, np.bool_)
+            pieces.append(known.fields)
+            begin += len(known.fields)
+            self._begins.append(begin)
+        pieces.append(bytes(len(body) - begin))
+        self._expect(np.frombuffer(bytearray().join(pieces), np.bool_))
         if len(entities) < count:
             # One name twice: places do not tell which of the two it is.
             self._known = []
@@ -161,23 +223,21 @@ class WorldBytes:
             )
         self._entities = entities
 
-    def _read_head(self, body: memoryview) -> int:
+    def _read_head(self, body: bytes) -> int:
         """The texts between stamp and counts; returns where entities begin."""
         ends: list[int] = []
         _, at = text(body, _STAMP_BYTES, ends)
         house, at = text(body, at, ends)
         episode, _ = text(body, at, ends)
-        self._head, _ = fields_of(_STAMP_BYTES, ends[-1], ends)
+        self._head = bytes(fields_of(_STAMP_BYTES, ends[-1], ends[:-1]))
         # With the first message and in another world nothing is as before.
         self.changed = () if self._begins[0] and (house, episode) == self._world else None
         self._world = (house, episode)
         return ((ends[-1] + 7) & ~7) + _COUNTS_BYTES + 4
 
-    def _head_fields(self, begin: int) -> list[bytes]:
-        """Which bytes before the entities belong to fields; stamp and counts are not looked at."""
-        gap = begin - 4 - _STAMP_BYTES - len(self._head)
-        return [bytes(_STAMP_BYTES), self._head, bytes(gap), _ONES]
-
-
-def _flags(pieces: Iterable[bytes]) -> _Flags:
-    return np.frombuffer(bytearray().join(pieces), np.bool_)
+    def _expect(self, fields: _Flags) -> None:
+        """Prepares the comparison with a message of the same layout."""
+        self._fields = fields
+        if len(self._found) != len(fields):
+            self._found = bytearray(len(fields))
+            self._differs = np.frombuffer(self._found, np.bool_)

@@ -156,5 +156,38 @@ def test_every_shortened_message_is_an_error(backend: EmbeddedBackend) -> None:
         stamp_of(data[:11])
 
 
+def read_or_refused(reader: WorldReader, data: bytes) -> WorldState | None:
+    try:
+        return reader.read(data)
+    except PlannerError:
+        return None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_another_message_it_reads_what_it_reads_alone(
+    backend: EmbeddedBackend, seed: int
+) -> None:
+    rng = random.Random(seed)
+    good = serialize_message(WorldMessages().message(state_of(backend)))
+    reader = WorldReader()
+    whole = reader.read(good)
+    for _ in range(150):
+        data = bytearray(good)
+        for _ in range(rng.randint(1, 3)):
+            data[rng.randrange(4, len(data))] = rng.choice([0, 1, 2, 5, 97, 255])
+        at = rng.randrange(4, len(data))
+        kind = rng.randrange(4)
+        if kind == 0:
+            del data[at:]
+        elif kind == 1:
+            del data[at : at + rng.choice([1, 4, 8, 16])]
+        elif kind == 2:
+            data[at:at] = bytes(rng.choice([1, 4, 8, 16]))
+        alone = read_or_refused(WorldReader(), bytes(data))
+        assert repr(read_or_refused(reader, bytes(data))) == repr(alone)
+        # A message that is none spoils nothing of the next.
+        assert reader.read(good) == whole
+
+
 def test_a_world_without_entities_is_read() -> None:
     assert WorldReader().read(serialize_message(WorldMessage(house="small"))).house == "small"
