@@ -305,10 +305,10 @@ def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
         NodeSpec(
             name="recorder",
             executable="recorder",
-            # A story is for people: two pictures a second tell it in a tenth of the space.
+            # A story is for people: a picture a second tells it in a twentieth of the space.
             parameters={
                 "folder": f"{args.record}/{BAG_FOLDER}",
-                "image_hz": 2.0 if args.narrate else 0.0,
+                "image_hz": 1.0 if args.narrate else 0.0,
             },
         ),
     )

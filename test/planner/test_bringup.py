@@ -73,7 +73,7 @@ def test_what_a_real_robot_believes_is_judged_once_a_task_is_named() -> None:
 def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     given = {"record": "out", "narrate": "true", "episode": "e1"}
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
-    assert nodes["recorder"].parameters == {"folder": "out/bag", "image_hz": 2.0}
+    assert nodes["recorder"].parameters == {"folder": "out/bag", "image_hz": 1.0}
     assert nodes["narrator"].ends_run
     assert nodes["narrator"].parameters["bag"] == "out/bag"
 
