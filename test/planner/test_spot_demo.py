@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def trace(*calls: tuple[str, int], predicate: Predicate = Predicate.IS_ON_TOP) -
             (TraceAgent("agent_0", AgentKind.ROBOT),),
             (goal,),
             Mode.STRICT,
-            Variant.V1 if hasattr(Variant, "V1") else next(iter(Variant)),
+            Variant.BOXES,
         ),
         EndLine(100, 0.0, False, (False,), (None,)),
         tuple(
@@ -70,6 +71,11 @@ def test_planning_success_is_a_plan_that_would_have_done_it(
 ) -> None:
     """spec/epm.md 5: correct plan even if a skill failed."""
     assert planned_well(trace(*calls)) is planned
+
+
+def test_a_goal_that_holds_was_planned_well() -> None:
+    done = trace((PICK, 0))
+    assert planned_well(replace(done, end=replace(done.end, success=True))) is True
 
 
 def test_a_goal_that_no_plan_of_places_answers_is_left_out() -> None:

@@ -78,6 +78,8 @@ class Calls:
         self.lock = RLock()
         self.requests: list[Recorded] = []
         self.keep_requests = True
+        # A frozen link: nothing is answered.
+        self.silent = False
         self._before, self._authorized = before, authorized
 
     def service(self, full_name: str, methods: Mapping[str, Handler]) -> grpc.GenericRpcHandler:
@@ -106,6 +108,8 @@ class Calls:
     ) -> Callable[[Any, Any], Any]:
         def answer(request: Any, context: Any) -> Any:
             try:
+                if self.silent:
+                    raise Refusal(grpc.StatusCode.UNAVAILABLE, "the link is frozen")
                 self._before(method)
                 token = dict(context.invocation_metadata()).get("authorization", "")
                 if not self._authorized(service, token):

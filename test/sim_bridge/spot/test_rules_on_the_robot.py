@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -331,3 +332,61 @@ def test_a_tablet_that_takes_over_in_any_skill_ends_it(opened: Opened, skill: st
     after = {record.method for record in emulator.requests}
     assert not after & {"RobotCommand", "AcquireLease", "TakeLease", "ManipulationApi"}
     gate.close()
+
+
+@pytest.mark.parametrize("skill", ["walk", "arm", "pick"])
+def test_a_link_that_freezes_in_any_skill_ends_it_and_comes_back(
+    opened: Opened, skill: str
+) -> None:
+    """F6.4: COMMS_LOST within 1.5 s, and on again without a restart (rule 7)."""
+    gate, backend = guarded(opened)
+    emulator = emulator_of(backend)
+    _, middle = far_thing(gate)
+    deeds = {
+        "walk": Primitive(PrimitiveName.NAVIGATE, opened_corner(opened)),
+        "arm": Primitive(PrimitiveName.LOOK, views_rad=((1.0, 0.3), (-1.0, 0.3)) * 20),
+        "pick": Primitive(PrimitiveName.PICK, middle),
+    }
+    running = gate.start(ROBOT, deeds[skill])
+    for _ in range(20):
+        gate.step(TICK_S)
+    assert not gate.poll(running).done
+    emulator.calls.silent = True
+    since_s = emulator.clock.now_s()
+    assert finish(gate, running).evidence["reason"] == "COMMS_LOST"
+    assert emulator.clock.now_s() - since_s < 1.5
+    assert gate.obstacles(ROBOT) != ()
+    for _ in range(round(1.2 / TICK_S)):
+        gate.step(TICK_S)
+    assert emulator.world.agent.linear_m_s == 0.0, "what was sent last has ended by itself"
+    emulator.calls.silent = False
+    for _ in range(round(1.5 / TICK_S)):
+        gate.step(TICK_S)
+    assert gate.obstacles(ROBOT) == ()
+    assert gate.poll(gate.start(ROBOT, deeds["arm"])).result is None
+    gate.close()
+
+
+def test_time_may_run_slower_or_faster_than_the_clock_on_the_wall(opened: Opened) -> None:
+    """F6.4: real-time factors 0.2, 1 and 5 through the SDK's clock: the same walk each time."""
+    ways = []
+    for rate in (0.2, 1.0, 5.0):
+        backend = SpotBackend(emulated())
+        backend.reset(opened.house, opened.episode, opened.seed)
+        emulator_of(backend).calls.keep_requests = True
+        spot = emulator_of(backend).world
+        backend.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, opened_corner(opened)))
+        way = []
+        for _ in range(24):
+            # A tick of 0.05 s that takes 0.25, 0.05 and 0.01 s on the wall.
+            ends_s = time.monotonic() + TICK_S / rate
+            backend.step(TICK_S)
+            way.append(spot.base.position_m)
+            time.sleep(max(0.0, ends_s - time.monotonic()))
+        commands = [
+            round(r.at_s, 6) for r in emulator_of(backend).requests if r.method == "RobotCommand"
+        ]
+        ways.append((way, commands))
+        backend.close()
+    assert ways[0] == ways[1] == ways[2]
+    assert len(ways[0][1]) > 1
