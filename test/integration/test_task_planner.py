@@ -6,7 +6,6 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
@@ -65,9 +64,14 @@ def stack(
     running: Stack = {}
 
     def start(time_mode: str = "fast", **planner: object) -> Stack:
+        # Time that races stands while nobody acts, or it would take the processor from the rest.
+        idle_time = "hold" if time_mode == "fast" else "run"
         episode = small_episode.model_copy(update={"evaluation": GOAL})
         path = write_world(tmp_path, small_house, episode)
-        running["bridge"] = Process("bridge", episode=path, time_mode=time_mode)
+        # Pictures are what costs most here, and four a second are enough to find two things.
+        running["bridge"] = Process(
+            "bridge", episode=path, time_mode=time_mode, idle_time=idle_time, camera_hz=4.0
+        )
         running["memory"] = Process("memory", episode=path, store=tmp_path / "memory")
         running["skills"] = Process("skill_executor", episode=path, use_sim_time=True)
         running["evaluator"] = Process("evaluator", episode=path)
@@ -251,29 +255,25 @@ def test_traces_of_a_dialogue(alone: Start, client: Client, tmp_path: Path) -> N
     assert traces[0].grammar.startswith("root ::=")
 
 
-@pytest.mark.parametrize(
-    ("instruction", "fields", "code", "word"),
-    [
-        ("", {}, InstructionCode.BAD_REQUEST, "empty"),
-        ("x" * 100_000, {}, InstructionCode.BAD_REQUEST, "characters"),
-        ("Tidy up.", {"agents": ["agent_9"]}, InstructionCode.BAD_REQUEST, "agent_9"),
-        ("Tidy up.", {}, InstructionCode.NO_GOAL, "model_url"),
-        ("请整理厨房; rm -rf / $(reboot)", {}, InstructionCode.NO_GOAL, "model_url"),
-    ],
-)
+UNFOLLOWABLE = [
+    ("", {}, InstructionCode.BAD_REQUEST, "empty"),
+    ("x" * 100_000, {}, InstructionCode.BAD_REQUEST, "characters"),
+    ("Tidy up.", {"agents": ["agent_9"]}, InstructionCode.BAD_REQUEST, "agent_9"),
+    ("Tidy up.", {}, InstructionCode.NO_GOAL, "model_url"),
+    ("请整理厨房; rm -rf / $(reboot)", {}, InstructionCode.NO_GOAL, "model_url"),
+]
+
+
 def test_what_cannot_be_followed_ends_with_a_code_and_a_sentence(
-    alone: Start,
-    client: Client,
-    instruction: str,
-    fields: dict[str, Any],
-    code: InstructionCode,
-    word: str,
+    alone: Start, client: Client
 ) -> None:
     _, begun = alone()
-    result = Instructions(client).follow(instruction, **fields)
-    assert result.code == code
-    assert word in result.text
-    assert not begun
+    instructions = Instructions(client)
+    for instruction, fields, code, word in UNFOLLOWABLE:
+        result = instructions.follow(instruction, **fields)
+        assert result.code == code, result.text
+        assert word in result.text
+        assert not begun
 
 
 def test_react_without_a_model_says_what_it_needs(alone: Start, client: Client) -> None:
