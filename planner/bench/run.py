@@ -31,6 +31,8 @@ from planner.world.skill import SkillCall, SkillName, SkillResult
 from sim_bridge.backend import Backend
 
 STEP_S = 1 / 30
+# Cameras expose ten times a second, from the world's beginning on, as the bridge has it.
+EXPOSURE_STEPS = 3
 # spec/partnr.md 1.4.
 MOST_STEPS = 20_000
 
@@ -235,7 +237,14 @@ class EpisodeRun:
         """Steps until a look is due; `most` where nobody looks."""
         if self.knows is not None:
             return most
-        return math.ceil(self.memory.next_look_s(self.backend.now_s()) / STEP_S - 1e-6)
+        now_s = self.backend.now_s()
+        left = 0
+        if not any(self.memory.due(agent, now_s) for agent in self.backend.agents):
+            left = math.ceil(self.memory.next_look_s(now_s) / STEP_S - 1e-6)
+        step = round(now_s / STEP_S)
+        # At the first exposure from then on, but not at the present one again.
+        exposure = -(-max(step + left, step + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
+        return exposure - step
 
     def _judge_changes(self, leaper: Leaper) -> None:
         if leaper.revision != self._judged:
@@ -256,8 +265,12 @@ class EpisodeRun:
             self.evaluator.update(state)
 
     def _look_around(self) -> None:
-        for agent in self.backend.agents if self.knows is None else ():
-            if self.memory.due(agent, self.backend.now_s()):
+        """Looks through the cameras that expose now, where the memory wants a picture."""
+        now_s = self.backend.now_s()
+        if self.knows is not None or round(now_s / STEP_S) % EXPOSURE_STEPS:
+            return
+        for agent in self.backend.agents:
+            if self.memory.due(agent, now_s):
                 self.look(agent)
 
     def _context(

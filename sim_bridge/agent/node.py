@@ -96,6 +96,9 @@ class AgentPort:
         """Takes up a world whose time began anew."""
         for schedule in (self.exposure, self._hand, self._feedback):
             schedule.restart()
+        # The pictures of its beginning are sent with it, the next ones whole periods later: a run
+        # without ROS has them at the same moments.
+        self.exposure.due(self._runtime.now_s())
 
     def _sense(self, cameras: list[str]) -> list[Link]:
         seen = self._runtime.sense(self.agent, cameras)

@@ -86,3 +86,36 @@ def test_agents_look_in_different_rooms(house: House) -> None:
         return piece.room if piece is not None else look.furniture.removeprefix("floor_")
 
     assert room(first) != room(second)
+
+
+def test_closed_furniture_is_likelier_the_more_it_is_for_things_of_that_kind() -> None:
+    house = load_house("train_6")
+    likely = Likelihood(house).of("hand_towel")
+    inside = {
+        house.furniture_by_name[look.furniture].class_name: weight
+        for look, weight in likely.items()
+        if look.inside and house.furniture_by_name[look.furniture].room == "living_room_0"
+    }
+    # Towels have cabinets in bathrooms, as have other linens, and tools have chests of drawers.
+    assert inside["cabinet"] > 2 * inside["chest_of_drawers"]
+    assert all(weight > 0 for weight in likely.values()), "everything is opened in the end"
+
+
+def test_everything_that_shuts_is_opened_in_the_end(house: House) -> None:
+    facts, notes = facts_of(house), Notes(agents=("agent_0",))
+    likelihood = Likelihood(house)
+    looked: list[Look] = []
+    while len(looked) < 500:
+        search = Search(facts, notes, ["hand_towel_0"], likelihood)
+        look = search.best("agent_0", lambda _: 3.0, set())
+        if look is None:
+            break
+        looked.append(look)
+        notes.looked_by.add(("agent_0", look.furniture))
+        (notes.looked_into if look.inside else notes.looked).add(look.furniture)
+    assert {look for look in looked if look.inside} == {
+        look for look in likelihood.of("hand_towel") if look.inside
+    }
+    floors = [i for i, look in enumerate(looked) if look.furniture.startswith("floor_")]
+    strange = next(i for i, look in enumerate(looked) if look.inside and "oven" in look.furniture)
+    assert floors[len(floors) // 2] < strange
