@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rclpy.serialization import serialize_message
 from tf2_msgs.msg import TFMessage
 
+from planner.memory.node import MemoryNode
 from planner.ros.conversions import transform_message
 from planner.ros.frame_tree import FrameTree
 from planner.world.geometry import Pose
@@ -50,3 +52,38 @@ def test_the_pose_at_a_stamp_is_found_whatever_came_when() -> None:
     tree.forget()
     assert tree.newest_s is None
     assert tree.pose("agent_0/base_link", 1.2) is None
+
+
+def test_only_frames_well_before_earlier_ones_tell_of_a_new_world() -> None:
+    topics = Topics()
+    tree = FrameTree(topics, lambda: None)
+    assert not tree.went_back
+    for stamp_s in (5.0, 5.1, 4.9, 5.2):
+        topics.hear["/tf"](links(stamp_s, 0.0))
+        assert not tree.went_back, "messages of several senders come in any order"
+    topics.hear["/tf"](links(0.1, 0.0))
+    assert tree.went_back
+    tree.forget()
+    topics.hear["/tf"](links(0.2, 0.0))
+    assert not tree.went_back
+
+
+def test_a_memory_that_skills_told_of_later_moments_is_kept_while_frames_wait_to_be_read() -> None:
+    topics = Topics()
+    ended: list[float | None] = []
+    node = SimpleNamespace(_pending={}, _begin=lambda: None)
+    node._frames = FrameTree(topics, lambda: MemoryNode._on_frames(node))  # type: ignore[arg-type]
+
+    def end() -> None:
+        ended.append(node._frames.newest_s)
+        node._memory = None
+        node._frames.forget()
+
+    node._end_memory = end
+    # A skill's report came by the clock, which is ahead of the frames by a second and more.
+    node._memory = SimpleNamespace(stamp_s=12.0)
+    for stamp_s in (10.0, 10.1, 10.2, 10.1, 10.3):
+        topics.hear["/tf"](links(stamp_s, 0.0))
+    assert ended == []
+    topics.hear["/tf"](links(0.1, 0.0))
+    assert ended == [pytest.approx(0.1)], "the world's time began anew"
