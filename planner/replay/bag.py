@@ -15,6 +15,7 @@ from mcap.opcode import Opcode
 from mcap.reader import make_reader
 from mcap.records import Chunk
 from mcap.stream_reader import get_chunk_data_stream
+from mcap.summary import Summary
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
 
@@ -77,6 +78,26 @@ def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
         yield RawMessage(channel.topic, received_ns, bytes(data), channel.type_name, channel.text)
 
 
+def recorded_type(bag: Path, topic: str) -> tuple[str, str] | None:
+    """A topic's type and its definition, of the first of its channels; None without the topic.
+
+    Raises:
+        FileError: where the folder is no readable bag.
+    """
+    path = mcap_file(bag)
+    if not is_complete(bag):
+        recover(bag)
+    try:
+        with path.open("rb") as stream:
+            summary = make_reader(stream).get_summary()
+    except _UNREADABLE as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    if summary is None:
+        raise FileError(path, "", "cannot be read: it has no summary")
+    channels = _channels(summary, {topic}).values()
+    return next(((channel.type_name, channel.text) for channel in channels), None)
+
+
 def read_data(bag: Path, topic: str) -> Iterator[tuple[int, memoryview]]:
     """As `read_raw` for one topic: when each message was received, and its bytes.
 
@@ -112,11 +133,7 @@ def _messages(stream: BinaryIO, topics: set[str]) -> Iterator[tuple[_Channel, in
     summary = make_reader(stream).get_summary()
     if summary is None:
         raise ValueError("it has no summary")
-    wanted: dict[int, _Channel] = {}
-    for channel in summary.channels.values():
-        schema = summary.schemas.get(channel.schema_id)
-        if schema is not None and (not topics or channel.topic in topics):
-            wanted[channel.id] = _Channel(channel.topic, schema.name, schema.data.decode())
+    wanted = _channels(summary, topics)
     for index in sorted(summary.chunk_indexes, key=lambda i: i.chunk_start_offset):
         if wanted.keys().isdisjoint(index.message_index_offsets):
             continue
@@ -125,6 +142,16 @@ def _messages(stream: BinaryIO, topics: set[str]) -> Iterator[tuple[_Channel, in
         unpacked, length = get_chunk_data_stream(Chunk.read(ReadDataStream(stream)))
         for channel_id, log_time, data in _in_chunk(unpacked.read(length), wanted.keys()):
             yield wanted[channel_id], log_time, data
+
+
+def _channels(summary: Summary, topics: set[str]) -> dict[int, _Channel]:
+    """Those of some topics, none named: all; by their numbers."""
+    wanted: dict[int, _Channel] = {}
+    for channel in summary.channels.values():
+        schema = summary.schemas.get(channel.schema_id)
+        if schema is not None and (not topics or channel.topic in topics):
+            wanted[channel.id] = _Channel(channel.topic, schema.name, schema.data.decode())
+    return wanted
 
 
 def _in_chunk(chunk: bytes, channels: Set[int]) -> Iterator[tuple[int, int, memoryview]]:

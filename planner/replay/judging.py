@@ -14,9 +14,10 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
-from planner.replay.bag import read_bag, read_data
+from planner.replay.bag import read_bag, read_data, recorded_type
 from planner.replay.deeds import tell_deeds
 from planner.replay.recovery import is_cut_short
+from planner.replay.state_layout import difference
 from planner.replay.state_log import read_changes
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -192,6 +193,9 @@ class _Seen(NamedTuple):
 
 
 def _bag_states(bag: Path) -> Iterator[_Seen]:
+    recorded = recorded_type(bag, STATES)
+    if recorded is not None and (reason := difference(*recorded)):
+        raise FileError(bag, STATES, reason)
     reader = WorldBytes()
     for number, (received_ns, data) in enumerate(read_data(bag, STATES)):
         try:

@@ -330,6 +330,16 @@ def test_a_pose_that_is_no_place(film, capsys, recording, x) -> None:
     assert "cup_0" in error or "line 4.changed.0.pose.position_m.0" in error
 
 
+def test_a_bag_of_another_version_of_the_messages(film, capsys) -> None:
+    bag = film.solved().bag()
+    mcap = next(bag.glob("*.mcap"))
+    data = mcap.read_bytes()
+    assert data.count(b"uint64 sim_step")
+    mcap.write_bytes(data.replace(b"uint64 sim_step", b"uint64 sim_tick"))
+    error = refused(capsys, film, bag)
+    assert "another version of planner_msgs/msg/WorldState" in error
+
+
 def test_an_entity_that_the_goal_names_and_the_world_lacks(film, capsys) -> None:
     entities = dict(film.states[0].entities)
     del entities["apple_0"]
