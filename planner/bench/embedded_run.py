@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from planner.bench.run import EpisodeRun, Event, RunResult, say_nothing
+from planner.evaluation.asked import evaluation_of
 from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.memory.memory import Memory
@@ -86,7 +86,7 @@ def prepare_embedded(
     Args:
         backend: may have run other episodes before.
         house: the episode's.
-        episode: with an evaluation.
+        episode: with an evaluation or criteria.
         make_planner: makes the planner of the task.
         acting: the agents that act; none named = all of the episode.
         seed: instead of the episode's.
@@ -102,10 +102,9 @@ def prepare_embedded(
             believes: full observability (spec/partnr.md 1.3).
 
     Raises:
-        PlannerError: where the episode has no evaluation, or does not fit the house.
+        PlannerError: where the episode asks for nothing, or does not fit the house.
     """
-    if episode.evaluation is None:
-        raise PlannerError(f"{episode.episode_id}: has no evaluation, so nothing can be judged")
+    evaluation = evaluation_of(episode)
     backend.reset(house, episode, episode.seed if seed is None else seed)
     if updater is not None and not images:
         raise PlannerError(f"memory {updater.name} looks at pictures; do not ask for a run without")
@@ -148,7 +147,6 @@ def prepare_embedded(
         goal=episode.evaluation,
         seed=episode.seed if seed is None else seed,
     )
-    evaluation = read_evaluation(episode.evaluation, episode.episode_id)
     criteria, robot = episode.criteria, episode.agents[0].uid
     evaluator = (
         Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)

@@ -57,7 +57,7 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
     for path, episode in episodes_in(_places(name)):
         if not isinstance(episode, Episode):
             raise episode
-        if episode.evaluation is None:
+        if episode.evaluation is None and episode.criteria is None:
             raise PlannerError(f"{path}: has no evaluation, so nothing can be judged")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         found.append(

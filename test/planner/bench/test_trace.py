@@ -50,3 +50,32 @@ def test_a_run_leaves_its_states_to_be_judged_again(
     assert firsts == list(told.end.first_steps)
     assert main([*run, "--state-log", str(tmp_path)]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_an_imported_task_of_criteria_alone_is_run_and_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walks = [
+        f"<char0> [walk] <{word}> ({n})" for n, word in enumerate(["kitchen", "desk", "apple"])
+    ]
+    task = {
+        "task": "Find the apple.",
+        "task_completion_criterion": "(CLOSE, robot, apple)",
+        "env_id": 1,
+        "ground_truth_plan": walks,
+    }
+    (tmp_path / "tasks.json").write_text(json.dumps(task), encoding="utf-8")
+    words = [str(tmp_path / "tasks.json"), "--output", str(tmp_path / "made")]
+    assert main(["episodes", "import", "et-plan-bench", *words]) == 0
+    assert "imported 1, of which 1 can be judged" in capsys.readouterr().out
+    trace = tmp_path / "run.jsonl"
+    episode = str(tmp_path / "made" / "tasks-1.json")
+    # The expert has nothing to follow: it does nothing, and that is judged.
+    assert main(["run", episode, "--no-ros", "--no-images", "--trace", str(trace)]) == 1
+    (told,) = read_traces(trace)
+    assert (told.end.success, told.end.criteria, told.episode.propositions) == (False, False, ())
+    assert told.end.explanation == "At the end agent_0 is not close to apple_0."
+    assert told.episode.reference.actions[-1] == "Navigate[apple_0]"
+    rows = {row.metric.name: row.estimate.value for row in summarise([told])}
+    assert (rows["criteria_success"], rows["sequence_length"]) == (0.0, 20.0)
+    assert (rows["lcs_ratio"], rows["transport_rate"]) == (0.0, None)
