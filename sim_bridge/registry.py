@@ -26,7 +26,7 @@ def _spot(settings: Path | None, *, in_emulator: bool = False) -> Backend:
         if (error.name or "").partition(".")[0] not in ("bosdyn", "cryptography", "google", "grpc"):
             raise
         raise PlannerError(
-            "the backend 'spot' needs the Spot SDK: pip install 'planner[spot]' (see its licence)"
+            "the backend 'spot' needs the Spot SDK: pip install -e '.[spot]' (see its licence)"
         ) from error
     from sim_bridge.spot.options import SpotOptions, emulated
 

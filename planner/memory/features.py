@@ -107,7 +107,7 @@ class SigLipFeatures:
             from transformers import AutoModel, AutoProcessor
         except ImportError:
             raise PlannerError(
-                "these features need the extra `vlm`: pip install planner[vlm]"
+                "these features need the extra `vlm`: pip install -e '.[vlm]'"
             ) from None
         try:
             model = AutoModel.from_pretrained(folder, local_files_only=True)

@@ -131,7 +131,7 @@ def train_classifier(
     try:
         import torch
     except ImportError:
-        raise PlannerError("training needs PyTorch: pip install 'planner[train]'") from None
+        raise PlannerError("training needs PyTorch: pip install -e '.[train]'") from None
     from torch.nn import functional
 
     torch.manual_seed(recipe.seed)

@@ -91,7 +91,7 @@ def train_detector(
     try:
         import torch
     except ImportError:
-        raise PlannerError("training needs PyTorch: pip install 'planner[train]'") from None
+        raise PlannerError("training needs PyTorch: pip install -e '.[train]'") from None
     torch.manual_seed(recipe.seed)
     # Channels last is a quarter faster on CPUs and no slower on GPUs.
     net = _torch_network(len(classes)).to(recipe.device, memory_format=torch.channels_last)

@@ -100,7 +100,7 @@ class SentenceEncoder:
             from tokenizers import Tokenizer
         except ImportError:
             raise PlannerError(
-                "the sentence encoder needs the extra `embed`: pip install planner[embed]"
+                "the sentence encoder needs the extra `embed`: pip install -e '.[embed]'"
             ) from None
         self._config = _read_config(folder / "config.json")
         self._weights = read_safetensors(folder / "model.safetensors")

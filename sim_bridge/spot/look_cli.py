@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         from sim_bridge.spot.whereabouts import where_is
     except ImportError as error:
         raise PlannerError(
-            "this needs the Spot SDK: pip install 'planner[spot]' (see its licence)"
+            "this needs the Spot SDK: pip install -e '.[spot]' (see its licence)"
         ) from error
     options = read_model(Path(args.settings), SpotOptions) if args.settings else default_spot()
     where = where_is(options.address, options.port, options.certificate)

@@ -16,7 +16,7 @@ from planner.bench.runs.worker import EpisodeWorker, failed_row
 from planner.bench.runs.worker import Outcome as _Outcome
 from planner.world.errors import PlannerError
 
-NEEDS_EXTRA = "the engine ray needs the extra `ray`: pip install planner[ray]"
+NEEDS_EXTRA = "the engine ray needs the extra `ray`: pip install -e '.[ray]'"
 
 
 class RayEngine:

@@ -30,7 +30,7 @@ from planner.planning.llm.chat import (
     Usage,
 )
 
-NEEDS_EXTRA = "a model in this process needs the extra `local`: pip install planner[local]"
+NEEDS_EXTRA = "a model in this process needs the extra `local`: pip install -e '.[local]'"
 MOST_ROWS = 16
 # How long the first request of a batch waits for others.
 GATHER_S = 0.003

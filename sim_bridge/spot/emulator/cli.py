@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         from sim_bridge.spot.emulator.server import SpotEmulator
     except ImportError as error:
         raise PlannerError(
-            "the emulator needs the Spot SDK: pip install 'planner[spot]' (see its licence)"
+            "the emulator needs the Spot SDK: pip install -e '.[spot]' (see its licence)"
         ) from error
     house = args.house or ("" if args.episode else default_house())
     opened = open_world(house, args.episode, args.seed, 0 if args.episode else 1)

@@ -139,7 +139,7 @@ def test_vectors_have_length_one_or_nothing(text: str) -> None:
     importlib.util.find_spec("tokenizers") is not None, reason="the extra `embed` is installed"
 )
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(PlannerError, match=r"pip install planner\[embed\]"):
+    with pytest.raises(PlannerError, match=r"pip install -e '\.\[embed\]'"):
         SentenceEncoder(tmp_path)
 
 

@@ -20,7 +20,7 @@ HAS_RAY = importlib.util.find_spec("ray") is not None
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not HAS_RAY, reason="ray is not installed: pip install planner[ray]")
+@pytest.mark.skipif(not HAS_RAY, reason="ray is not installed: pip install -e '.[ray]'")
 def test_a_local_cluster_runs_a_suite(tmp_path: Path) -> None:
     suite = find_suite("desk_tidy_0")
     jobs = jobs_of(suite, 3, 0)
