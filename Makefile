@@ -48,7 +48,10 @@ test-integration: setup ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration \
 	  -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2 $(ARGS)
 
-nightly: setup ## the judge against its reference, 10,000 random cases (about an hour)
+nightly: setup ## interfaces for C++ too; judge and reference, 10,000 random cases (about an hour)
+	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \
+	  --base-paths msgs shims/tf2_msgs --build-base .ws/whole/build --install-base .ws/whole \
+	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
 	  test/planner/evaluation -rR $(ARGS)
 

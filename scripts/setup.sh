@@ -107,8 +107,9 @@ install_libraries() {
   local pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check -c constraints.txt)
   local fast=("$venv/bin/uv" pip install -q --system-certs --python "$venv/bin/python" -c constraints.txt)
   say "libraries and ROS 2 (constraints.txt)"
-  "${pip[@]}" pip setuptools uv
+  "${pip[@]}" uv
   if pip_is_set_up; then fast=("${pip[@]}"); fi
+  "${fast[@]}" pip setuptools
   # compat: this folder itself on Python's path. The default finder comes after the path, where
   # any folder called planner (a checkout seen from its parent folder) would hide the package.
   PYTHONWARNINGS=ignore "${fast[@]}" --no-build-isolation --config-settings editable_mode=compat -e '.[ros,dev]'

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# The interfaces are built by set-up with the same commands, which takes a minute.
+# Set-up builds the interfaces with the same commands, for Python only; `make nightly` builds them
+# whole, which takes minutes.
 WAY = """
 set -e
 cd ws
