@@ -58,8 +58,20 @@ PLANNERS_WITH_MODEL = (
     "partnr_finetuned",
 )
 
-# A robot, and an emulated one that speaks its protocol: a simulator like the others.
-BACKENDS = ("embedded", "habitat", "spot", "spot_emulator")
+# As planner.memory.seeing has them, which takes longer to import.
+MEMORIES_THAT_SEE = (
+    "learned",
+    "vlm",
+    "open-vocabulary",
+    "voxels-plain",
+    "voxels-room",
+    "voxels-room-time-only",
+    "object-graph",
+)
+
+# A robot, an emulated one that speaks its protocol, a simulator like the others, and a robot
+# that other software drives.
+BACKENDS = ("embedded", "habitat", "spot", "spot_emulator", "external")
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", BACKENDS),
     Argument(
@@ -81,12 +93,17 @@ ARGUMENTS: tuple[Argument, ...] = (
         "memory",
         "auto",
         "who keeps the robots' memory; auto = privileged for a planner that needs one",
-        ("auto", "none", "privileged", "learned"),
+        ("auto", "none", "privileged", *MEMORIES_THAT_SEE),
     ),
+    Argument("memory_model", "", "what the memory looks with: a folder, or a server's name for it"),
+    Argument("memory_url", "", "address of a server for memory:=vlm that takes pictures, .../v1"),
+    Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
     Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
     Argument("episode", "", "name or file of the episode; empty = only the house"),
     Argument("seed", "0", "seed of everything random, 0 or greater"),
     Argument("agents", "0", f"number of agents, 1 to {MOST_AGENTS}; 0 = as the episode says"),
+    Argument("backend_config", "", "file with the settings of the backend; empty = the shipped"),
+    Argument("safety_config", "", "file with the numbers of the safety rules; empty = the shipped"),
     Argument("record", "", "folder that the run is recorded in; empty = no recording"),
     Argument(
         "narrate",
@@ -110,10 +127,15 @@ class Arguments:
     control: str = "decentralized"
     traces: str = ""
     memory: str = "auto"
+    memory_model: str = ""
+    memory_url: str = ""
+    memory_second: str = ""
     house: str = ""
     episode: str = ""
     seed: int = 0
     agents: int = 0
+    backend_config: str = ""
+    safety_config: str = ""
     record: str = ""
     narrate: bool = False
     paced: bool = True
@@ -138,16 +160,25 @@ class Arguments:
         if text["planner"] in PLANNERS_WITH_MODEL and not text["model"]:
             words = f"the planner {text['planner']} needs one, and model_url its server"
             raise ArgumentError("model", words)
+        if text["memory"] in ("vlm", "open-vocabulary") and not text["memory_model"]:
+            raise ArgumentError("memory_model", f"the memory {text['memory']} needs one")
+        if text["memory_url"] and text["memory"] != "vlm":
+            raise ArgumentError("memory_url", "only the memory vlm asks a server")
         if text["narrate"] == "true" and not text["episode"]:
             raise ArgumentError("narrate", "needs an episode with an instruction")
         return Arguments(
             backend=text["backend"],
+            backend_config=text["backend_config"],
+            safety_config=text["safety_config"],
             planner=text["planner"],
             model=text["model"],
             model_url=text["model_url"],
             control=text["control"],
             traces=text["traces"],
             memory=text["memory"],
+            memory_model=text["memory_model"],
+            memory_url=text["memory_url"],
+            memory_second=text["memory_second"],
             house=text["house"],
             episode=text["episode"],
             seed=_whole("seed", text["seed"], most=2**63 - 1),
@@ -217,6 +248,7 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
 
 
 def _bridge(args: Arguments) -> NodeSpec:
+    files = {"backend_config": args.backend_config, "safety_config": args.safety_config}
     return NodeSpec(
         name="bridge",
         executable="bridge",
@@ -228,6 +260,7 @@ def _bridge(args: Arguments) -> NodeSpec:
             "agents": args.agents,
             "time_mode": "paced" if args.paced else "fast",
             "rate": args.pace,
+            **{name: file for name, file in files.items() if file},
         },
     )
 
@@ -237,6 +270,11 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
     updater = ("privileged" if needed else "none") if args.memory == "auto" else args.memory
     if updater == "none":
         return ()
+    model = {
+        "model": args.memory_model,
+        "model_url": args.memory_url,
+        "model_second": args.memory_second,
+    }
     return (
         NodeSpec(
             name="memory",
@@ -246,6 +284,7 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
                 "house": args.house,
                 "episode": args.episode,
                 "store": _store(args, "memory"),
+                **{name: word for name, word in model.items() if word},
             },
         ),
     )

@@ -18,13 +18,13 @@ import random
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import yaml
 
-from planner.bringup import ARGUMENTS, BAG_FOLDER, Arguments, NodeSpec, node_list
+from planner.bringup import ARGUMENTS, BAG_FOLDER, Arguments, node_list
 from planner.demo_log import story_writer
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
@@ -127,6 +127,7 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run:
     arguments = Arguments.from_text(
         {
             "backend": "spot_emulator",
+            "backend_config": str(settings),
             "planner": args.planner,
             "memory": args.memory,
             "model": args.model,
@@ -138,8 +139,7 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run:
             "paced": "false",
         }
     )
-    specs = [_configured(spec, settings) for spec in node_list(arguments)]
-    run_nodes(specs, partial(story_writer, folder / LOG_FILE, io.StringIO()))
+    run_nodes(node_list(arguments), partial(story_writer, folder / LOG_FILE, io.StringIO()))
     request = Request(Mode.STRICT, str(episode), True, True)
     for judged in judge(folder / BAG_FOLDER, request):
         if isinstance(judged, PlannerError):
@@ -168,12 +168,6 @@ def backend_settings(args: argparse.Namespace, missed: str) -> dict[str, object]
     settings["noise"] = {"failed_grasps": args.slips, "failed_places": args.sticks}
     settings["troubles"] = [{"kind": "overlook", "name": missed}] if missed else []
     return settings
-
-
-def _configured(spec: NodeSpec, settings: Path) -> NodeSpec:
-    if spec.name != "bridge":
-        return spec
-    return replace(spec, parameters={**spec.parameters, "backend_config": str(settings)})
 
 
 # Places of things

@@ -34,6 +34,7 @@ class Says:
     fills: Mapping[str, str] = field(default_factory=dict)
 
 
+LAYOUT = str(ROOT / "config/spot_scenarios/train_0_layout.yaml")
 RUN: Mapping[str, Says] = {
     "planner doctor": Says("ROS"),
     "planner episodes list": Says("bedside_0"),
@@ -46,10 +47,8 @@ RUN: Mapping[str, Says] = {
     "planner houses generate --seed 7 --room bedroom=2 --room kitchen=1 --room living_room=1 "
     "--objects 60 -o /tmp/small.json": Says(""),
     "planner houses draw /tmp/small.json -o /tmp/small.png --object-names": Says(""),
-    "planner layout check config/spot_scenarios/train_0_layout.yaml": Says("sound, 4 rooms"),
-    "planner layout house config/spot_scenarios/train_0_layout.yaml -o /tmp/house.json": Says(
-        "house train_0"
-    ),
+    "planner layout check FILE": Says("sound, 4 rooms", {"FILE": LAYOUT}),
+    "planner layout house FILE -o /tmp/house.json": Says("house train_0", {"FILE": LAYOUT}),
     "planner serve org/Model-8B-Instruct --gpu-memory 24 --gpus 1 --dry-run": Says("vllm serve"),
     "planner houses --help": Says("generate"),
     "planner evaluate --help": Says("bag"),
@@ -74,6 +73,13 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "planner train memory-data data/epm --episode trophy_show_0": (
         "test/planner/bench/test_memory_commands.py::test_conversations_are_made_of_a_rollout"
+    ),
+    "planner train memory data/epm models/llava-onevision data/adapter --epochs 4": (
+        "test/planner/training/test_vision_tuning.py"
+        "::test_a_killed_run_goes_on_and_ends_as_if_it_was_never_killed"
+    ),
+    "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
+        "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
     ),
     "planner bench memory heldout_0 --updater learned --json scores.json --curves scores.png": (
         "test/planner/bench/test_memory_commands.py::test_memories_are_scored"
