@@ -85,7 +85,7 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
         (
             {"backend": "unity"},
             "backend",
-            "'unity' is not one of embedded, habitat, spot, spot_emulator",
+            "'unity' is not one of embedded, habitat, spot, spot_emulator, external",
         ),
         ({"seed": "-1"}, "seed", "'-1' is not a whole number of 0 or greater"),
         ({"seed": "1_0"}, "seed", "'1_0' is not a whole number"),
