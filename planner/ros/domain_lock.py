@@ -7,16 +7,19 @@ from collections.abc import Mapping
 
 from planner.world.errors import PlannerError
 
+# DDS reckons its UDP ports from the domain; those of higher ones do not exist.
+HIGHEST_DOMAIN = 232
+
 
 def domain_id(environment: Mapping[str, str]) -> int:
     """Return the ROS domain of processes in this environment.
 
     Raises:
-        PlannerError: where it is no number.
+        PlannerError: where it is none.
     """
     text = environment.get("ROS_DOMAIN_ID") or "0"
-    if not (text.isascii() and text.isdigit()):
-        raise PlannerError(f"ROS_DOMAIN_ID: {text!r} is not a whole number of 0 or greater")
+    if not (text.isascii() and text.isdigit()) or int(text) > HIGHEST_DOMAIN:
+        raise PlannerError(f"ROS_DOMAIN_ID: {text!r} is not a number from 0 to {HIGHEST_DOMAIN}")
     return int(text)
 
 

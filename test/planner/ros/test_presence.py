@@ -107,8 +107,9 @@ def test_without_ids_only_the_last_client_can_be_missed() -> None:
 
 def test_the_domain_is_a_number() -> None:
     assert (domain_id({}), domain_id({"ROS_DOMAIN_ID": "7"})) == (0, 7)
-    with pytest.raises(PlannerError, match="ROS_DOMAIN_ID: 'home'"):
-        domain_id({"ROS_DOMAIN_ID": "home"})
+    for text in ("home", "-1", "233"):
+        with pytest.raises(PlannerError, match=f"ROS_DOMAIN_ID: '{text}'"):
+            domain_id({"ROS_DOMAIN_ID": text})
 
 
 def test_a_domain_has_one_bridge() -> None:
