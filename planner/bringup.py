@@ -100,7 +100,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
     Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
     Argument("episode", "", "name or file of the episode; empty = only the house"),
-    Argument("seed", "0", "seed of everything random, 0 or greater"),
+    Argument("seed", "0", "seed of everything random; 0 = the episode's"),
     Argument("agents", "0", f"number of agents, 1 to {MOST_AGENTS}; 0 = as the episode says"),
     Argument("backend_config", "", "file with the settings of the backend; empty = the shipped"),
     Argument("safety_config", "", "file with the numbers of the safety rules; empty = the shipped"),

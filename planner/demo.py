@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who decides; tour = no task, a walk through a house",
     )
     parser.add_argument("--house", default=DEFAULT_HOUSE, help="of the tour")
-    parser.add_argument("--seed", default="0", help="seed of everything random")
+    parser.add_argument("--seed", default="0", help="seed of everything random; 0 = the episode's")
     parser.add_argument(
         "--pace", default=f"{DEFAULT_PACE}", help="simulated seconds in a second; 1 = real time"
     )

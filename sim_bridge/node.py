@@ -115,7 +115,9 @@ class BridgeNode(Node):
     def _declare_world(self) -> Opened:
         house = parameters.text(self, "house", "", "name or file; empty = the episode's")
         episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
-        seed = parameters.whole(self, "seed", 0, "of everything random", least=0, most=LARGEST_SEED)
+        seed = parameters.whole(
+            self, "seed", 0, "of all that is random; 0 = episode's", least=0, most=LARGEST_SEED
+        )
         self._agent_count = parameters.whole(
             self, "agents", 0, "number of agents; 0 as the episode says", least=0, most=MOST_AGENTS
         )

@@ -31,7 +31,7 @@ def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
     Args:
         house: "" takes the episode's.
         episode: "" takes the house as its file describes it, without a task.
-        seed: 0 or greater.
+        seed: 0 or greater; 0 takes the episode's.
         agents: how many agents; 0 takes the episode's, or one robot in a bare house.
 
     Raises:
@@ -49,7 +49,7 @@ def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
     task, place = load_episode(episode)
     if house and load_house(house).name != place.name:
         raise PlannerError(f"house: episode {task.episode_id} is of {place.name}, not of {house}")
-    return Opened(place, _with_agents(task, agents), seed)
+    return Opened(place, _with_agents(task, agents), seed or task.seed)
 
 
 def default_house() -> str:
