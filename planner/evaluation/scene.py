@@ -186,6 +186,11 @@ def _layout_of(house: House) -> _Layout:
     return layout
 
 
+def forget_layouts() -> None:
+    """Lets go of all layouts that are kept."""
+    _LAYOUTS.clear()
+
+
 class Scene:
     """The entities at one instant, with their boxes and an index of where they are."""
 

@@ -93,3 +93,8 @@ class _Key:
 @lru_cache(maxsize=MOST_HOUSES)
 def _walk_map(key: _Key) -> WalkMap:
     return WalkMap(key.layout)
+
+
+def forget_walk_maps() -> None:
+    """Lets go of all maps that are kept."""
+    _walk_map.cache_clear()

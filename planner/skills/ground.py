@@ -235,6 +235,11 @@ def ground_of(layout: House, radius_m: float) -> Ground:
     return made
 
 
+def forget_grounds() -> None:
+    """Lets go of all grounds that are kept."""
+    _grounds.clear()
+
+
 def to_local(piece: Furniture, points: FloatArray) -> FloatArray:
     """(n, 2) points of the map in the furniture's frame."""
     c, s = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)

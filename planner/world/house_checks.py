@@ -191,6 +191,12 @@ def _cached_episode(
     return episode, house
 
 
+def forget_files() -> None:
+    """Lets go of all houses and episodes that are kept."""
+    for kept in (_cached_house, _parsed_episode, _cached_episode):
+        kept.cache_clear()
+
+
 def _refuse(path: Path, findings: list[Finding]) -> None:
     if findings:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -38,13 +39,15 @@ class RayEngine:
     def run(self, jobs: Sequence[Job], take: Take) -> None:
         """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
         ray = self._ray
+        # It tells its makers of every cluster, unless somebody decided otherwise.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             if self._address:
                 ray.init(address=self._address, log_to_driver=False)
             else:
                 ray.init(num_cpus=self._workers, include_dashboard=False, log_to_driver=False)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise PlannerError(f"ray: {error}") from None
+        except Exception as error:  # A start that takes too long is a plain one.
+            raise PlannerError(f"ray: no cluster: {error}") from None
         try:
             self._all(deque(jobs), take)
         finally:

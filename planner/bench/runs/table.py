@@ -108,8 +108,14 @@ def summary_lines(summary: Summary) -> list[str]:
             line.paper,
         )
         for line in summary.lines
+        if line.estimate.value is not None
     ]
     text = [head, *aligned(rows)]
+    text += [
+        f"no {line.name}: {_listed(line.left_out)}"
+        for line in summary.lines
+        if line.estimate.value is None and line.left_out
+    ]
     text.append("ended: " + _listed(summary.ends))
     if summary.faults:
         text.append("no verdict: " + _listed(summary.faults))

@@ -12,6 +12,7 @@ from functools import partial
 from planner.bench.embedded_run import backend_agents, prepare_embedded
 from planner.bench.run import EpisodeRun, RunResult
 from planner.bench.runs.dialogues import DialogueWriter, HeadLine, HeardModel
+from planner.bench.runs.forgetting import forget_houses
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
@@ -99,6 +100,7 @@ class EpisodeWorker:
     def __init__(self, settings: RunSettings, models: Models) -> None:
         self._settings, self._models = settings, models
         self._backend: EmbeddedBackend | None = None
+        self._house = ""
         self._versions = dict(versions())
 
     async def play(self, job: Job) -> Outcome:
@@ -127,6 +129,7 @@ class EpisodeWorker:
 
     async def _play(self, job: Job) -> Outcome:
         settings = self._settings
+        self._enter(job.house)
         episode, house = load_episode(job.path)
         acting = acting_agents(episode, settings.agents)
         chat = self._models.chat(job)
@@ -170,6 +173,13 @@ class EpisodeWorker:
             }
         )
         return Outcome(row, _text(trace), listener.writer.text() if chat else "")
+
+    def _enter(self, house: str) -> None:
+        """Keeps nothing of the house before."""
+        if house != self._house:
+            self.close()
+            forget_houses()
+            self._house = house
 
     def _planner(self, task: Task, listener: _Listener) -> Planner:
         choice = self._settings.choice(len(task.agents))

@@ -1,0 +1,67 @@
+"""Episodes of a benchmark with a model in this process: random weights, held to the grammar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_models import HAS_TORCH, make_tiny
+
+from planner.bench.runs import models
+from planner.bench.runs.dialogues import read_dialogue
+from planner.bench.runs.engines import OneProcess
+from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.models import dialogue_path
+from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.bench.runs.runner import run_jobs
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.suites import find_suite, jobs_of
+from planner.planning.llm.chat import ChatModel
+from planner.planning.llm.in_process import InProcessModel
+
+pytestmark = [
+    pytest.mark.skipif(not HAS_TORCH, reason="the extra `local` (torch) is not installed"),
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+]
+
+
+@pytest.mark.parametrize("planner", ["react", "partnr_finetuned"])
+def test_episodes_share_batches_and_make_no_call_that_the_grammar_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planner: str
+) -> None:
+    made: list[InProcessModel] = []
+    make_model = models.make_model
+
+    def kept(*args: object, **more: object) -> ChatModel | None:
+        model = make_model(*args, **more)  # type: ignore[arg-type]
+        assert isinstance(model, InProcessModel)
+        made.append(model)
+        return model
+
+    monkeypatch.setattr(models, "make_model", kept)
+    settings = RunSettings(
+        planner=planner,
+        model=f"local:{make_tiny(tmp_path / 'tiny', context=16_384)}",
+        temperature=1.0,
+        memory=MemoryKind.RAYS,
+        agents=1,
+        most_cycles=1,
+        model_deadline_s=900.0,
+    )
+    suite = find_suite("desk_tidy_0")
+    jobs, run = jobs_of(suite, 2, 0), tmp_path / "run"
+    manifest = new_manifest("desk_tidy_0", suite, 2, settings)
+    run_jobs(run, manifest, jobs, OneProcess(settings, at_once=2), lambda row, count, of: None)
+    rows = newest_rows(run / ROWS_NAME)
+    assert len(rows) == 2
+    assert max(made[0].batches) > 1, "episodes that wait together are answered together"
+    for row in rows.values():
+        assert row.verdict is not None, row.error
+        assert row.verdict.end in ("planner_limit", "done")
+        turns = read_dialogue(dialogue_path(run, row.trace)).turns
+        assert len(turns) == row.cost.calls
+        for turn in turns:
+            assert turn.line.parameters["exact"] == "true", turn.line.reply
+            assert turn.line.grammar
+            assert all(turn.line.calls)
