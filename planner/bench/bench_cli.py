@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 
 from planner.bench.curves import draw_curves
 from planner.bench.memory_bench import HouseScore, MakeUpdater, as_json, score_house, table
 from planner.houses.shipped import recipes
-from planner.memory.learned.detector import Detector
-from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.scores import DEFAULT_DISTANCE_M
+from planner.memory.seeing import BASELINES, ClassOf, Seeing, SeeingModel, load_seeing
+from planner.memory.updater import MemoryUpdater
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
+from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 REFERENCE = "privileged"
+# What runs without a model that only a user can name.
+_BY_DEFAULT = (Seeing.LEARNED, *BASELINES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--updater",
         action="append",
-        choices=sorted(_makers(None)),
+        choices=[REFERENCE, *Seeing],
         help="repeatable; privileged is always there, it says what could be seen",
     )
-    parser.add_argument("--model", type=Path, help="of the learned updater; default: the shipped")
+    parser.add_argument(
+        "--model", default="", help="of the one updater named: its file, folder or name on a server"
+    )
+    parser.add_argument("--model-url", default="", help="of vlm's server, .../v1")
+    parser.add_argument("--model-second", default="", help="LoRA adapter, or SigLIP beside OWLv2")
     parser.add_argument(
         "--distance", type=float, default=DEFAULT_DISTANCE_M, help="farthest match, metres"
     )
@@ -47,9 +53,11 @@ def run(args: argparse.Namespace) -> int:
     """Scores and prints."""
     if not (args.distance > 0):
         raise PlannerError(f"--distance {args.distance} is not a distance above 0")
-    known = _makers(args.model)
-    names = list(dict.fromkeys([REFERENCE, *(args.updater or sorted(known))]))
-    makers = {name: known[name] for name in names}
+    asked = [Seeing(name) for name in args.updater or _BY_DEFAULT if name != REFERENCE]
+    if args.model and len(asked) != 1:
+        raise PlannerError("--model is of one updater: name it with --updater")
+    model = SeeingModel(args.model, args.model_url, args.model_second)
+    makers = {REFERENCE: _privileged, **{k.value: _maker(k, model) for k in dict.fromkeys(asked)}}
     houses = [load_house(word) for word in args.houses or _heldout()]
     scores: list[HouseScore] = []
     for house in houses:
@@ -81,11 +89,28 @@ def _heldout() -> list[str]:
     return [recipe.name for recipe in recipes() if recipe.split == "heldout"]
 
 
-def _makers(model: Path | None) -> Mapping[str, MakeUpdater]:
-    def privileged(_: House, backend: EmbeddedBackend) -> PrivilegedUpdater:
-        return PrivilegedUpdater(backend.world_state)
+def _privileged(_: House, backend: EmbeddedBackend) -> MemoryUpdater:
+    return PrivilegedUpdater(backend.world_state)
 
-    def learned(layout: House, _: EmbeddedBackend) -> LearnedUpdater:
-        return LearnedUpdater(layout, Detector.load(model))
 
-    return {REFERENCE: privileged, "learned": learned}
+def _maker(kind: Seeing, model: SeeingModel) -> MakeUpdater:
+    """Makes the updater of a house; without a model the baselines see true classes."""
+
+    def make(layout: House, backend: EmbeddedBackend) -> MemoryUpdater:
+        return load_seeing(kind, model, _class_of(backend))(layout)
+
+    return make
+
+
+def _class_of(backend: EmbeddedBackend) -> ClassOf:
+    known: dict[int, str | None] = {}
+
+    def class_of(number: int) -> str | None:
+        state = backend.world_state()
+        if number not in known and state is not None:
+            for entity in state.entities.values():
+                thing = entity.kind is EntityKind.OBJECT
+                known[entity.instance_id] = entity.class_name if thing else None
+        return known.get(number)
+
+    return class_of

@@ -14,6 +14,13 @@ from planner.training.detector import DetectorRecipe
 from planner.training.epm_labels import LabelRules
 from planner.training.frames import read_frames, read_manifest
 from planner.training.memory_model import train_memory_model
+from planner.training.vision_tuning import (
+    TuningProgress,
+    TuningRecipe,
+    read_conversations,
+    tune,
+)
+from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
 
@@ -27,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     views.add_argument("--houses", type=int, default=64, help="shards, each one house")
     views.add_argument("--strewings", type=int, default=default.strewings, help="of each house")
     views.add_argument("--views", type=int, default=default.views, help="of each strewing")
+    views.add_argument(
+        "--even", action="store_true", help="all classes alike, anywhere; for the classifier"
+    )
 
     data = actions.add_parser("memory-data", help="EPM's pictures and conversations, of rollouts")
     data.add_argument("output", type=Path, help="folder of the data set; goes on where it ended")
@@ -49,6 +59,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--looked-at", type=int, default=2200, help="frames for the classifier; 0 = all"
     )
+    model.add_argument(
+        "--more", type=Path, help="folder of further views, for the classifier alone, all of them"
+    )
+
+    tuned = actions.add_parser(
+        "memory", help="a LoRA adapter of a vision-language model, from conversations"
+    )
+    tuned.add_argument("data", type=Path, help="folder made by memory-data")
+    tuned.add_argument("model", type=Path, help="folder of a LLaVA-OneVision class model")
+    tuned.add_argument("output", type=Path, help="folder of checkpoint and adapter; goes on there")
+    paper = TuningRecipe()
+    tuned.add_argument("--epochs", type=float, default=paper.epochs)
+    tuned.add_argument("--batch", type=int, default=paper.batch)
+    tuned.add_argument("--rate", type=float, default=paper.rate, help="highest learning rate")
+    tuned.add_argument("--rank", type=int, default=paper.rank, help="of the LoRA matrices")
+    tuned.add_argument("--alpha", type=int, default=paper.alpha)
+    tuned.add_argument("--dropout", type=float, default=paper.dropout)
+    tuned.add_argument("--seed", type=int, default=paper.seed)
+    tuned.add_argument("--device", default=paper.device, help="torch's name")
+    tuned.add_argument("--save-every", type=int, default=paper.save_every, help="steps")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _views(args: argparse.Namespace) -> int:
-    recipe = ViewRecipe(args.seed, args.houses, args.strewings, args.views)
+    recipe = ViewRecipe(args.seed, args.houses, args.strewings, args.views, even=args.even)
     manifest = make_views(args.output, recipe)
     things = sum(manifest.counts.values())
     print(
@@ -87,8 +117,32 @@ def _model(args: argparse.Namespace) -> int:
         ClassifierRecipe(seed=args.seed, device=args.device),
         _tell,
         looked_at=args.looked_at,
+        more=read_frames(args.more) if args.more else (),
     )
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _memory(args: argparse.Namespace) -> int:
+    if min(args.epochs, args.rate) <= 0 or min(args.batch, args.rank, args.save_every) < 1:
+        raise PlannerError("epochs, rate, batch, rank and save-every must be above 0")
+    recipe = TuningRecipe(
+        rate=args.rate,
+        alpha=args.alpha,
+        rank=args.rank,
+        dropout=args.dropout,
+        batch=args.batch,
+        epochs=args.epochs,
+        seed=args.seed,
+        device=args.device,
+        save_every=args.save_every,
+    )
+
+    def told(at: TuningProgress) -> None:
+        _tell(f"step {at.step} of {at.steps}: loss {at.loss:.4f}, {at.elapsed_s:.0f} s")
+
+    adapter = tune(read_conversations(args.data), args.model, args.output, recipe, told)
+    print(f"{adapter}: use it with memory:=vlm memory_model:={args.model} memory_second:={adapter}")
     return 0
 
 
@@ -100,4 +154,5 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory-views": _views,
     "memory-data": _data,
     "memory-model": _model,
+    "memory": _memory,
 }

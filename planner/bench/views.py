@@ -8,13 +8,14 @@ and then; the camera of a robot's or person's hand looks at things from where a 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from planner.houses.clutter import scatter
+from planner.houses.clutter import ObjectRequest, place_objects, scatter
 from planner.houses.generator import generate_house
 from planner.houses.shipped import recipes
 from planner.training.frames import (
@@ -33,7 +34,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
-from planner.world.house import House
+from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import load_house
 from planner.world.observation import CameraFrame
 from planner.world.vocabulary import AgentKind
@@ -65,6 +66,8 @@ class ViewRecipe:
         open_share: of furniture that stands open.
         aimless_share: of views that look anywhere instead of at a thing.
         held_share: of views in which the other agent may be seen to hold a thing.
+        even: whether all classes are as likely, wherever they fit, instead of likely things in
+            likely places; and those that were looked at least are looked at next.
     """
 
     seed: int = 1
@@ -75,6 +78,7 @@ class ViewRecipe:
     open_share: float = 0.3
     aimless_share: float = 0.15
     held_share: float = 0.1
+    even: bool = False
 
 
 def make_views(root: Path, recipe: ViewRecipe) -> Manifest:
@@ -134,12 +138,13 @@ def _house_views(index: int, recipe: ViewRecipe) -> Iterator[tuple[FrameRecord, 
     if renderer is None:
         raise PlannerError("views need a renderer")
     number = 0
+    looked: Counter[str] = Counter()
     try:
         for _ in range(recipe.strewings):
             world = _world(ground, recipe, rng)
             scene = Scene(world, spec, default_catalogue())
             for _ in range(recipe.views):
-                frame = _view(world, scene, renderer, recipe, rng)
+                frame = _view(world, scene, renderer, recipe, rng, looked)
                 yield frame_record(number, world, *frame), frame[1]
                 number += 1
     finally:
@@ -153,7 +158,7 @@ def _world(ground: HouseGround, recipe: ViewRecipe, rng: np.random.Generator) ->
         house=ground.house.name,
         instruction="",
         agents=tuple(AgentPlacement(uid=f"agent_{n}", kind=k) for n, k in enumerate(_AGENTS)),
-        objects=scatter(ground.house, recipe.things, rng),
+        objects=_strewn(ground.house, recipe, rng),
     )
     seed = int(rng.integers(1 << 31))
     world = KinematicWorld(ground, episode, seed, default_catalogue(), default_options())
@@ -165,12 +170,27 @@ def _world(ground: HouseGround, recipe: ViewRecipe, rng: np.random.Generator) ->
     return world
 
 
+def _strewn(
+    house: House, recipe: ViewRecipe, rng: np.random.Generator
+) -> tuple[ObjectPlacement, ...]:
+    if not recipe.even:
+        return scatter(house, recipe.things, rng)
+    classes = sorted(default_catalogue().objects)
+    anywhere = tuple(piece.name for piece in house.furniture if piece.surfaces)
+    wanted = [
+        ObjectRequest((classes[int(index)],), furniture=anywhere)
+        for index in rng.permutation(len(classes))[: recipe.things]
+    ]
+    return tuple(o for o in place_objects(house, wanted, rng) if isinstance(o, ObjectPlacement))
+
+
 def _view(
     world: KinematicWorld,
     scene: Scene,
     renderer: Renderer,
     recipe: ViewRecipe,
     rng: np.random.Generator,
+    looked: Counter[str],
 ) -> tuple[Agent, CameraFrame]:
     names = list(world.agents)
     agent = world.agents[names[int(rng.integers(len(names)))]]
@@ -179,7 +199,12 @@ def _view(
     if not shown or rng.random() < recipe.aimless_share:
         _stand_anywhere(world, agent, rng)
     else:
-        _look_at(world, agent, shown[int(rng.integers(len(shown)))], rng)
+        chosen = shown[int(rng.integers(len(shown)))]
+        if recipe.even:
+            fewest = min(looked[t.class_name] for t in shown)
+            chosen = next(t for t in shown if looked[t.class_name] == fewest)
+            looked[chosen.class_name] += 1
+        _look_at(world, agent, chosen, rng)
     if other.holding is None and shown and rng.random() < recipe.held_share:
         world.take(other, shown[int(rng.integers(len(shown)))])
         _stand_near(world, other, agent, rng)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.memory.updater import MemoryUpdater, Operation
+from planner.memory.updater import Counting, MemoryUpdater, Operation
 from planner.world.entity import Entity
 from planner.world.observation import Observation
 
@@ -51,6 +51,7 @@ class BackgroundUpdater:
         self._ended = False
         self.dropped = 0
         self.failed = 0
+        self.failure = ""
         self._thread = threading.Thread(target=self._run, name="memory updater", daemon=True)
         self._thread.start()
 
@@ -58,6 +59,12 @@ class BackgroundUpdater:
     def name(self) -> str:
         """The updater's."""
         return self._updater.name
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What was dropped and what failed, and what the updater counts itself."""
+        own = self._updater.counts if isinstance(self._updater, Counting) else {}
+        return {"pictures dropped": self.dropped, "pictures failed": self.failed, **own}
 
     def offer(self, observation: Observation, entities: Sequence[Entity], last_action: str) -> None:
         """Asks for the edits of an observation; an older one of the agent still waiting goes."""
@@ -97,11 +104,13 @@ class BackgroundUpdater:
                 operations = self._updater.update(
                     request.observation, request.entities, request.last_action
                 )
-            except Exception:
+            except Exception as error:
                 # A model may fail in any way; the memory stays as it is and goes on.
                 self.failed += 1
+                self.failure = str(error) or type(error).__name__
                 _log.exception("memory updater %s failed on a picture", self._updater.name)
                 continue
+            self.failure = ""
             with self._wake:
                 self._made.append(Proposal(request.observation, tuple(operations)))
             self._ready()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.errors import PlannerError
-from planner.world.observation import CameraFrame
+from planner.world.observation import CameraFrame, RgbImage
 
 if TYPE_CHECKING:
     import torch
@@ -132,10 +132,16 @@ class SigLipFeatures:
                 mask[top:bottom, left:right] = True
                 masks.append(mask)
                 crops.append(frame.rgb[top:bottom, left:right])
-        inputs = self._processor(images=crops, return_tensors="pt").to(self._device)
+        return [Region(m, v) for m, v in zip(masks, self._pictures(crops), strict=True)]
+
+    def picture(self, image: RgbImage) -> Features:
+        """(d,) of a whole picture."""
+        return self._pictures([image])[0]
+
+    def _pictures(self, images: Sequence[RgbImage]) -> list[Features]:
+        inputs = self._processor(images=list(images), return_tensors="pt").to(self._device)
         with self._torch.inference_mode():
-            vectors = _rows(self._model.get_image_features(**inputs))
-        return [Region(m, unit(v)) for m, v in zip(masks, vectors, strict=True)]
+            return [unit(v) for v in _rows(self._model.get_image_features(**inputs))]
 
     def text(self, words: str) -> Features:
         """See `FeatureExtractor`."""

@@ -122,6 +122,7 @@ class Memory:
         self._grasps: dict[str, bool] = {}
         self.fault = ""
         self.refused = 0
+        self.refusal = ""
         if store is not None:
             self._take_up(store)
 
@@ -270,7 +271,9 @@ class Memory:
     def _keep(self, outcome: Outcome) -> MemoryChange | None:
         """Stores an outcome before anybody is told of it."""
         self._belief = None
-        self.refused += len(outcome.refused)
+        if outcome.refused:
+            self.refused += len(outcome.refused)
+            self.refusal = outcome.refused[-1]
         for entity in outcome.confirmed:
             self._confirmed[entity.entity_id] = entity
             if self._index is not None:

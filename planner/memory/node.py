@@ -12,11 +12,11 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from planner.memory.background import BackgroundUpdater
-from planner.memory.learned.detector import Detector
-from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
+from planner.memory.operations import CoordinateFrame
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
+from planner.memory.seeing import MakeSeeing, Seeing, SeeingModel, load_seeing, needs_truth
 from planner.memory.service.node import MemoryServices
 from planner.memory.sightings import VISIBILITIES, Visibility
 from planner.memory.still_world import StillWorld
@@ -51,9 +51,7 @@ CAMERA = "hand"
 LOOK_FOR_AGENTS_S, RETELL_S, DIAGNOSE_S = 0.5, 0.5, 1.0
 # A hand this far closed holds something: an empty one rests open on every backend.
 CLOSED_HAND = 0.05
-# Those that look at colours, in a thread of their own; they need no ground truth.
-_SEEING = ("learned",)
-_UPDATERS = ("none", "privileged", *_SEEING)
+_UPDATERS = ("none", "privileged", *Seeing)
 
 
 class MemoryNode(Node):
@@ -67,6 +65,7 @@ class MemoryNode(Node):
         """
         super().__init__("memory")
         self._memory: Memory | None = None
+        self._instance_classes: dict[int, str] = {}
         try:
             self._declare()
             self._check_store()
@@ -86,8 +85,7 @@ class MemoryNode(Node):
         self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
         self._make_outlets()
         self._frames = FrameTree(self, self._on_frames)
-        privileged = self._updater == "privileged"
-        self._truth = TruthInput(self, self._on_world) if privileged else None
+        self._truth = TruthInput(self, self._on_world) if self._needs_truth else None
         self._worker: BackgroundUpdater | None = None
         self._made = self.create_guard_condition(self._take_proposals)
         self.create_subscription(SkillReport, "/skills/results", self._on_report, qos.EVENTS)
@@ -104,7 +102,8 @@ class MemoryNode(Node):
         self._updater = parameters.text(
             self, "updater", "privileged", "who makes edits of pictures", choices=_UPDATERS
         )
-        self._detector = Detector.load() if self._updater in _SEEING else None
+        self._seeing = Seeing(self._updater) if self._updater in [*Seeing] else None
+        self._make_seeing = self._load_seeing(self._seeing)
         folder = parameters.text(self, "store", "", "folder of this run's stores; empty = none")
         self._folder = Path(folder) if folder else None
         seen = parameters.text(
@@ -125,8 +124,40 @@ class MemoryNode(Node):
             self._episode, self._layout = load_episode(episode)
         if house:
             self._layout = load_house(house)
-        if self._layout is None and self._updater != "privileged":
+        if self._layout is None and not self._needs_truth:
             raise PlannerError("memory: name a house or an episode, or use updater:=privileged")
+
+    def _load_seeing(self, kind: Seeing | None) -> MakeSeeing | None:
+        """Reads what the updater looks with, and loads it before anything else begins."""
+        model = SeeingModel(
+            model=parameters.text(self, "model", "", "folder, or a server's name for it"),
+            url=parameters.text(self, "model_url", "", "of a server that takes pictures, .../v1"),
+            second=parameters.text(
+                self, "model_second", "", "folder: vlm's LoRA adapter, SigLIP beside OWLv2"
+            ),
+            coordinates=CoordinateFrame(
+                parameters.text(
+                    self,
+                    "model_coordinates",
+                    CoordinateFrame.PIXEL_384.value,
+                    "what the numbers in vlm's answers are",
+                    choices=[*CoordinateFrame],
+                )
+            ),
+            device=parameters.text(self, "model_device", "cpu", "torch's name of the device"),
+            timeout_s=parameters.number(
+                self, "model_timeout", 30.0, "of one answer of vlm, seconds", least=0.1, most=600.0
+            ),
+        )
+        self._needs_truth = kind is None and self._updater == "privileged"
+        if kind is None:
+            return None
+        self._needs_truth = needs_truth(kind, model)
+        return load_seeing(kind, model, self._class_of)
+
+    def _class_of(self, number: int) -> str | None:
+        """The class of an instance id, by the ground truth; asked from the updater's thread."""
+        return self._instance_classes.get(number)
 
     def _check_store(self) -> None:
         """Refuses a store that cannot be used before anything else begins."""
@@ -159,6 +190,8 @@ class MemoryNode(Node):
         if self._world is not None:
             self._end_memory()
         self._world = state
+        things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
+        self._instance_classes = {e.instance_id: e.class_name for e in things}
         self._begin()
 
     def _on_frames(self) -> None:
@@ -201,9 +234,8 @@ class MemoryNode(Node):
         elif self._episode is not None:
             episode = self._episode.episode_id
         self._memory = self._open(layout, episode, clock_s)
-        if self._detector is not None:
-            seeing = LearnedUpdater(layout, self._detector)
-            self._worker = BackgroundUpdater(seeing, self._made.trigger)
+        if self._make_seeing is not None:
+            self._worker = BackgroundUpdater(self._make_seeing(layout), self._made.trigger)
         self._pictures.begin(layout, clock_s)
         self.get_logger().info(
             f"{layout.name}, {episode}: {len(self._memory.snapshot().entities)} entities, "
@@ -221,7 +253,7 @@ class MemoryNode(Node):
                 agents=self._kinds(),
                 clock_s=clock_s,
                 period_s=self._period_s,
-                foreign_names=self._updater in _SEEING,
+                foreign_names=self._seeing is not None,
             )
 
         try:
@@ -243,7 +275,7 @@ class MemoryNode(Node):
 
     def _make_updater(self) -> MemoryUpdater | None:
         truth = self._truth
-        if truth is None:
+        if truth is None or self._seeing is not None:
             return None
         return PrivilegedUpdater(lambda: truth.at(self._truth_s), self._visibility)
 
@@ -286,7 +318,7 @@ class MemoryNode(Node):
         self.create_subscription(JointState, f"/{agent}/gripper_state", on_hand, qos.LATCHED)
 
     def _wanted_pictures(self) -> tuple[str, ...]:
-        return (DEPTH, COLOUR) if self._updater in _SEEING else (DEPTH, INSTANCES)
+        return (DEPTH, INSTANCES) if self._needs_truth else (DEPTH, COLOUR)
 
     def _look(self, agent: str, exposure: Exposure) -> None:
         """Learns from an exposure, or keeps it until its frames are there."""
@@ -410,15 +442,17 @@ class MemoryNode(Node):
         fault, doubts = "", []
         values = {"updater": self._updater, "store": str(self._folder or "none")}
         if self._worker is not None:
-            values["pictures dropped"] = str(self._worker.dropped)
-            values["pictures failed"] = str(self._worker.failed)
+            values.update({name: str(count) for name, count in self._worker.counts.items()})
         if memory is not None:
             fault, doubts = memory.fault, memory.disagreements()
             values["sequence"] = str(memory.sequence)
             values["operations refused"] = str(memory.refused)
+            values["last refused"] = memory.refusal
             values["entities"] = str(len(memory.snapshot().entities))
         else:
             doubts = [self._told_problem or "the world is not known yet"]
+        if self._worker is not None and self._worker.failure:
+            doubts = [*doubts, f"the last picture taught nothing: {self._worker.failure}"]
         values.update({name: str(count) for name, count in self._unreadable.items()})
         message = DiagnosticArray(
             status=[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
@@ -68,3 +68,12 @@ class MemoryUpdater(Protocol):
         Things seen as they are remembered may be returned as Updates: the list tells them
         from changes.
         """
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """An updater that counts what it could not make use of."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """By what it was, in words for the diagnostics."""

@@ -8,7 +8,7 @@ and read by the forgiving parser in any case (spec/epm.md 2.2 and 2.3).
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -58,6 +58,11 @@ class VlmUpdater:
         self._seer = seer
         self._coordinates = coordinates
         self.unreadable = 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Lines of answers that were no operation."""
+        return {"lines unreadable": self.unreadable}
 
     def update(
         self, observation: Observation, entities: Sequence[Entity], last_action: str

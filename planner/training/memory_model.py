@@ -28,6 +28,7 @@ def train_memory_model(
     tell: Callable[[str], None],
     *,
     looked_at: int = 0,
+    more: Sequence[RecordedFrame] = (),
 ) -> Path:
     """Trains both steps and writes the model; goes on from the folder's checkpoint.
 
@@ -38,6 +39,7 @@ def train_memory_model(
         classifier: how the classifier is.
         tell: hears of progress.
         looked_at: how many frames the classifier learns from, spread evenly; 0 = all.
+        more: frames that the classifier learns from besides those.
 
     Raises:
         PlannerError: where PyTorch is missing, or the checkpoint is of another recipe.
@@ -60,7 +62,7 @@ def train_memory_model(
         "seed": str(network.seed),
     }
     chosen = frames[:: max(1, len(frames) // looked_at)] if looked_at else frames
-    return finish_model(chosen, folder, weights, classifier, notes, tell)
+    return finish_model([*chosen, *more], folder, weights, classifier, notes, tell)
 
 
 def finish_model(

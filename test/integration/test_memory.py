@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +285,115 @@ def test_without_an_updater_it_remembers_what_it_is_told(client: Client, world: 
         assert added.success, added.message
         report(client, f"Pick[Object.{added.ids[0]}]", SkillResult.success(), 1e4)
         client.wait(lambda: listener.lists[-1].entities[-1].picked, "what was picked")
+
+
+# Memories that see with a model
+
+
+def counts(client: Client, statuses: list[DiagnosticArray]) -> dict[str, str]:
+    """The newest values of the memory's diagnostics."""
+    client.wait(lambda: statuses, "/diagnostics")
+    found = [s for m in statuses for s in m.status if s.name == "memory: entities"]
+    return {value.key: value.value for value in found[-1].values} if found else {}
+
+
+def test_the_learned_memory_sees_without_privilege(client: Client, world: Path) -> None:
+    with memory_node(episode=world, updater="learned"):
+        listener = Listener(client)
+        listener.until_known("table_0")
+        x, y, z = client.state().entities["cup_0"].box.center_m
+
+        def sees() -> bool:
+            for aside in (0.0, 0.08, -0.08, 0.04):
+                client.do("look", (x + aside, y, z))
+                client.idle(0.3)
+            return any(not e.is_furniture for e in listener.lists[-1].entities)
+
+        client.wait(sees, "something seen")
+        (thing, *_) = [e for e in listener.lists[-1].entities if not e.is_furniture]
+        # It names what it sees itself: by class and number, never by the world's names.
+        assert thing.name.endswith(f"_{thing.id}")
+        assert {u.source for u in listener.updates} == {"learned"}
+        answer = client.call(QueryMemory, "/memory/query", text=thing.description, limit=1)
+        assert [e.id for e in answer.entities] == [thing.id]
+
+
+@contextmanager
+def model_server(*answers: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server that gives these answers in turn, the last one for ever."""
+    got: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            said = answers[min(len(got), len(answers)) - 1]
+            choice = {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": said},
+            }
+            reply = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
+            body = json.dumps({**reply, "choices": [choice]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", got
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) -> None:
+    wrong = "Update 9999 (192, 192):cup\nnonsense\nRemove 100"
+    with (
+        model_server("Add (192, 300):green cup", wrong, "No updates") as (url, asked),
+        memory_node(episode=world, updater="vlm", model="epm", model_url=url),
+    ):
+        listener = Listener(client)
+        statuses = client.listen(DiagnosticArray, "/diagnostics")
+        listener.until_known("table_0")
+        look_at(client, "cup_0")
+        client.wait(
+            lambda: any(e.description == "green cup" for e in listener.lists[-1].entities),
+            "what the model said",
+        )
+        look_at(client, "table_0")
+        client.wait(lambda: len(asked) >= 3, "three questions")
+        client.wait(lambda: counts(client, statuses).get("operations refused") == "2", "refusals")
+        values = counts(client, statuses)
+        assert values["lines unreadable"] == "1"
+        assert "Object.100 is furniture" in values["last refused"]
+        assert int(values["pictures failed"]) == 0
+        picture, text = asked[0]["messages"][0]["content"]
+        assert picture["image_url"]["url"].startswith("data:image/png;base64,")
+        assert text["text"].endswith("Your next update is:")
+        assert "op ::=" in asked[0]["structured_outputs"]["grammar"]
+        assert 100 in [e.id for e in listener.lists[-1].entities]
+
+
+def test_a_baseline_runs_in_the_node_and_answers_questions(client: Client, world: Path) -> None:
+    with memory_node(episode=world, updater="object-graph"):
+        listener = Listener(client)
+        listener.until_known("table_0")
+        look_at(client, "cup_0")
+        client.wait(
+            lambda: any(e.name.startswith("cup_") for e in listener.lists[-1].entities), "a cup"
+        )
+        answer = client.call(QueryMemory, "/memory/query", text="where is the cup?")
+        assert [e.description for e in answer.entities] == ["cup"]
+        assert "seen at" in answer.message
+
+
+def test_a_memory_whose_model_is_missing_is_one_line(world: Path, tmp_path: Path) -> None:
+    assert "the memory vlm needs a model" in refusal(episode=world, updater="vlm")
+    line = refusal(episode=world, updater="open-vocabulary", model=tmp_path)
+    assert "needs the extra" in line or "holds no model" in line

@@ -104,3 +104,26 @@ def test_a_wrong_argument_is_named(given: dict[str, str], name: str, message: st
         Arguments.from_text(given)
     assert caught.value.name == name
     assert message in str(caught.value)
+
+
+def test_a_memory_that_sees_is_told_what_it_looks_with() -> None:
+    given = {"memory": "vlm", "memory_model": "tiny", "memory_url": "http://h/v1", "house": "h"}
+    nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
+    parameters = nodes["memory"].parameters
+    assert (parameters["updater"], parameters["model"]) == ("vlm", "tiny")
+    assert parameters["model_url"] == "http://h/v1"
+    assert "model_second" not in parameters
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"memory": "vlm"}, "memory_model"),
+        ({"memory": "open-vocabulary"}, "memory_model"),
+        ({"memory": "learned", "memory_url": "http://h/v1"}, "memory_url"),
+        ({"memory": "clairvoyant"}, "memory"),
+    ],
+)
+def test_a_memory_that_lacks_its_model_is_refused(given: dict[str, str], name: str) -> None:
+    with pytest.raises(ArgumentError, match=name):
+        Arguments.from_text(given)

@@ -101,10 +101,16 @@ class _Grasp:
 class LearnedUpdater:
     """Adds what was seen often enough, follows what moved, removes what is seen to be gone."""
 
-    name = "learned"
-
-    def __init__(self, layout: House, eye: Eye, options: UpdaterOptions | None = None) -> None:
+    def __init__(
+        self,
+        layout: House,
+        eye: Eye,
+        options: UpdaterOptions | None = None,
+        *,
+        name: str = "learned",
+    ) -> None:
         """Takes the house's layout, which the robot knows, and who looks at pictures."""
+        self.name = name
         self._layout = layout
         self._eye = eye
         self._options = options or UpdaterOptions()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from planner.bench.memory_bench import move_things
-from planner.bench.views import ViewRecipe, make_views, training_house
+from planner.bench.views import ViewRecipe, _strewn, make_views, training_house
 from planner.cli import main
+from planner.houses.clutter import scatter
 from planner.houses.shipped import recipes
 from planner.training.frames import read_frames, read_manifest
 from planner.world.house_checks import load_house
@@ -42,6 +44,19 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     a, b = (read_frames(tmp_path / name) for name in ("a", "b"))
     assert [f.record for f in a] == [f.record for f in b]
     np.testing.assert_array_equal(a[1].camera().rgb, b[1].camera().rgb)
+
+
+def test_even_views_show_each_class_as_often() -> None:
+    house = load_house("train_0")
+    strewn = [
+        o.class_name
+        for turn in range(2)
+        for o in _strewn(house, ViewRecipe(even=True), np.random.default_rng(turn))
+    ]
+    assert max(strewn.count(name) for name in strewn) <= 2
+    assert len(set(strewn)) > 120
+    likely = scatter(house, 140, np.random.default_rng(0))
+    assert max(Counter(o.class_name for o in likely).values()) > 2
 
 
 def test_no_held_out_house_is_trained_on() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from planner.memory.camera import unproject
 from planner.memory.epm_prompt import (
     NEXT_UPDATE,
     NO_POINT,
@@ -39,6 +40,12 @@ def test_check_15_the_grid_runs_row_by_row_from_the_top_left() -> None:
 def test_check_16_cells_stand_for_their_middles() -> None:
     pixels = cell_pixels(384, 384)
     assert (pixels[0], pixels[9], pixels[63]) == ((24, 24), (72, 72), (360, 360))
+
+
+def test_check_17_a_pixel_and_its_depth_are_a_point() -> None:
+    pose = Pose((0.0, 0.0, 0.0))
+    assert unproject(LENS, pose, (192, 192), 2.0) == pytest.approx((0, 0, 2))
+    assert unproject(LENS, pose, (384, 192), 2.0) == pytest.approx((2, 0, 2))
 
 
 def test_check_18_the_pose_is_applied() -> None:

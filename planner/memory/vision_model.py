@@ -1,0 +1,161 @@
+"""LLaVA-OneVision class models of `transformers`, and how a look becomes their tokens.
+
+Loaded from a folder on disk, never from a hub. The processor is put together from its parts
+without its video part, which alone would need torchvision: a torchvision that does not match the
+installed torch breaks every import of transformers. Used to answer (`in_process_seer`) and to
+train (`planner.training.vision_tuning`). Needs the extra `vlm`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planner.world.errors import PlannerError
+from planner.world.observation import RgbImage
+
+NEEDS_EXTRA = (
+    "a vision-language model in this process needs the extra `vlm`: pip install -e '.[vlm]'"
+)
+MODEL_TYPE = "llava_onevision"
+
+
+@dataclass(frozen=True, slots=True)
+class VisionModel:
+    """A model with its tokenizer and processor; torch's objects stay untyped.
+
+    Attributes:
+        name: the folder's.
+        model: `LlavaOnevisionForConditionalGeneration`.
+        tokenizer: with a chat template.
+        processor: of pictures and text.
+        device: torch's name.
+    """
+
+    name: str
+    model: Any
+    tokenizer: Any
+    processor: Any
+    device: str
+
+    def encoded(self, image: RgbImage, prompt: str, answer: str | None = None) -> Mapping[str, Any]:
+        """Tensors of a conversation of one turn, on the device.
+
+        Args:
+            image: (h, w, 3) uint8, red first.
+            prompt: the text beside it.
+            answer: what the model says; None ends where its answer begins.
+        """
+        user = [{"type": "image"}, {"type": "text", "text": prompt}]
+        turns: list[dict[str, object]] = [{"role": "user", "content": user}]
+        if answer is not None:
+            content = [{"type": "text", "text": answer}]
+            turns.append({"role": "assistant", "content": content})
+        try:
+            text = self.tokenizer.apply_chat_template(
+                turns, tokenize=False, add_generation_prompt=answer is None
+            )
+        except Exception as error:
+            raise PlannerError(f"{self.name}: its chat template refuses: {error}") from None
+        made = self.processor(images=[image], text=[text], return_tensors="pt")
+        return {
+            name: value.to(self.device)
+            for name, value in made.items()
+            if name in ("input_ids", "attention_mask", "pixel_values", "image_sizes")
+        }
+
+
+def load_vision_model(
+    folder: Path, *, device: str = "cpu", adapter: Path | None = None
+) -> VisionModel:
+    """Reads a model's folder, as `save_pretrained` or the hub's download wrote it.
+
+    Args:
+        folder: with config.json, weights, tokenizer and chat template.
+        device: torch's name; in float32 on `cpu`, else in bfloat16.
+        adapter: folder of a LoRA adapter (peft), merged into the weights.
+
+    Raises:
+        PlannerError: without the extra, or where the folder holds no such model.
+    """
+    try:
+        import torch
+        from transformers import AutoTokenizer, LlavaOnevisionForConditionalGeneration
+    except ImportError as error:
+        raise PlannerError(f"{NEEDS_EXTRA} ({error})") from None
+    _check_folder(folder)
+    dtype = torch.float32 if device == "cpu" else torch.bfloat16
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model: Any = LlavaOnevisionForConditionalGeneration.from_pretrained(
+            folder, local_files_only=True, dtype=dtype
+        )
+        processor = _processor(folder, tokenizer, model.config)
+    except (OSError, ValueError) as error:
+        raise PlannerError(f"{folder}: cannot be loaded: {error}") from None
+    if not tokenizer.chat_template:
+        tokenizer.chat_template = _template(folder)
+    if adapter is not None:
+        model = _adapted(model, adapter)
+    return VisionModel(folder.name, model.to(device).eval(), tokenizer, processor, device)
+
+
+def _check_folder(folder: Path) -> None:
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise PlannerError(f"{folder}: holds no model: there is no readable config.json") from None
+    kind = config.get("model_type") if isinstance(config, dict) else None
+    if kind != MODEL_TYPE:
+        raise PlannerError(f"{folder}: config.json: model_type is {kind!r}, not {MODEL_TYPE!r}")
+
+
+def _template(folder: Path) -> str:
+    """The chat template of folders that keep it with the processor."""
+    try:
+        read = json.loads((folder / "chat_template.json").read_text(encoding="utf-8"))
+        return str(read["chat_template"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise PlannerError(f"{folder}: has no chat template") from None
+
+
+def _adapted(model: Any, adapter: Path) -> Any:
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise PlannerError(f"an adapter needs the extra `train`: {NEEDS_EXTRA}") from None
+    if not (adapter / "adapter_config.json").is_file():
+        raise PlannerError(f"{adapter}: holds no adapter: there is no adapter_config.json")
+    try:
+        return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise PlannerError(f"{adapter}: does not fit the model: {error}") from None
+
+
+def _processor(folder: Path, tokenizer: Any, config: Any) -> Any:
+    from transformers import LlavaOnevisionImageProcessorPil, LlavaOnevisionProcessor
+    from transformers.processing_utils import ProcessorMixin
+
+    class ImageOnlyProcessor(LlavaOnevisionProcessor):  # type: ignore[misc,unused-ignore]
+        # The parts that a processor has are read from this signature, so no video here.
+        def __init__(self, image_processor: Any = None, tokenizer: Any = None, **_: Any) -> None:
+            side = config.vision_config.image_size // config.vision_config.patch_size
+            self.num_image_tokens = side * side
+            self.vision_feature_select_strategy = config.vision_feature_select_strategy
+            self.image_token, self.video_token = "<image>", "<video>"
+            self.image_token_id = config.image_token_id
+            self.video_token_id = config.video_token_id
+            self.vision_aspect_ratio = config.vision_aspect_ratio
+            ProcessorMixin.__init__(self, image_processor, tokenizer)
+
+    pictures = LlavaOnevisionImageProcessorPil.from_pretrained(folder, local_files_only=True)
+    if tokenizer.convert_tokens_to_ids("<image>") != config.image_token_id:
+        raise ValueError("the tokenizer's <image> is not the model's image token")
+    height = pictures.size.get("height", 0)
+    if not math.isclose(height, config.vision_config.image_size):
+        raise ValueError(f"pictures are made {height} high, the model takes another size")
+    return ImageOnlyProcessor(pictures, tokenizer)

@@ -1,0 +1,105 @@
+"""A LLaVA-OneVision class model in this process, of random weights that the test makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from memory_samples import flat_frame, layout_of, observation_of
+from tiny_vision_model import make_tiny_vision_model
+
+from planner.memory.memory import Memory
+from planner.memory.operation_grammar import operation_grammar
+from planner.memory.operations import CoordinateFrame, Reading, parse
+from planner.memory.vision_model import load_vision_model
+from planner.world.errors import PlannerError
+
+NEEDED = ("torch", "transformers", "llguidance")
+IMAGE = np.zeros((384, 384, 3), np.uint8)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for name in NEEDED:
+        pytest.importorskip(name, reason=f"needs the extra vlm ({name})")
+    return make_tiny_vision_model(tmp_path_factory.mktemp("vlm"))
+
+
+def test_random_weights_say_only_what_the_grammar_lets_through(folder: Path) -> None:
+    from planner.memory.in_process_seer import InProcessSeer
+
+    seer = InProcessSeer(folder, most_tokens=48)
+    layout = Memory(layout_of(2), None).snapshot().entities
+    said = set()
+    for shade in (0, 80, 160, 250):
+        for grammar in (operation_grammar([]), operation_grammar(layout)):
+            image = np.full((384, 384, 3), shade, np.uint8)
+            try:
+                text = seer.answer(image, f"a prompt {shade}", grammar)
+            except PlannerError as error:
+                assert "gave no whole operation" in str(error)  # noqa: PT017 - both may be
+                continue
+            assert parse(text, Reading.STRICT).errors == ()
+            said.add(text)
+    assert said
+
+
+def test_another_grammar_is_another_answer(folder: Path) -> None:
+    from planner.memory.in_process_seer import InProcessSeer
+
+    seer = InProcessSeer(folder)
+    for word in ("Remove 149", "No updates"):
+        assert seer.answer(IMAGE, "a prompt", f'root ::= "{word}"\n') == word
+    with pytest.raises(PlannerError, match="bad grammar"):
+        seer.answer(IMAGE, "a prompt", "root ::= (\n")
+
+
+def test_the_picture_and_the_prompt_reach_the_model(folder: Path) -> None:
+    loaded = load_vision_model(folder)
+    asked = loaded.encoded(IMAGE, "a prompt")
+    whole = loaded.encoded(IMAGE, "a prompt", "No updates")
+    ids = asked["input_ids"][0].tolist()
+    assert whole["input_ids"][0].tolist()[: len(ids)] == ids
+    picture_tokens = ids.count(loaded.model.config.image_token_id)
+    # Two by two patches of the whole picture, and of its one tile with a newline a row.
+    assert picture_tokens == 4 + 4 + 2
+    assert loaded.tokenizer.decode(whole["input_ids"][0]).endswith("No updates<|im_end|>\n")
+
+
+def test_the_updater_runs_with_it_and_the_memory_takes_what_it_says(folder: Path) -> None:
+    from planner.memory.seeing import Seeing, SeeingModel, load_seeing
+
+    make = load_seeing(Seeing.VLM, SeeingModel(str(folder), coordinates=CoordinateFrame.GRID_8))
+    layout = layout_of(2)
+    updater = make(layout)
+    assert updater.name == "vlm"
+    memory = Memory(layout, updater)
+    for step in range(2):
+        try:
+            memory.observe(observation_of(flat_frame(), stamp_s=float(step)))
+        except PlannerError as error:
+            assert "gave no whole operation" in str(error)  # noqa: PT017 - random weights ramble
+    assert memory.refused == 0
+    assert [e for e in memory.snapshot().entities if e.is_furniture]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ("empty", "no readable config.json"),
+        ("kind", "model_type is 'qwen2', not 'llava_onevision'"),
+        ("weights", "cannot be loaded"),
+    ],
+)
+def test_a_folder_that_is_no_model_is_one_clear_error(
+    folder: Path, tmp_path: Path, spoil: str, message: str
+) -> None:
+    if spoil == "kind":
+        (tmp_path / "config.json").write_text('{"model_type": "qwen2"}')
+    if spoil == "weights":
+        for file in folder.iterdir():
+            if file.name != "model.safetensors":
+                (tmp_path / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(PlannerError, match=message):
+        load_vision_model(tmp_path)
