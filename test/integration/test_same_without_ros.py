@@ -80,11 +80,8 @@ def over_ros(episode: str, agents: list[str]) -> tuple[Trace, Evaluation]:
         return [(r.agent, r.call, int(r.code), r.text) for r in whole], verdicts[-1]
 
 
-def test_one_agent_does_the_same_with_and_without_ros(
-    tmp_path: Path, small_house: House, small_episode: Episode
-) -> None:
-    asked = small_episode.model_copy(update={"evaluation": GOAL})
-    name = str(write_world(tmp_path, small_house, asked))
+def _is_the_same(name: str) -> None:
+    """One agent does an episode in this process and over ROS, each by the episode's own seed."""
     episode, house = load_episode(name)
     backend = EmbeddedBackend()
     try:
@@ -103,3 +100,15 @@ def test_one_agent_does_the_same_with_and_without_ros(
     assert verdict.percent_complete == pytest.approx(alone.verdict.percent_complete)
     before = [(p.text, p.satisfied) for p in alone.verdict.propositions]
     assert [(p.text, p.satisfied) for p in verdict.propositions] == before
+
+
+def test_one_agent_does_the_same_with_and_without_ros(
+    tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    asked = small_episode.model_copy(update={"evaluation": GOAL})
+    _is_the_same(str(write_world(tmp_path, small_house, asked)))
+
+
+def test_a_shipped_episode_is_done_the_same_with_and_without_ros() -> None:
+    # Its agents start where its seed says.
+    _is_the_same("desk_tidy_0")
