@@ -88,8 +88,8 @@ class Calls:
         found = {}
         for method in descriptor.methods:
             if method.name in methods:
-                request = message_factory.GetMessageClass(method.input_type)
-                response = message_factory.GetMessageClass(method.output_type)
+                request = _class_of(method.input_type)
+                response = _class_of(method.output_type)
                 make, answer = _shape(
                     method, self._answer(full_name, method.name, methods[method.name], response)
                 )
@@ -146,6 +146,13 @@ class Calls:
         if not header.error.code:
             header.error.code = header_pb2.CommonError.CODE_OK
         return response
+
+
+def _class_of(descriptor: Any) -> type[Any]:
+    """The class of a kind of messages; protobuf before 4.22 has no public way to it."""
+    made = getattr(message_factory, "GetMessageClass", None)
+    found: type[Any] = descriptor._concrete_class if made is None else made(descriptor)  # noqa: SLF001
+    return found
 
 
 def _shape(method: Any, answer: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Any]:
