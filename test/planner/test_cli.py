@@ -38,7 +38,8 @@ def test_a_users_mistake_is_told_in_one_line(capsys: pytest.CaptureFixture[str])
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == (
-        "error: argument backend: 'unity' is not one of embedded, habitat, spot, spot_emulator, external\n"
+        "error: argument backend: 'unity' is not one of "
+        "embedded, habitat, spot, spot_emulator, external\n"
     )
 
 
