@@ -389,7 +389,8 @@ def test_a_baseline_runs_in_the_node_and_answers_questions(client: Client, world
             lambda: any(e.name.startswith("cup_") for e in listener.lists[-1].entities), "a cup"
         )
         answer = client.call(QueryMemory, "/memory/query", text="where is the cup?")
-        assert [e.description for e in answer.entities] == ["cup"]
+        # A baseline may know one thing twice, where the turning camera showed it in two places.
+        assert {e.description for e in answer.entities} == {"cup"}
         assert "seen at" in answer.message
 
 
