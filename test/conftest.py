@@ -12,6 +12,9 @@ from planner.world.episode import Episode
 from planner.world.furnishing import build_furniture
 from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
 
+# No case is judged by the time that it takes, which a busy machine decides.
+settings.register_profile("patient", settings(), deadline=None)
+settings.load_profile("patient")
 # `pytest --hypothesis-profile=nightly`: as many cases as a night has time for.
 settings.register_profile("nightly", max_examples=10_000, deadline=None)
 
