@@ -6,6 +6,8 @@ misread without a word.
 
 from __future__ import annotations
 
+from functools import cache
+
 from rosbags.typesys import TypesysError, get_types_from_msg
 
 WORLD_STATE = "planner_msgs/msg/WorldState"
@@ -41,6 +43,8 @@ FIELDS = {
 }
 
 
+# Reading definitions takes longer than judging a short bag: once for all bags of a kind.
+@cache
 def difference(type_name: str, definition: str) -> str:
     """Say in what a recorded type is another one than ours; "" where it is the same.
 
