@@ -19,7 +19,7 @@ from sim_bridge.embedded.manipulation import (
     check_place,
     check_state_change,
 )
-from sim_bridge.embedded.scene import Scene
+from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.walking import Motion, Routine, place_to_stand, turn_to, walk
 from sim_bridge.embedded.world import KinematicWorld
 
@@ -32,7 +32,7 @@ class Act:
     """What a routine works with: targets already in the map frame, its own random stream."""
 
     world: KinematicWorld
-    scene: Callable[[], Scene]
+    rays: Callable[[], Rays]
     agent: Agent
     primitive: Primitive
     target_m: Vec3
@@ -56,7 +56,7 @@ def _success(text: str, **evidence: str) -> PrimitiveResult:
 
 def _navigate(act: Act) -> Routine:
     world, agent = act.world, act.agent
-    stand = place_to_stand(world, act.scene(), agent, act.target_m, act.primitive.standoff_m)
+    stand = place_to_stand(world, act.rays(), agent, act.target_m, act.primitive.standoff_m)
     if stand.cell is None:
         return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
     _rest(act)
@@ -140,11 +140,11 @@ def _face(act: Act, point_m: Vec3) -> Motion:
 def _pick(act: Act) -> Routine:
     world, agent = act.world, act.agent
     tolerance_m = act.primitive.tolerance_m
-    check_pick(world, act.scene(), agent, act.target_m, tolerance_m)
+    check_pick(world, act.rays(), agent, act.target_m, tolerance_m)
     yield from _face(act, act.target_m)
     yield from _spend(agent, world.options.durations.pick, "reaching")
     # The world may have changed while the hand was on its way.
-    thing = check_pick(world, act.scene(), agent, act.target_m, tolerance_m)
+    thing = check_pick(world, act.rays(), agent, act.target_m, tolerance_m)
     where = _at(thing)
     if _fails(act, world.options.noise.failed_grasps):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the grasp slipped", {})
@@ -164,10 +164,10 @@ def _fails(act: Act, probability: float) -> bool:
 def _place(act: Act) -> Routine:
     world, agent = act.world, act.agent
     arguments = (act.primitive, act.target_m, act.reference_m)
-    spot = check_place(world, act.scene(), agent, *arguments)
+    spot = check_place(world, act.rays(), agent, *arguments)
     yield from _face(act, spot.pose[:3])
     yield from _spend(agent, world.options.durations.place, "placing")
-    spot = check_place(world, act.scene(), agent, *arguments)
+    spot = check_place(world, act.rays(), agent, *arguments)
     if _fails(act, world.options.noise.failed_places):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the thing was not released", {})
     support = spot.support
@@ -181,7 +181,7 @@ def _joint(act: Act) -> Routine:
     goal = 1.0 if name is PrimitiveName.OPEN else 0.0
     durations = world.options.durations
     seconds = durations.open if name is PrimitiveName.OPEN else durations.close
-    piece, joint = check_joint(world, act.scene(), agent, name, act.target_m)
+    piece, joint = check_joint(world, act.rays(), agent, name, act.target_m)
     where = {"furniture": piece.name, "joint": joint.name}
     if piece.opening[joint.name] == goal:
         return _success(f"already {'open' if goal else 'closed'}", **where)
@@ -202,7 +202,7 @@ def _joint(act: Act) -> Routine:
 def _change_state(act: Act) -> Routine:
     world, agent, name = act.world, act.agent, act.primitive.name
     tolerance_m = act.primitive.tolerance_m
-    check_state_change(world, act.scene(), agent, name, act.target_m, tolerance_m)
+    check_state_change(world, act.rays(), agent, name, act.target_m, tolerance_m)
     durations = world.options.durations
     seconds = {
         PrimitiveName.CLEAN: durations.clean,
@@ -212,7 +212,7 @@ def _change_state(act: Act) -> Routine:
     yield from _face(act, act.target_m)
     yield from _spend(agent, seconds, name.value)
     entity, state, value = check_state_change(
-        world, act.scene(), agent, name, act.target_m, tolerance_m
+        world, act.rays(), agent, name, act.target_m, tolerance_m
     )
     world.set_state(entity, state, value)
     if name is PrimitiveName.POUR and agent.holding is not None:

@@ -16,7 +16,7 @@ from sim_bridge.embedded.placing import (
     floor_support,
     nearest_support,
 )
-from sim_bridge.embedded.scene import Scene
+from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.walking import FLOOR_HEIGHT_M
 from sim_bridge.embedded.world import KinematicWorld
 
@@ -55,7 +55,7 @@ def _center_gap(thing: Thing, point_m: Vec3) -> float:
 
 
 def check_pick(
-    world: KinematicWorld, scene: Scene, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0
+    world: KinematicWorld, rays: Rays, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0
 ) -> Thing:
     """The thing that a pick would take.
 
@@ -76,7 +76,7 @@ def check_pick(
             PrimitiveCode.CLOSED, "it is inside closed furniture", inside=thing.parent
         )
     _check_reach(agent, thing.center_m)
-    _check_view(scene, agent, _view_points(thing), frozenset({thing.instance_id}))
+    _check_view(rays, agent, _view_points(thing), frozenset({thing.instance_id}))
     return thing
 
 
@@ -98,16 +98,16 @@ def _check_reach(agent: Agent, point_m: Vec3) -> None:
         )
 
 
-def _check_view(scene: Scene, agent: Agent, points: list[Vec3], instances: frozenset[int]) -> None:
+def _check_view(rays: Rays, agent: Agent, points: list[Vec3], instances: frozenset[int]) -> None:
     for eye in agent.viewpoints_m(points[0]):
-        if scene.sees(eye, points, instances):
+        if rays.sees(eye, points, instances):
             return
     raise RefusalError(PrimitiveCode.NO_LINE_OF_SIGHT, "something hides the target")
 
 
 def check_place(
     world: KinematicWorld,
-    scene: Scene,
+    rays: Rays,
     agent: Agent,
     primitive: Primitive,
     point_m: Vec3,
@@ -152,7 +152,7 @@ def check_place(
     middle = (x, y, z + thing.size_m[2] / 2)
     _check_reach(agent, middle)
     top = (x, y, z + thing.size_m[2])
-    _check_view(scene, agent, [middle, top], frozenset())
+    _check_view(rays, agent, [middle, top], frozenset())
     return spot
 
 
@@ -171,7 +171,7 @@ def _support(world: KinematicWorld, relation: Relation, point_m: Vec3) -> Suppor
 
 
 def check_joint(
-    world: KinematicWorld, scene: Scene, agent: Agent, name: PrimitiveName, point_m: Vec3
+    world: KinematicWorld, rays: Rays, agent: Agent, name: PrimitiveName, point_m: Vec3
 ) -> tuple[Piece, Joint]:
     """The door, drawer or lid that an open or close means: the one whose handle is nearest.
 
@@ -198,7 +198,7 @@ def check_joint(
     handle = piece.handle(joint)
     if agent.distance_m(handle) > agent.body.reach_m:
         _check_reach(agent, handle)
-    _check_view(scene, agent, [handle], frozenset({piece.instance_id}))
+    _check_view(rays, agent, [handle], frozenset({piece.instance_id}))
     if name is PrimitiveName.OPEN:
         _check_lid(world, piece, joint)
     return piece, joint
@@ -231,7 +231,7 @@ def _check_lid(world: KinematicWorld, piece: Piece, joint: Joint) -> None:
 
 def check_state_change(
     world: KinematicWorld,
-    scene: Scene,
+    rays: Rays,
     agent: Agent,
     name: PrimitiveName,
     point_m: Vec3,
@@ -263,7 +263,7 @@ def check_state_change(
             )
         if entity.name != agent.holding:
             _check_reach(agent, entity.center_m)
-            _check_view(scene, agent, _view_points(entity), frozenset({entity.instance_id}))
+            _check_view(rays, agent, _view_points(entity), frozenset({entity.instance_id}))
     elif agent.distance_m(point_m) > agent.body.reach_m:
         _check_reach(agent, point_m)
     needs_faucet = (name is PrimitiveName.FILL and world.options.require_faucet_for_fill) or (

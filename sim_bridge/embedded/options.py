@@ -1,4 +1,4 @@
-"""What the embedded simulator can be told: durations, noise, failures (config/embedded.yaml)."""
+"""What simulated worlds can be told: durations, noise, failures (config/embedded.yaml)."""
 
 from __future__ import annotations
 
@@ -50,15 +50,20 @@ class Noise(FileModel):
     dropped_frames: Probability = 0.0
 
 
-class EmbeddedOptions(FileModel):
-    """All settings of the embedded simulator."""
+class WorldOptions(FileModel):
+    """The settings that all simulated worlds have."""
 
     version: Literal[1] = 1
-    renderer: Literal["auto", "egl", "osmesa", "rays", "none"] = "auto"
     require_faucet_for_fill: bool = True
     require_faucet_for_clean: bool = False
     durations: Durations = Durations()
     noise: Noise = Noise()
+
+
+class EmbeddedOptions(WorldOptions):
+    """All settings of the embedded simulator."""
+
+    renderer: Literal["auto", "egl", "osmesa", "rays", "none"] = "auto"
 
 
 @lru_cache(maxsize=1)

@@ -9,50 +9,22 @@ import math
 import os
 import sys
 import threading
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.agents import CameraMount
 from planner.world.errors import PlannerError
-from planner.world.geometry import FloatArray, Pose
+from planner.world.geometry import FloatArray
 from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
+from sim_bridge.embedded.views import Images, View
 
 RendererName = Literal["egl", "osmesa", "rays"]
 _BACKGROUND_RGB = (216, 228, 238)
 _MOST_GEOMS = 20_000
 _VIEWS_KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A pinhole camera at a place: `pose` is its optical frame (z forward, y down) in `map`.
-
-    `hidden` is an instance that is left out: the body that carries the camera.
-    """
-
-    pose: Pose
-    intrinsics: Intrinsics
-    near_m: float
-    far_m: float
-    hidden: int = -1
-    ceiling: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Images:
-    """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances.
-
-    Read-only: a view of a world that stands still is drawn once and given out again.
-    """
-
-    rgb: RgbImage
-    depth_m: DepthImage
-    instances: InstanceImage
 
 
 class Renderer(Protocol):
@@ -67,19 +39,6 @@ class Renderer(Protocol):
 
     def close(self) -> None:
         """Frees what is held; safe to call twice."""
-
-
-def intrinsics_of(mount: CameraMount) -> Intrinsics:
-    """Square pixels, principal point in the middle (pixel centres at integers)."""
-    focal = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
-    return Intrinsics(
-        width_px=mount.width_px,
-        height_px=mount.height_px,
-        fx_px=focal,
-        fy_px=focal,
-        cx_px=(mount.width_px - 1) / 2,
-        cy_px=(mount.height_px - 1) / 2,
-    )
 
 
 def visible_geoms(scene: Scene, view: View) -> NDArray[np.bool_]:

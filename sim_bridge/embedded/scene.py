@@ -24,6 +24,7 @@ from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
 from planner.world.shapes import Axis, Part, Shape, scale_parts
 from sim_bridge.embedded.entities import Thing
+from sim_bridge.embedded.rays import NEAR_M
 from sim_bridge.embedded.world import KinematicWorld
 
 GROUP_STRUCTURE = 0
@@ -349,6 +350,6 @@ class Scene:
         """Whether any point is in view: nothing, or one of `instances`, is met before it."""
         for point in points_m:
             instance, distance = self.first_hit(origin_m, point)
-            if instance in instances or distance >= math.dist(origin_m, point) - 0.02:
+            if instance in instances or distance >= math.dist(origin_m, point) - NEAR_M:
                 return True
         return False

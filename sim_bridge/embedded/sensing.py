@@ -18,8 +18,7 @@ from planner.world.geometry import FloatArray, Pose, Vec3
 from planner.world.observation import CameraFrame, Observation
 from sim_bridge.embedded.entities import Agent
 from sim_bridge.embedded.options import Noise
-from sim_bridge.embedded.renderer import Renderer, View, intrinsics_of
-from sim_bridge.embedded.scene import Scene
+from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 
 _NO_NOISE = Noise()
@@ -27,10 +26,9 @@ _NO_NOISE = Noise()
 
 def observation(
     world: KinematicWorld,
-    scene: Callable[[], Scene],
     agent: Agent,
     cameras: Sequence[str],
-    renderer: Renderer | None,
+    draw: Callable[[View], Images] | None,
 ) -> Observation:
     """Everything the agent senses now.
 
@@ -46,7 +44,7 @@ def observation(
     frames: dict[str, CameraFrame] = {}
     for name in cameras:
         mount = next((m for key, m in agent.body.cameras.items() if key == name), None)
-        if mount is None or renderer is None:
+        if mount is None or draw is None:
             known = ", ".join(agent.body.cameras)
             raise PlannerError(f"{agent.name} has no camera {name!r}; it has {known}")
         if rng is not None and rng.random() < world.options.noise.dropped_frames:
@@ -59,7 +57,7 @@ def observation(
             far_m=mount.far_m,
             hidden=agent.instance_id,
         )
-        images = renderer.render(scene(), view)
+        images = draw(view)
         depth = images.depth_m
         if rng is not None and world.options.noise.depth_m > 0:
             noise = rng.normal(0.0, world.options.noise.depth_m, depth.shape).astype(np.float32)

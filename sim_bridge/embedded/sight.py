@@ -17,10 +17,10 @@ from planner.world.geometry import Box, FloatArray, Vec3
 from planner.world.observation import Intrinsics, Sighting
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Thing
-from sim_bridge.embedded.renderer import intrinsics_of
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
 from sim_bridge.embedded.screens import Screens, contains
 from sim_bridge.embedded.sensing import optical_rotation
+from sim_bridge.embedded.views import intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 
 Rows = NDArray[np.intp]

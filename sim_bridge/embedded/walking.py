@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.world.errors import PlannerError
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from sim_bridge.embedded.entities import Agent, viewpoints_m
 from sim_bridge.embedded.meeting import CLOSE_M, alone_s, clear_m, way_s
-from sim_bridge.embedded.scene import Scene
-from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld
+from sim_bridge.embedded.rays import Rays
+from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, standing_cell
 
 # Phase, progress, and for how many seconds from now a long step comes to the same as short ones.
 Stage = tuple[str, float, float]
@@ -41,6 +40,8 @@ FLOOR_HEIGHT_M = 0.1
 # board or a handle from its surface.
 CLEAR_VIEW_M = 0.02
 VIEW_TOLERANCE_M = 0.12
+# Of a step that the floor's edge cuts shorter than this share, nothing is made.
+_LEAST_GAIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Stand:
 
 
 def place_to_stand(
-    world: KinematicWorld, scene: Scene, agent: Agent, target_m: Vec3, standoff_m: float
+    world: KinematicWorld, rays: Rays, agent: Agent, target_m: Vec3, standoff_m: float
 ) -> Stand:
     """A free cell from where the target is in reach and, where possible, in view.
 
@@ -77,7 +78,7 @@ def place_to_stand(
         free = [int(c) for c in cells if not _taken(world, agent, grid, int(c))]
         if not free:
             continue
-        best = _best_view(world, scene, agent, grid, target_m, free)
+        best = _best_view(world, rays, agent, grid, target_m, free)
         if best is not None:
             return Stand(best)
     return Stand(None, "no free floor within reach of the target can be walked to")
@@ -102,7 +103,7 @@ def _taken(world: KinematicWorld, agent: Agent, grid: FloorGrid, cell: int | Non
 
 def _best_view(
     world: KinematicWorld,
-    scene: Scene,
+    rays: Rays,
     agent: Agent,
     grid: FloorGrid,
     target_m: Vec3,
@@ -123,7 +124,7 @@ def _best_view(
     for index in order[::stride]:
         at = (float(points[index, 0]), float(points[index, 1]))
         for eye in viewpoints_m(at, agent.body, target_m):
-            instance, distance = scene.first_hit(eye, target_m)
+            instance, distance = rays.first_hit(eye, target_m)
             hidden_m = math.dist(eye, target_m) - distance
             if instance in around or hidden_m <= CLEAR_VIEW_M:
                 return cells[int(index)]
@@ -147,12 +148,16 @@ class _Walk:
 
     def aim(self, goal: int) -> None:
         """Heads for a cell the shortest way."""
-        cells = self.grid.field(goal).path(_cell_of(self.grid, self.agent))
-        self.follow(self.grid.straighten(cells))
+        agent = self.agent
+        self.go(self.world.ground.way(agent.body.radius_m, (agent.x_m, agent.y_m), goal))
 
     def follow(self, cells: list[int]) -> None:
-        self.corners = [self.grid.point(cell) for cell in cells[1:]] or [self.grid.point(cells[0])]
-        self.agent.remaining_path = self.corners
+        """Heads along cells, the one underfoot first."""
+        self.go([self.grid.point(cell) for cell in cells[1:] or cells])
+
+    def go(self, corners: list[tuple[float, float]]) -> None:
+        """Heads for places one after the other."""
+        self.corners = self.agent.remaining_path = corners
 
     def step(self, dt_s: float) -> None:
         """Goes on for `dt_s`; notes when another agent is in the way."""
@@ -246,7 +251,7 @@ class _Walk:
 def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
     """Walks to a cell; returns None on arrival, or why it could not."""
     grid = world.ground.grid(agent.body.radius_m)
-    total = grid.distance_m(_cell_of(grid, agent), goal)
+    total = world.ground.way_m(agent.body.radius_m, (agent.x_m, agent.y_m), goal)
     if not math.isfinite(total):
         return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
     going = _Walk(world, agent, goal)
@@ -273,20 +278,11 @@ def _rank(agent: Agent) -> tuple[str, str]:
     return agent.precedence, agent.name
 
 
-def _cell_of(grid: FloorGrid, agent: Agent) -> int:
-    cell = grid.cell(agent.x_m, agent.y_m)
-    if cell is None or not grid.free.flat[cell]:
-        cell = grid.nearest_free(agent.x_m, agent.y_m)
-    if cell is None:
-        raise PlannerError(f"the house has no free floor for {agent.name}")
-    return cell
-
-
 def way_around(world: KinematicWorld, agent: Agent, goal: int) -> list[int] | None:
     """A path that keeps clear of the other agents where they are now."""
     grid = world.ground.grid(agent.body.radius_m)
     discs = tuple(_keep_off(agent, o, grid) for o in world.agents.values() if o is not agent)
-    here = _cell_of(grid, agent)
+    here = standing_cell(grid, agent.x_m, agent.y_m)
     path = grid.field_avoiding(goal, discs, keep=(here,)).path(here)
     # Straight pieces could cut through the discs, so every cell is kept.
     return path or None
@@ -322,9 +318,13 @@ def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt
     if not alone and _nearer_to_another(world, agent, x, y):
         agent.linear_m_s = 0.0
         return -1.0
+    end = world.ground.stepped(body.radius_m, (agent.x_m, agent.y_m), (x, y))
+    if end != (x, y) and math.dist(end, (agent.x_m, agent.y_m)) < step * _LEAST_GAIN:
+        agent.linear_m_s = 0.0
+        return -1.0
     agent.linear_m_s = body.speed_m_s
-    world.move_agent(agent, x, y, heading)
-    return dt_s - step / body.speed_m_s if step == gap else 0.0
+    world.move_agent(agent, *end, heading)
+    return dt_s - step / body.speed_m_s if step == gap and end == (x, y) else 0.0
 
 
 def _nearer_to_another(world: KinematicWorld, agent: Agent, x: float, y: float) -> bool:
@@ -400,7 +400,7 @@ def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | Non
     clear = clear_m(agent, other)
     grid = world.ground.grid(agent.body.radius_m)
     way = np.array([(other.x_m, other.y_m), *_sampled(other)])
-    here = _cell_of(grid, agent)
+    here = standing_cell(grid, agent.x_m, agent.y_m)
     x, y = grid.point(here)
     if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:
         return [here]

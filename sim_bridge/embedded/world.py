@@ -14,14 +14,14 @@ import numpy as np
 from planner.world.agents import Body, default_bodies
 from planner.world.catalogue import Catalogue
 from planner.world.episode import AgentPlacement, Episode
-from planner.world.errors import FileError
+from planner.world.errors import FileError, PlannerError
 from planner.world.floor_grid import FloorGrid, load_way_search
 from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 from sim_bridge.embedded.entities import Agent, Piece, Thing, initial_states
-from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.options import WorldOptions
 from sim_bridge.embedded.screens import Rectangle, swept
 
 AGENT_GAP_M = 0.05
@@ -44,12 +44,55 @@ class HouseGround:
             grid = self._grids[radius_m] = FloorGrid.of(self.house, radius_m)
         return grid
 
+    def starts(self, radius_m: float) -> FloorGrid:
+        """Where agents of this radius may begin, the same in all simulators of a house."""
+        return self.grid(radius_m)
+
+    def way(
+        self, radius_m: float, start_m: tuple[float, float], goal: int
+    ) -> list[tuple[float, float]]:
+        """The corners of the way from a place to a cell of the grid, the cell's middle last.
+
+        Empty where there is none.
+        """
+        grid = self.grid(radius_m)
+        cells = grid.straighten(grid.field(goal).path(standing_cell(grid, *start_m)))
+        return [grid.point(cell) for cell in cells[1:] or cells]
+
+    def way_m(self, radius_m: float, start_m: tuple[float, float], goal: int) -> float:
+        """How long that way is; inf where there is none."""
+        grid = self.grid(radius_m)
+        return grid.distance_m(standing_cell(grid, *start_m), goal)
+
+    def stepped(
+        self,
+        radius_m: float,  # noqa: ARG002 - other floors ask
+        start_m: tuple[float, float],  # noqa: ARG002
+        end_m: tuple[float, float],
+    ) -> tuple[float, float]:
+        """Where a straight step ends that the floor's edge may cut short."""
+        return end_m
+
     def swept(self, name: str) -> Rectangle:
         """The rectangle around a piece of furniture and all ways of its doors and drawers."""
         rectangle = self._swept.get(name)
         if rectangle is None:
             rectangle = self._swept[name] = swept(self.house.furniture_by_name[name])
         return rectangle
+
+
+def standing_cell(grid: FloorGrid, x_m: float, y_m: float) -> int:
+    """The free cell that a body at a place stands on, or is nearest to.
+
+    Raises:
+        PlannerError: where no cell is free.
+    """
+    cell = grid.cell(x_m, y_m)
+    if cell is None or not grid.free.flat[cell]:
+        cell = grid.nearest_free(x_m, y_m)
+    if cell is None:
+        raise PlannerError("the house has no free floor to stand on")
+    return cell
 
 
 class KinematicWorld:
@@ -61,7 +104,7 @@ class KinematicWorld:
         episode: Episode,
         seed: int,
         catalogue: Catalogue,
-        options: EmbeddedOptions,
+        options: WorldOptions,
     ) -> None:
         """Builds the initial state.
 
@@ -171,7 +214,7 @@ class KinematicWorld:
         instance_id: int,
         rng: np.random.Generator,
     ) -> Agent:
-        grid = self.ground.grid(body.radius_m)
+        grid = self.ground.starts(body.radius_m)
         if placement.start is not None:
             x, y, yaw = placement.start
             if not grid.is_free(x, y):

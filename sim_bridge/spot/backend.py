@@ -27,7 +27,7 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
-from sim_bridge.embedded.backend import bad_numbers
+from sim_bridge.embedded.kinematic import bad_numbers
 from sim_bridge.embedded.options import default_options
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety

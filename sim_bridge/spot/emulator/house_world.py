@@ -25,9 +25,10 @@ from sim_bridge.embedded.placing import (
     floor_support,
     nearest_support,
 )
-from sim_bridge.embedded.renderer import Images, Renderer, View, intrinsics_of, make_renderer
+from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.sensing import camera_on_base
+from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 
 BODY_HEIGHT_M = 0.52

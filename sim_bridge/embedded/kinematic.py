@@ -1,0 +1,427 @@
+"""What simulators in kinematic mode share behind the `Backend` protocol: all but eyes and rays.
+
+The world is `KinematicWorld`'s: its rules, its time, its truth. A subclass shows it to cameras
+and casts rays through it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Box, Pose, Vec3
+from planner.world.house import House
+from planner.world.observation import Observation
+from planner.world.primitive import (
+    Capabilities,
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+    PrimitiveStatus,
+)
+from planner.world.state import WorldState
+from sim_bridge.backend import Handle
+from sim_bridge.embedded.activities import Act, routine
+from sim_bridge.embedded.carrying import carried_reach, opened_reach
+from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.options import Noise, WorldOptions
+from sim_bridge.embedded.rays import Rays
+from sim_bridge.embedded.sensing import observation
+from sim_bridge.embedded.views import Images, View
+from sim_bridge.embedded.walking import Courtesy, Routine, make_way
+from sim_bridge.embedded.world import KinematicWorld
+
+MOST_LEAP_STEPS = 30
+
+
+@dataclass(slots=True)
+class _Running:
+    """A primitive under way, or its end."""
+
+    agent: str
+    primitive: Primitive
+    routine: Routine | None
+    ends_s: float
+    status: PrimitiveStatus
+    steady_s: float = 0.0
+
+
+class KinematicBackend(ABC):
+    """One episode's world, its agents and what they do; see `sim_bridge.backend.Backend`."""
+
+    simulated = True
+
+    def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
+        """Takes the shipped catalogue where none is given."""
+        self._options = options
+        self._catalogue = catalogue or default_catalogue()
+        self._world: KinematicWorld | None = None
+        self._primitives: list[_Running] = []
+        self._current: dict[str, Handle] = {}
+        self._courtesies: dict[str, Courtesy] = {}
+        self._in_vain: dict[str, list[tuple[object, ...]]] = {}
+
+    # What a subclass gives
+
+    @abstractmethod
+    def _new_world(self, house: House, episode: Episode, seed: int) -> KinematicWorld:
+        """The episode's initial state.
+
+        Raises:
+            PlannerError: where house and episode do not fit each other.
+        """
+
+    @abstractmethod
+    def _took_up(self, house: House) -> None:
+        """Hears that `_new_world`'s world is now the loaded one."""
+
+    @abstractmethod
+    def _rays(self) -> Rays:
+        """Rays through the world as it is now."""
+
+    @abstractmethod
+    def _drawer(self, cameras: Sequence[str]) -> Callable[[View], Images]:
+        """What draws views of the world as it is now.
+
+        Raises:
+            PlannerError: naming the cameras, where nothing can draw.
+        """
+
+    # Episodes
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The loaded episode's agents."""
+        return tuple(self._world.agents) if self._world is not None else ()
+
+    def reset(self, house: House, episode: Episode, seed: int) -> None:
+        """Loads an episode; a failed load changes nothing."""
+        world = self._new_world(house, episode, seed)
+        self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
+        self._world = world
+        self._primitives.clear()
+        self._current.clear()
+        self._courtesies.clear()
+        self._in_vain.clear()
+        self._took_up(house)
+
+    def close(self) -> None:
+        """Stops every agent."""
+        self._end_all(PrimitiveCode.STOPPED, "the world was closed")
+
+    # Sensing
+
+    def capabilities(self, agent: str) -> Capabilities:
+        """What the agent's body can do."""
+        body = self._agent(agent).body
+        return Capabilities(
+            kind=body.kind.value,
+            primitives=frozenset(body.primitives),
+            cameras=tuple(body.cameras),
+            reach_m=body.reach_m,
+            radius_m=body.radius_m,
+            ground_truth=True,
+        )
+
+    def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
+        """What the agent senses now."""
+        body = self._agent(agent)
+        draw = self._drawer(cameras) if cameras else None
+        return observation(self._loaded(), body, cameras, draw)
+
+    def whereabouts(self, agent: str) -> tuple[Vec3, bool]:
+        """Where an agent is by its own localisation, and whether it holds something.
+
+        As `observe` has it, in a fraction of the time.
+        """
+        body = self._agent(agent)
+        if self._options.noise != Noise():
+            sensed = self.observe(agent, ())
+            return sensed.base.position_m, sensed.holding
+        return (body.x_m, body.y_m, 0.0), body.holding is not None
+
+    def world_state(self) -> WorldState | None:
+        """Ground truth, or None before the first episode."""
+        return self._world.snapshot() if self._world is not None else None
+
+    def now_s(self) -> float:
+        """Simulated seconds since the episode's start."""
+        return self._world.time_s if self._world is not None else 0.0
+
+    # Acting
+
+    def start(self, agent: str, primitive: Primitive) -> Handle:
+        """Begins a primitive; a refusal is its polled result."""
+        refusal = self._refusal(agent, primitive)
+        handle = Handle(len(self._primitives))
+        if refusal is not None:
+            ended = PrimitiveStatus("refused", 0.0, refusal)
+            self._primitives.append(_Running(agent, primitive, None, 0.0, ended))
+            return handle
+        world = self._loaded()
+        body = world.agents[agent]
+        self._courtesies.pop(agent, None)
+        body.remaining_path = []
+        target, reference, heading = _in_map(body, primitive)
+        act = Act(
+            world=world,
+            rays=self._rays,
+            agent=body,
+            primitive=primitive,
+            target_m=target,
+            reference_m=reference,
+            heading_rad=heading,
+            rng=np.random.default_rng([world.seed, 2, len(self._primitives)]),
+        )
+        timeout = primitive.timeout_s or self._options.durations.default_timeout
+        status = PrimitiveStatus("starting", 0.0, None)
+        running = _Running(agent, primitive, routine(act), world.time_s + timeout, status)
+        self._primitives.append(running)
+        self._current[agent] = handle
+        body.busy = True
+        self._advance(running, None)
+        return handle
+
+    def _refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
+        """Why a primitive cannot begin at all, or None."""
+        if self._world is None:
+            return PrimitiveResult(PrimitiveCode.NO_WORLD, "no episode is loaded")
+        body = self._world.agents.get(agent)
+        if body is None:
+            return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
+        if primitive.name not in set(PrimitiveName):
+            return PrimitiveResult(
+                PrimitiveCode.UNKNOWN_PRIMITIVE, f"there is no primitive {primitive.name!r}"
+            )
+        if primitive.name not in body.body.primitives:
+            return PrimitiveResult(
+                PrimitiveCode.NOT_ABLE, f"a {body.body.kind} cannot {primitive.name}"
+            )
+        if primitive.frame not in ("map", f"{agent}/odom", f"{agent}/base_link"):
+            return PrimitiveResult(
+                PrimitiveCode.BAD_FRAME,
+                f"frame {primitive.frame!r} is none of map, {agent}/odom, {agent}/base_link",
+            )
+        problem = bad_numbers(primitive)
+        if problem:
+            return PrimitiveResult(PrimitiveCode.BAD_TARGET, problem)
+        if agent in self._current:
+            return PrimitiveResult(PrimitiveCode.BUSY, f"{agent} is doing something else")
+        return None
+
+    def poll(self, handle: Handle) -> PrimitiveStatus:
+        """How a primitive stands."""
+        if not 0 <= handle < len(self._primitives):
+            raise PlannerError(f"this world gave out no primitive {handle}")
+        return self._primitives[handle].status
+
+    def cancel(self, handle: Handle) -> None:
+        """Ends a primitive and stops its agent."""
+        if not self.poll(handle).done:
+            self._end(handle, PrimitiveCode.CANCELED, "canceled")
+
+    def stop(self, agent: str) -> None:
+        """Stops an agent at once."""
+        self._agent(agent)
+        self._courtesies.pop(agent, None)
+        if agent in self._current:
+            self._end(self._current[agent], PrimitiveCode.STOPPED, "the agent was stopped")
+        self._halt(agent)
+
+    def step(self, dt_s: float) -> None:
+        """Lets simulated time pass for all agents, in their order."""
+        if not (math.isfinite(dt_s) and dt_s > 0):
+            raise PlannerError(f"a step takes a finite time above 0, not {dt_s}")
+        self._pass(dt_s, dt_s)
+
+    def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
+        """How many steps may be taken as one, since agents only go on with what they do.
+
+        Nobody comes near another, no primitive ends before the last of the steps, and no
+        furniture moves.
+
+        Args:
+            dt_s: of one step.
+            working: agents that are in the middle of something; where the body of one does
+                nothing, its next step decides what comes.
+        """
+        if self._courtesies or any(name not in self._current for name in working):
+            return 1
+        world, steps = self._loaded(), MOST_LEAP_STEPS
+        for handle in self._current.values():
+            running = self._primitives[handle]
+            left_s = min(running.steady_s, running.ends_s - 1e-9 - world.time_s)
+            steps = min(steps, math.ceil(left_s / dt_s - 1e-6))
+        return max(1, steps)
+
+    def moves_things(self) -> bool:
+        """Whether a thing is on its way in somebody's hand, or something opens or closes."""
+        world = self._loaded()
+        return bool(world.opening) or any(
+            agent.holding is not None for agent in world.agents.values()
+        )
+
+    def reach(self, dt_s: float, steps: int) -> dict[str, Box]:
+        """The boxes that what moves stays in for some steps that may be taken as one.
+
+        That is things in hands and in drawers; a piece that is opened or closed stays in the box
+        around all that it holds and reaches.
+        """
+        world = self._loaded()
+        boxes = {
+            agent.holding: carried_reach(agent, world.things[agent.holding], dt_s * steps)
+            for agent in world.agents.values()
+            if agent.holding is not None and not agent.is_still
+        }
+        for name, joint in world.opening:
+            boxes.update(opened_reach(world, world.pieces[name], joint))
+        return boxes
+
+    @property
+    def revision(self) -> int:
+        """Grows with every change of things and furniture."""
+        return self._loaded().moved_revision
+
+    @property
+    def handled_revision(self) -> int:
+        """The same, but for things that only go along with who holds them."""
+        return self._loaded().handled_revision
+
+    def leap(self, dt_s: float, steps: int) -> None:
+        """Takes as many steps as `steady_steps` allows, or fewer, in one go."""
+        world = self._loaded()
+        for _ in range(steps - 1):
+            # Added up as single steps add up, to the last bit.
+            world.time_s += dt_s
+        world.steps += steps - 1
+        world.is_leaping = steps > 1
+        self._pass(dt_s, dt_s * steps)
+        world.is_leaping = False
+
+    # Parts of the above
+
+    def _pass(self, last_s: float, dt_s: float) -> None:
+        """Lets `dt_s` pass for all agents; the clock lacks the last `last_s` of it."""
+        world = self._loaded()
+        world.time_s += last_s
+        world.steps += 1
+        for name in world.agents:
+            handle = self._current.get(name)
+            if handle is not None:
+                running = self._primitives[handle]
+                self._advance(running, dt_s)
+                if not running.status.done and world.time_s >= running.ends_s - 1e-9:
+                    self._end(handle, PrimitiveCode.TIMED_OUT, "took too long")
+            elif len(world.agents) > 1:
+                self._be_courteous(world.agents[name], dt_s)
+
+    def _advance(self, running: _Running, dt_s: float | None) -> None:
+        if running.routine is None:
+            return
+        try:
+            # A generator takes None first, then one step's seconds at a time.
+            stage = next(running.routine) if dt_s is None else running.routine.send(dt_s)
+            phase, progress, running.steady_s = stage
+            running.status = PrimitiveStatus(phase, min(1.0, progress), None)
+        except StopIteration as stop:
+            self._current.pop(running.agent, None)
+            self._agent(running.agent).busy = False
+            result: PrimitiveResult = stop.value
+            progress = 1.0 if result.succeeded else running.status.progress
+            running.status = PrimitiveStatus("done", progress, result)
+            running.routine = None
+
+    def _be_courteous(self, agent: Agent, dt_s: float) -> None:
+        courtesy = self._courtesies.get(agent.name)
+        try:
+            if courtesy is None:
+                world = self._loaded()
+                if not any(o.remaining_path for o in world.agents.values()):
+                    return
+                stands = [(o.x_m, o.y_m, *o.remaining_path) for o in world.agents.values()]
+                if self._in_vain.get(agent.name) == stands:
+                    # Nobody moved since there was no need, or no room, to step aside.
+                    return
+                courtesy = make_way(world, agent)
+                self._in_vain[agent.name] = stands
+                next(courtesy)
+                del self._in_vain[agent.name]
+                self._courtesies[agent.name] = courtesy
+            courtesy.send(dt_s)
+        except StopIteration:
+            self._courtesies.pop(agent.name, None)
+
+    def _end_all(self, code: PrimitiveCode, text: str) -> None:
+        for handle in list(self._current.values()):
+            self._end(handle, code, text)
+
+    def _end(self, handle: Handle, code: PrimitiveCode, text: str) -> None:
+        running = self._primitives[handle]
+        if running.routine is not None:
+            running.routine.close()
+            running.routine = None
+        result = PrimitiveResult(code, text)
+        running.status = PrimitiveStatus("done", running.status.progress, result)
+        self._current.pop(running.agent, None)
+        self._agent(running.agent).busy = False
+        self._halt(running.agent)
+
+    def _halt(self, agent: str) -> None:
+        body = self._loaded().agents[agent]
+        body.linear_m_s = body.angular_rad_s = 0.0
+        body.remaining_path = []
+
+    def _loaded(self) -> KinematicWorld:
+        if self._world is None:
+            raise PlannerError("no episode is loaded")
+        return self._world
+
+    def _agent(self, name: str) -> Agent:
+        agent = self._loaded().agents.get(name)
+        if agent is None:
+            known = ", ".join(self.agents)
+            raise PlannerError(f"there is no agent {name!r}; there are {known}")
+        return agent
+
+
+def bad_numbers(primitive: Primitive) -> str:
+    """What is wrong with the numbers of a primitive; empty when nothing is."""
+    looks_around = primitive.name is PrimitiveName.LOOK and primitive.views_rad
+    if not looks_around and not all(map(math.isfinite, primitive.target_m)):
+        return f"the target {primitive.target_m} is not a finite point"
+    if primitive.reference_m is not None and not all(map(math.isfinite, primitive.reference_m)):
+        return f"the reference {primitive.reference_m} is not a finite point"
+    if not all(math.isfinite(v) for view in primitive.views_rad for v in view):
+        return "a view is not finite"
+    if math.isinf(primitive.heading_rad) or math.isinf(primitive.standoff_m):
+        return "heading and standoff are finite or NaN"
+    if not math.isfinite(primitive.timeout_s) or primitive.timeout_s < 0:
+        return f"the timeout {primitive.timeout_s} is not a finite time of 0 or more"
+    if not math.isfinite(primitive.tolerance_m) or primitive.tolerance_m < 0:
+        return f"the tolerance {primitive.tolerance_m} is not a finite distance of 0 or more"
+    return ""
+
+
+def _in_map(agent: Agent, primitive: Primitive) -> tuple[Vec3, Vec3 | None, float]:
+    """Target, reference and heading of a primitive in the map frame."""
+    if primitive.frame == "map":
+        return primitive.target_m, primitive.reference_m, primitive.heading_rad
+    frame = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
+    if primitive.frame.endswith("/odom"):
+        dx, dy, dyaw = agent.odometry_drift
+        odometry = Pose.planar(agent.x_m + dx, agent.y_m + dy, agent.yaw_rad + dyaw)
+        frame = frame.compose(odometry.inverse())
+    reference = primitive.reference_m
+    return (
+        frame.apply(primitive.target_m),
+        frame.apply(reference) if reference is not None else None,
+        primitive.heading_rad + frame.yaw_rad,
+    )

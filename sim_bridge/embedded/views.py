@@ -1,0 +1,50 @@
+"""What a camera is asked for and gives, whoever draws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from planner.world.agents import CameraMount
+from planner.world.geometry import Pose
+from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A pinhole camera at a place: `pose` is its optical frame (z forward, y down) in `map`.
+
+    `hidden` is an instance that is left out: the body that carries the camera.
+    """
+
+    pose: Pose
+    intrinsics: Intrinsics
+    near_m: float
+    far_m: float
+    hidden: int = -1
+    ceiling: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances.
+
+    Read-only: a view of a world that stands still is drawn once and given out again.
+    """
+
+    rgb: RgbImage
+    depth_m: DepthImage
+    instances: InstanceImage
+
+
+def intrinsics_of(mount: CameraMount) -> Intrinsics:
+    """Square pixels, principal point in the middle (pixel centres at integers)."""
+    focal = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
+    return Intrinsics(
+        width_px=mount.width_px,
+        height_px=mount.height_px,
+        fx_px=focal,
+        fy_px=focal,
+        cx_px=(mount.width_px - 1) / 2,
+        cy_px=(mount.height_px - 1) / 2,
+    )
