@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, Command] = {
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
-    "houses": Command("planner.houses.cli", "generate, check, draw and list houses"),
+    "houses": Command("planner.bench.houses_cli", "generate, check, draw, list, export houses"),
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
     "memory": Command("planner.memory.cli", "ask what the robots remember, and correct it"),
     "run": Command("planner.bench.cli", "one episode in this process, without ROS"),

@@ -220,16 +220,6 @@ def _extras() -> Iterable[Finding]:
     wanted = extra_requirements()
     for extra in _EXTRAS:
         title = f"extra {extra}"
-        if extra == "habitat":  # on no package index, see pyproject.toml
-            present = find_spec("habitat_sim") is not None
-            cure = "conda install habitat-sim -c conda-forge -c aihabitat, or build it from source"
-            yield Finding(
-                title,
-                Status.PRESENT if present else Status.ABSENT,
-                "habitat_sim" if present else "lacks habitat_sim",
-                "" if present else cure,
-            )
-            continue
         versions = {name: _version(name) for name in wanted.get(extra, ())}
         lacking = sorted(name for name, version in versions.items() if version is None)
         if lacking:
@@ -238,6 +228,14 @@ def _extras() -> Iterable[Finding]:
         else:
             detail = ", ".join(f"{name} {version}" for name, version in versions.items())
             yield Finding(title, Status.PRESENT, detail)
+    # On no package index; it may also live in another environment, see docs/habitat.md.
+    present = find_spec("habitat_sim") is not None
+    yield Finding(
+        "habitat-sim (for backend:=habitat)",
+        Status.PRESENT if present else Status.ABSENT,
+        "in this environment" if present else "not in this environment, which it need not be",
+        "" if present else "see docs/habitat.md",
+    )
 
 
 def extra_requirements() -> dict[str, tuple[str, ...]]:

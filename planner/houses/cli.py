@@ -1,4 +1,4 @@
-"""`planner houses`: generate, check, draw and list houses."""
+"""`planner houses`: generate, check, draw, list and export houses."""
 
 from __future__ import annotations
 
@@ -44,12 +44,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     draw.add_argument("--scale", type=float, default=80.0, metavar="PX", help="pixels a metre")
     draw.add_argument("--object-names", action="store_true", help="write the names of things")
 
+    export = actions.add_parser("export", help="write a house in a simulator's own format")
+    export.add_argument(
+        "format",
+        choices=("habitat", "mujoco"),
+        help="habitat: a scene dataset; mujoco: an MJCF file",
+    )
+    export.add_argument("house", metavar="FILE_OR_NAME")
+    export.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="where the files go"
+    )
+
     actions.add_parser("list", help="the shipped houses")
     actions.add_parser("ship", help="make the shipped houses anew from their recipes")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Runs one action and returns the exit status."""
+Exporter = Callable[[House, Path], str]
+"""Writes a house into a directory and tells in a line what it wrote."""
+
+
+def run(args: argparse.Namespace, exporters: Mapping[str, Exporter]) -> int:
+    """Runs one action and returns the exit status; `exporters` by the format's name."""
+    if args.action == "export":
+        print(exporters[args.format](load_house(args.house), args.output))
+        return 0
     return _ACTIONS[args.action](args)
 
 

@@ -15,11 +15,12 @@ from planner.world.observation import Sighting
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
-from sim_bridge.embedded.scene import Scene, house_spec, wall_segments
+from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.screens import Screens
 from sim_bridge.embedded.sight import Sight
 from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.structure import wall_segments
 
 # As many as are shipped, with some to spare; one takes some megabytes.
 _HOUSES_KEPT = 16

@@ -7,25 +7,21 @@ are mocap bodies.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from shapely.geometry import LineString, MultiLineString, Polygon
-from shapely.geometry.base import BaseGeometry
-from shapely.ops import linemerge, unary_union
 
 from planner.world.catalogue import Catalogue
-from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
 from planner.world.shapes import Axis, Part, Shape, scale_parts
 from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.rays import NEAR_M
 from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.structure import Slab, structure_slabs
 
 GROUP_STRUCTURE = 0
 GROUP_FURNITURE = 1
@@ -44,9 +40,6 @@ _TYPES = {
 _HALF = math.sqrt(0.5)
 # MuJoCo's round shapes stand along z: (w, x, y, z) that lays z along the axis.
 _LAY = {Axis.X: (_HALF, 0.0, _HALF, 0.0), Axis.Y: (_HALF, -_HALF, 0.0, 0.0)}
-_WALL_RGB = (0.93, 0.91, 0.86)
-_CEILING_RGB = (0.97, 0.97, 0.96)
-_ENTRANCE_RGB = (0.45, 0.3, 0.2)
 # Newer MuJoCo returns normals through one more argument, placed before the count.
 _RAYS_GIVE_NORMALS = "normal" in (mujoco.mj_multiRay.__doc__ or "")
 
@@ -72,94 +65,22 @@ def house_spec(house: House, catalogue: Catalogue) -> mujoco.MjSpec:
         specular=[0, 0, 0],
         castshadow=False,
     )
-    _add_structure(spec, house, catalogue)
+    for slab in structure_slabs(house, catalogue):
+        _add_slab(spec.worldbody, slab)
     for piece in house.furniture:
         _add_furniture(spec, piece)
     return spec
 
 
-def _add_structure(spec: mujoco.MjSpec, house: House, catalogue: Catalogue) -> None:
-    body = spec.worldbody
-    for room in house.rooms:
-        rgb = catalogue.rooms[room.class_name].floor_rgb
-        for x0, y0, x1, y1 in _rectangles(room.shape):
-            center, half = ((x0 + x1) / 2, (y0 + y1) / 2), ((x1 - x0) / 2, (y1 - y0) / 2)
-            _add_box(body, (*center, -0.05), (*half, 0.05), 0.0, rgb, GROUP_STRUCTURE)
-            above = (*center, room.height_m + 0.05)
-            _add_box(body, above, (*half, 0.05), 0.0, _CEILING_RGB, GROUP_CEILING)
-    height = max(room.height_m for room in house.rooms)
-    for (x0, y0), (x1, y1) in wall_segments(house):
-        length = math.hypot(x1 - x0, y1 - y0) / 2 + WALL_THICKNESS_M / 2
-        middle = ((x0 + x1) / 2, (y0 + y1) / 2, height / 2)
-        yaw = math.atan2(y1 - y0, x1 - x0)
-        half_size = (length, WALL_THICKNESS_M / 2, height / 2)
-        _add_box(body, middle, half_size, yaw, _WALL_RGB, GROUP_STRUCTURE)
-    for door in house.doors:
-        lintel = (height - door.height_m) / 2
-        if lintel > 0:
-            above = (*door.center_m, height - lintel)
-            half_size = (door.width_m / 2, WALL_THICKNESS_M / 2, lintel)
-            _add_box(body, above, half_size, door.yaw_rad, _WALL_RGB, GROUP_STRUCTURE)
-        if len(door.rooms) == 1:
-            leaf = (*door.center_m, door.height_m / 2)
-            half_size = (door.width_m / 2, WALL_THICKNESS_M / 2, door.height_m / 2)
-            _add_box(body, leaf, half_size, door.yaw_rad, _ENTRANCE_RGB, GROUP_STRUCTURE)
-
-
-def _rectangles(shape: Polygon) -> list[tuple[float, float, float, float]]:
-    """Axis-aligned pieces of a floor: slabs between the corners' x.
-
-    Exact for rectilinear rooms; slanted walls get a staircase.
-    """
-    xs = sorted({x for x, _ in shape.exterior.coords})
-    found = []
-    for x0, x1 in itertools.pairwise(xs):
-        middle = (x0 + x1) / 2
-        line = LineString([(middle, shape.bounds[1] - 1), (middle, shape.bounds[3] + 1)])
-        for part in _lines(line.intersection(shape)):
-            ys = [y for _, y in part.coords]
-            found.append((x0, min(ys), x1, max(ys)))
-    return found
-
-
-def wall_segments(house: House) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """The middle lines of all walls without their openings, map frame, metres."""
-    openings = unary_union([Polygon(door_corners(door)) for door in house.doors])
-    edges = []
-    for room in house.rooms:
-        corners = list(room.polygon_m)
-        edges += [LineString(pair) for pair in zip(corners, corners[1:] + corners[:1], strict=True)]
-    walls = unary_union(edges).difference(openings)
-    merged = linemerge(walls) if isinstance(walls, MultiLineString) else walls
-    segments = []
-    for line in _lines(merged):
-        points = list(line.simplify(1e-6).coords)
-        segments += [((a[0], a[1]), (b[0], b[1])) for a, b in itertools.pairwise(points)]
-    return segments
-
-
-def _lines(shape: BaseGeometry) -> list[LineString]:
-    if isinstance(shape, LineString):
-        return [] if shape.is_empty else [shape]
-    return [part for part in getattr(shape, "geoms", ()) if isinstance(part, LineString)]
-
-
-def _add_box(
-    body: mujoco.MjsBody,
-    center: tuple[float, ...],
-    half: tuple[float, ...],
-    yaw_rad: float,
-    rgb: tuple[float, float, float],
-    group: int,
-) -> None:
-    x, y, z, w = quaternion_from_yaw(yaw_rad)
+def _add_slab(body: mujoco.MjsBody, slab: Slab) -> None:
+    x, y, z, w = quaternion_from_yaw(slab.yaw_rad)
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_BOX,
-        pos=list(center),
-        size=list(half),
+        pos=list(slab.center_m),
+        size=list(slab.half_m),
         quat=[w, x, y, z],
-        rgba=[*rgb, 1.0],
-        group=group,
+        rgba=[*slab.rgb, 1.0],
+        group=GROUP_CEILING if slab.is_ceiling else GROUP_STRUCTURE,
         contype=0,
         conaffinity=0,
     )

@@ -12,11 +12,12 @@ from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.embedded.scene import Scene, house_spec, wall_segments
+from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.screens import Screens
 from sim_bridge.embedded.sight import Sight
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.opening import bare_episode
+from sim_bridge.structure import wall_segments
 
 
 @pytest.mark.parametrize("target", ["cup_0", "book_0", "sink_0", "chest_of_drawers_0"])

@@ -1,0 +1,81 @@
+"""What the writer left where, for whoever loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class JointHandle:
+    """A joint of an articulated object: URDF joint `name`, which moves link `link`.
+
+    `travel` is its position when open, metres or radians, which may be below 0; closed is 0.
+    The limits in the URDF are the two of them.
+    """
+
+    name: str
+    kind: Literal["slide", "hinge"]
+    travel: float
+
+    @property
+    def link(self) -> str:
+        """The link that it moves."""
+        return link_name(self.name)
+
+    @property
+    def low(self) -> float:
+        """The lower limit."""
+        return min(0.0, self.travel)
+
+    @property
+    def high(self) -> float:
+        """The upper limit."""
+        return max(0.0, self.travel)
+
+
+def link_name(joint: str) -> str:
+    """The URDF's name of the link that a joint moves."""
+    return f"{joint}_link"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How an entity is made in Habitat.
+
+    Attributes:
+        name: ours.
+        config: `*.object_config.json`, or `*.ao_config.json` of what has joints.
+        semantic_id: the entity's id in instance images; several things may share one config,
+            which then says 0.
+        joints: none of a rigid object.
+    """
+
+    name: str
+    config: Path
+    semantic_id: int
+    joints: tuple[JointHandle, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HabitatDataset:
+    """A Habitat scene dataset on disk.
+
+    Attributes:
+        config: what `scene_dataset_config_file` is set to.
+        scene: what `scene_id` is set to for the house as its file has it, things included.
+        empty_scene: the same without things, for an episode's own.
+        stage: the structure.
+        furniture: by name.
+        things: by name.
+    """
+
+    directory: Path
+    config: Path
+    scene: str
+    empty_scene: str
+    stage: Path
+    furniture: Mapping[str, Template]
+    things: Mapping[str, Template]

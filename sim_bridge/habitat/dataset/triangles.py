@@ -1,0 +1,178 @@
+"""Primitives as triangles, cut exactly as MuJoCo draws them.
+
+A round shape has no sides of its own: it gets as many as the embedded simulator's renderer
+gives it (14 slices, three stacks a hemisphere), so that outlines fall on the same pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.geometry import FloatArray, Vec3
+from planner.world.shapes import Axis, Part, Shape
+
+SLICES = 14
+STACKS = 3
+# A capsule as long as it is wide has no side; MuJoCo wants one all the same.
+_LEAST_HALF_LENGTH_M = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Triangles:
+    """(n, 3) corners in metres, (n, 3) unit normals, (m, 3) indices, counter-clockwise outside."""
+
+    corners: FloatArray
+    normals: FloatArray
+    faces: NDArray[np.int64]
+
+    def shifted(self, offset_m: Vec3) -> Triangles:
+        """The same elsewhere."""
+        return Triangles(self.corners + offset_m, self.normals, self.faces)
+
+    def turned(self, yaw_rad: float) -> Triangles:
+        """The same turned about z."""
+        c, s = math.cos(yaw_rad), math.sin(yaw_rad)
+        return self.rotated(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
+
+    def rotated(self, rotation: FloatArray) -> Triangles:
+        """The same rotated by a (3, 3) matrix."""
+        return Triangles(self.corners @ rotation.T, self.normals @ rotation.T, self.faces)
+
+
+def part_triangles(part: Part) -> Triangles:
+    """A part in metres, in its owner's frame."""
+    half = (part.size[0] / 2, part.size[1] / 2, part.size[2] / 2)
+    return _SHAPES[part.shape](part, half).shifted(part.center)
+
+
+def box_triangles(half_m: Vec3) -> Triangles:
+    """A box around the origin; each side has corners of its own, so that edges stay sharp."""
+    corners: list[FloatArray] = []
+    normals: list[FloatArray] = []
+    faces: list[tuple[int, int, int]] = []
+    for axis in range(3):
+        u, v = (axis + 1) % 3, (axis + 2) % 3
+        for sign in (1.0, -1.0):
+            normal = np.zeros(3)
+            normal[axis] = sign
+            first = len(corners)
+            for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+                corner = np.zeros(3)
+                corner[axis] = sign * half_m[axis]
+                corner[u], corner[v] = a * half_m[u] * sign, b * half_m[v]
+                corners.append(corner)
+                normals.append(normal)
+            faces += [(first, first + 1, first + 2), (first, first + 2, first + 3)]
+    return Triangles(np.array(corners), np.array(normals), np.array(faces))
+
+
+def _box(_: Part, half: Vec3) -> Triangles:
+    return box_triangles(half)
+
+
+def _ellipsoid(_: Part, half: Vec3) -> Triangles:
+    return _scaled(_round(0.0), half)
+
+
+def _sphere(_: Part, half: Vec3) -> Triangles:
+    return _scaled(_round(0.0), (min(half),) * 3)
+
+
+def _cylinder(part: Part, half: Vec3) -> Triangles:
+    along, across = _along_and_across(part.axis, half)
+    along = max(along, _LEAST_HALF_LENGTH_M)
+    return _scaled(_tube(), (across, across, along)).rotated(_LAY[part.axis])
+
+
+def _capsule(part: Part, half: Vec3) -> Triangles:
+    along, across = _along_and_across(part.axis, half)
+    straight = max(along - across, _LEAST_HALF_LENGTH_M)
+    return _scaled(_round(straight / across), (across,) * 3).rotated(_LAY[part.axis])
+
+
+_SHAPES: Mapping[Shape, Callable[[Part, Vec3], Triangles]] = {
+    Shape.BOX: _box,
+    Shape.ELLIPSOID: _ellipsoid,
+    Shape.SPHERE: _sphere,
+    Shape.CYLINDER: _cylinder,
+    Shape.CAPSULE: _capsule,
+}
+# Rotations that lay z along an axis; also where the first slice begins is MuJoCo's.
+_LAY: Mapping[Axis, FloatArray] = {
+    Axis.X: np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
+    Axis.Y: np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+    Axis.Z: np.eye(3),
+}
+
+
+def _along_and_across(axis: Axis, half: Vec3) -> tuple[float, float]:
+    index = "xyz".index(axis)
+    return half[index], min(extent for i, extent in enumerate(half) if i != index)
+
+
+def _scaled(shape: Triangles, by: Vec3) -> Triangles:
+    normals = shape.normals / by
+    return Triangles(
+        shape.corners * by, normals / np.linalg.norm(normals, axis=1, keepdims=True), shape.faces
+    )
+
+
+def _ring(radius: float, z: float) -> list[Vec3]:
+    turns = [2 * math.pi * k / SLICES for k in range(SLICES)]
+    return [(radius * math.cos(turn), radius * math.sin(turn), z) for turn in turns]
+
+
+def _band(below: int, above: int) -> list[tuple[int, int, int]]:
+    """The side between two rings, of which these are the first corners."""
+    faces = []
+    for k in range(SLICES):
+        n = (k + 1) % SLICES
+        faces += [
+            (below + k, below + n, above + n),
+            (below + k, above + n, above + k),
+        ]
+    return faces
+
+
+def _round(straight: float) -> Triangles:
+    """A unit sphere whose halves are `straight` above and below the middle."""
+    levels = [math.pi / 2 * k / STACKS for k in range(STACKS)]
+    normals: list[Vec3] = [(0.0, 0.0, -1.0)]
+    corners: list[Vec3] = [(0.0, 0.0, -1.0 - straight)]
+    faces: list[tuple[int, int, int]] = []
+    rings = [(-level, -straight) for level in reversed(levels)]
+    # Without a straight side both halves share the ring at the middle.
+    rings += [(level, straight) for level in (levels if straight else levels[1:])]
+    for level, shift in rings:
+        ring = _ring(math.cos(level), math.sin(level))
+        if len(corners) > 1:
+            faces += _band(len(corners) - SLICES, len(corners))
+        normals += ring
+        corners += [(x, y, z + shift) for x, y, z in ring]
+    last = len(corners)
+    for k in range(SLICES):
+        n = (k + 1) % SLICES
+        faces += [(0, 1 + n, 1 + k), (last, last - SLICES + k, last - SLICES + n)]
+    corners.append((0.0, 0.0, 1.0 + straight))
+    normals.append((0.0, 0.0, 1.0))
+    return Triangles(np.array(corners), np.array(normals), np.array(faces))
+
+
+def _tube() -> Triangles:
+    """A closed cylinder of radius 1 from z = -1 to z = 1."""
+    corners = [*_ring(1.0, -1.0), *_ring(1.0, 1.0)]
+    normals = [*_ring(1.0, 0.0), *_ring(1.0, 0.0)]
+    faces = _band(0, SLICES)
+    for z in (-1.0, 1.0):
+        first = len(corners)
+        corners += [(0.0, 0.0, z), *_ring(1.0, z)]
+        normals += [(0.0, 0.0, z)] * (SLICES + 1)
+        for k in range(SLICES):
+            a, b = first + 1 + k, first + 1 + (k + 1) % SLICES
+            faces.append((first, a, b) if z > 0 else (first, b, a))
+    return Triangles(np.array(corners), np.array(normals), np.array(faces))

@@ -1,0 +1,29 @@
+"""`planner houses export`: one command a format, one line on what was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.cli import main
+
+
+def test_a_shipped_house_is_exported_for_both_simulators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["houses", "export", "habitat", "train_0", "-o", str(tmp_path / "h")]) == 0
+    assert (tmp_path / "h/train_0.scene_dataset_config.json").is_file()
+    assert "scene scenes/train_0.scene_instance.json" in capsys.readouterr().out
+    assert main(["houses", "export", "mujoco", "train_0", "-o", str(tmp_path / "m")]) == 0
+    assert (tmp_path / "m/train_0.xml").is_file()
+
+
+def test_an_unknown_house_and_a_full_folder_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["houses", "export", "habitat", "nowhere", "-o", str(tmp_path)]) == 2
+    assert "there is no house 'nowhere'" in capsys.readouterr().err
+    (tmp_path / "note.txt").write_text("", encoding="utf-8")
+    assert main(["houses", "export", "habitat", "train_0", "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
