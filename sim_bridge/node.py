@@ -171,9 +171,20 @@ class BridgeNode(Node):
         # one that publishes something: waking up costs more than they do.
         if self._runtime.busy or not self._runtime.backend.simulated:
             return 1
-        now_s = self._runtime.now_s()
-        schedules = (self._calm, *(port.exposure for port in self._ports.values()))
-        return ticks_in(min(schedule.left_s(now_s) for schedule in schedules))
+        now_s, quiet = self._runtime.now_s(), self._quiet()
+        exposures = [port.exposure_left_s(now_s, quiet) for port in self._ports.values()]
+        return ticks_in(min(self._calm.left_s(now_s), *exposures))
+
+    def _quiet(self) -> int | None:
+        """The revision of a simulated world in which no agent is busy, else None.
+
+        Whoever steps time by hand gets each exposure of it.
+        """
+        stepped = self._pace.mode is TimeMode.STEPPED
+        if stepped or self._runtime.busy or not self._runtime.backend.simulated:
+            return None
+        state = self._runtime.world_state()
+        return None if state is None else state.revision
 
     def _tick(self, dt_s: float) -> None:
         busy = self._runtime.busy
@@ -183,9 +194,11 @@ class BridgeNode(Node):
         if wanted:
             self._publish_clock()
         self._publish_state()
-        tf_wanted = self._tf.wanted and wanted
+        tf_wanted, quiet = self._tf.wanted and wanted, None if busy else self._quiet()
         links = [
-            link for port in self._ports.values() for link in port.tick(now_s, tf_wanted=tf_wanted)
+            link
+            for port in self._ports.values()
+            for link in port.tick(now_s, quiet, tf_wanted=tf_wanted)
         ]
         if links and self._tf.wanted:
             self._publish_links(self._tf, links)
@@ -325,7 +338,7 @@ class BridgeNode(Node):
         )
 
     def _diagnose(self, statuses: list[DiagnosticStatus]) -> None:
-        blind, lost = self._runtime.blind, dict(self._losses)
+        blind, fault, lost = self._runtime.blind, self._runtime.fault, dict(self._losses)
         if blind and not self._told_blind:
             self._told_blind = True
             self.get_logger().error(f"no pictures: {blind}")
@@ -339,7 +352,7 @@ class BridgeNode(Node):
         }
         message = DiagnosticArray(
             status=[
-                _status("bridge: world", "", world),
+                _status("bridge: world", fault and f"lost, load an episode: {fault}", world),
                 _status("bridge: pictures", blind and f"none: {blind}", {}),
                 _status(
                     "bridge: publishing",
@@ -382,6 +395,14 @@ def _declare_sensing(node: Node) -> Sensing:
     camera_hz = parameters.number(
         node, "camera_hz", 10.0, "exposures a simulated second", least=0.1, most=30.0
     )
+    still_hz = parameters.number(
+        node,
+        "still_camera_hz",
+        2.0,
+        "the same while nothing moves in a simulated world and pictures are all the same",
+        least=0.1,
+        most=30.0,
+    )
     encoding = parameters.text(
         node,
         "depth_encoding",
@@ -389,7 +410,7 @@ def _declare_sensing(node: Node) -> Sensing:
         "32FC1 in metres or 16UC1 in millimetres",
         choices=images.DEPTH_ENCODINGS,
     )
-    return Sensing(cameras, camera_hz, encoding)
+    return Sensing(cameras, camera_hz, still_hz, encoding)
 
 
 def _declare_safety(node: Node) -> SafetyOptions:

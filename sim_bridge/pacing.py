@@ -145,3 +145,32 @@ class Every:
     def restart(self) -> None:
         """Makes the next question fire."""
         self._next_s = -math.inf
+
+
+class Exposures:
+    """When pictures are taken: rarer while nothing moves, as they would all be the same.
+
+    The slower ones are at moments of the faster rate too, so that whoever looks at what changes
+    finds it at the same moments whether or not the world stood still before.
+    """
+
+    def __init__(self, rate_hz: float, still_hz: float) -> None:
+        self._moving = Every(rate_hz)
+        self._still = Every(min(rate_hz, still_hz))
+
+    def due(self, now_s: float, *, still: bool) -> bool:
+        """Whether a picture is due at `now_s`; `still`: it would be the same as the last."""
+        if not self._moving.due(now_s):
+            return False
+        if not still:
+            self._still.restart()
+        return self._still.due(now_s)
+
+    def left_s(self, now_s: float, *, still: bool) -> float:
+        """Seconds until the next picture, 0 where one is due."""
+        return (self._still if still else self._moving).left_s(now_s)
+
+    def restart(self) -> None:
+        """Makes the next question fire."""
+        self._moving.restart()
+        self._still.restart()

@@ -15,7 +15,7 @@ from planner.ros.goal_server import Goal
 from planner.ros.primitive_server import PrimitiveServer
 from sim_bridge.control import Command
 from sim_bridge.frames import Link, moving_links, optical_frame
-from sim_bridge.pacing import Every
+from sim_bridge.pacing import Every, Exposures
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Job, Runtime
 from sim_bridge.safety.approvals import Answer
@@ -24,10 +24,14 @@ from sim_bridge.safety.health import Receipt
 
 @dataclass(frozen=True, slots=True)
 class Sensing:
-    """What agents publish: which cameras, how often in simulated time, depth how encoded."""
+    """What agents publish: which cameras, how often in simulated time, depth how encoded.
+
+    `still_camera_hz` is how often while pictures would all be the same.
+    """
 
     cameras: tuple[str, ...]
     camera_hz: float
+    still_camera_hz: float
     depth_encoding: str
 
 
@@ -68,20 +72,37 @@ class AgentPort:
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
         )
         self._pursuits: list[_Pursuit] = []
-        self.exposure = Every(sensing.camera_hz)
+        self._exposures = Exposures(sensing.camera_hz, sensing.still_camera_hz)
+        # The world's revision at the last exposure, None where something moved even so.
+        self._exposed: int | None = None
         self._hand = Every(10.0)
         self._feedback = Every(5.0)
 
     # Sensing
 
-    def tick(self, now_s: float, *, tf_wanted: bool) -> list[Link]:
-        """Publishes what is due at this tick; returns the frames that moved, where wanted."""
-        exposes = self.exposure.due(now_s)
+    def tick(self, now_s: float, quiet: int | None, *, tf_wanted: bool) -> list[Link]:
+        """Publishes what is due at this tick; returns the frames that moved, where wanted.
+
+        Args:
+            now_s: on the world's clock.
+            quiet: the world's revision where no agent was busy in this tick, else None.
+            tf_wanted: whether frames are told at this tick.
+        """
+        exposes = self._exposures.due(now_s, still=self._stands(quiet))
+        if exposes:
+            self._exposed = quiet
         cameras = [name for name, topics in self._cameras.items() if exposes and topics.wanted]
         hand = self._hand.due(now_s)
         if not (cameras or hand or tf_wanted or self._topics.wanted):
             return []
         return self._sense(cameras)
+
+    def _stands(self, quiet: int | None) -> bool:
+        return quiet is not None and quiet == self._exposed
+
+    def exposure_left_s(self, now_s: float, quiet: int | None) -> float:
+        """Seconds until the next exposure; `quiet` as in `tick`."""
+        return self._exposures.left_s(now_s, still=self._stands(quiet))
 
     @property
     def owed(self) -> bool:
@@ -94,11 +115,12 @@ class AgentPort:
 
     def restart(self) -> None:
         """Takes up a world whose time began anew."""
-        for schedule in (self.exposure, self._hand, self._feedback):
+        for schedule in (self._exposures, self._hand, self._feedback):
             schedule.restart()
         # The pictures of its beginning are sent with it, the next ones whole periods later: a run
         # without ROS has them at the same moments.
-        self.exposure.due(self._runtime.now_s())
+        self._exposures.due(self._runtime.now_s(), still=False)
+        self._exposed = None
 
     def _sense(self, cameras: list[str]) -> list[Link]:
         seen = self._runtime.sense(self.agent, cameras)

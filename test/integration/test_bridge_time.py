@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bridge_harness import BEST_EFFORT, LATCHED, Client, bridge, write_world
 from planner_msgs.msg import WorldState
@@ -135,4 +136,24 @@ def test_depth_comes_in_millimetres_where_asked(world: Path) -> None:
         assert depth.step == 2 * depth.width
         names = {name for name, _ in client.node.get_topic_names_and_types()}
         assert "/agent_0/camera/body/image" not in names
+        client.close()
+
+
+def test_pictures_of_a_world_in_which_nothing_moves_are_rarer(world: Path) -> None:
+    with bridge(episode=world, cameras="hand"):
+        client = Client()
+        stamps: list[float] = []
+
+        def note(message: Image) -> None:
+            stamps.append(seconds(message.header.stamp))
+
+        client.node.create_subscription(Image, "/agent_0/camera/hand/image", note, 10)
+        client.idle(4.0)
+        still = np.diff(stamps[1:])
+        assert still == pytest.approx(0.5, abs=1e-3)
+        stamps.clear()
+        assert client.do("navigate", LIVING_ROOM).code == PrimitiveCode.SUCCESS
+        # A client that is late loses pictures, but none comes between those of the fast rate.
+        moving = np.diff(stamps)
+        assert np.median(moving) == pytest.approx(0.1, abs=1e-3)
         client.close()

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from planner.world.errors import PlannerError
@@ -8,6 +9,7 @@ from sim_bridge.pacing import (
     MOST_TICKS_AT_ONCE,
     TICK_S,
     Every,
+    Exposures,
     IdleTime,
     Pace,
     Pacer,
@@ -136,3 +138,28 @@ def test_a_rate_follows_a_clock_that_started_anew() -> None:
     assert every.due(1.0)
     every.restart()
     assert every.due(1.1)
+
+
+def test_pictures_of_what_stands_still_are_rarer_and_at_moments_of_the_others() -> None:
+    moving, mixed = Exposures(10.0, 2.0), Exposures(10.0, 2.0)
+    ticks = [tick * TICK_S for tick in range(301)]
+    all_s = [now for now in ticks if moving.due(now, still=False)]
+    some_s = [now for now in ticks if mixed.due(now, still=now > 1.0)]
+    assert len(all_s) == 101
+    assert set(some_s) <= set(all_s)
+    assert [now for now in some_s if now <= 1.0] == [now for now in all_s if now <= 1.0]
+    assert np.diff([now for now in some_s if now >= 1.0]) == pytest.approx(0.5)
+
+
+def test_what_begins_to_move_is_seen_at_the_next_moment_of_the_faster_rate() -> None:
+    exposures = Exposures(10.0, 2.0)
+    assert exposures.due(0.0, still=False)
+    assert not exposures.due(0.1, still=True)
+    assert exposures.left_s(0.1, still=True) == pytest.approx(0.4)
+    assert exposures.due(0.2, still=False)
+    assert exposures.left_s(0.2, still=False) == pytest.approx(0.1)
+
+
+def test_rarer_is_never_more_often() -> None:
+    exposures = Exposures(1.0, 30.0)
+    assert sum(exposures.due(tick * TICK_S, still=True) for tick in range(300)) == 10
