@@ -19,6 +19,13 @@ def _embedded(settings: Path | None) -> Backend:
     return EmbeddedBackend(None if settings is None else read_model(settings, EmbeddedOptions))
 
 
+def _habitat(settings: Path | None) -> Backend:
+    from sim_bridge.habitat.backend import HabitatBackend
+    from sim_bridge.habitat.options import HabitatOptions
+
+    return HabitatBackend(None if settings is None else read_model(settings, HabitatOptions))
+
+
 def _spot(settings: Path | None, *, in_emulator: bool = False) -> Backend:
     try:
         from sim_bridge.spot.backend import SpotBackend
@@ -44,6 +51,7 @@ def _external(settings: Path | None) -> Backend:
 
 BACKENDS: Mapping[str, Callable[[Path | None], Backend]] = {
     "embedded": _embedded,
+    "habitat": _habitat,
     "spot": _spot,
     "spot_emulator": partial(_spot, in_emulator=True),
     "external": _external,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -18,6 +19,15 @@ from sim_bridge.requests import Request, read_request
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import SafetyOptions
+
+
+@runtime_checkable
+class Losable(Protocol):
+    """A backend whose world may be lost, and found again by `reset`."""
+
+    @property
+    def fault(self) -> str:
+        """Why the world is lost; empty while it is there."""
 
 
 @dataclass(slots=True)
@@ -36,6 +46,7 @@ class Runtime:
     def __init__(self, backend: Backend, safety: SafetyOptions | None = None) -> None:
         """Puts the safety gate before the backend, whichever it is."""
         self.gate = SafetyGate(backend, safety)
+        self._losable = backend if isinstance(backend, Losable) else None
         self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""
@@ -46,6 +57,11 @@ class Runtime:
     def agents(self) -> tuple[str, ...]:
         """The agents of the loaded episode."""
         return self.backend.agents
+
+    @property
+    def fault(self) -> str:
+        """Why the world is lost until another episode is loaded; empty while it is there."""
+        return self._losable.fault if self._losable is not None else ""
 
     @property
     def busy(self) -> bool:
@@ -59,6 +75,8 @@ class Runtime:
             PlannerError: where house and episode do not fit each other.
         """
         self.backend.reset(house, episode, seed)
+        # What could not draw may draw now.
+        self.blind = ""
         self.house, self.episode_id = house.name, episode.episode_id
         for job in self._running:
             _end(job, PrimitiveCode.CANCELED, "another episode was loaded")

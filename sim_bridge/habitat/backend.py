@@ -1,0 +1,259 @@
+"""habitat-sim behind the bridge's `Backend` protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from planner.world.agents import default_bodies
+from planner.world.catalogue import Catalogue
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.observation import CameraFrame, Sighting
+from planner.world.primitive import Primitive, PrimitiveCode
+from sim_bridge.backend import Handle
+from sim_bridge.embedded.kinematic import KinematicBackend
+from sim_bridge.embedded.views import Images, View
+from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.dataset.writer import read_dataset
+from sim_bridge.habitat.ground import NavMeshGround
+from sim_bridge.habitat.houses import written_house
+from sim_bridge.habitat.options import HabitatOptions, default_options
+from sim_bridge.habitat.process import (
+    WORKER,
+    HabitatError,
+    HabitatGoneError,
+    HabitatProcess,
+    interpreter,
+)
+from sim_bridge.habitat.shown import Sandbox, ShownWorld, lenses_of, memory_bytes
+
+_HOUSES_KEPT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is kept of a house between episodes."""
+
+    house: House
+    dataset: HabitatDataset
+    ground: NavMeshGround
+
+
+class HabitatBackend(KinematicBackend):
+    """A house in habitat-sim, which draws, casts rays and knows the ways.
+
+    What agents may do and what comes of it are `KinematicWorld`'s rules, as in the embedded
+    simulator. habitat-sim lives in a process of its own: where it dies, running primitives end
+    as `BACKEND_FAULT`, `fault` says why, and the next `reset` starts another.
+    """
+
+    def __init__(
+        self,
+        options: HabitatOptions | None = None,
+        catalogue: Catalogue | None = None,
+        *,
+        worker: Path = WORKER,
+    ) -> None:
+        """Takes the shipped settings and catalogue where none are given.
+
+        Args:
+            options: of the backend.
+            catalogue: of classes.
+            worker: the program that speaks for habitat-sim.
+        """
+        settings = options or default_options()
+        super().__init__(settings, catalogue)
+        self._settings, self._worker = settings, worker
+        self._houses: list[_Known] = []
+        self._sandbox: Sandbox | None = None
+        self._shown: ShownWorld | None = None
+        # Of an episode that is being loaded.
+        self._coming: ShownWorld | None = None
+        self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
+        self._fault = ""
+
+    @property
+    def fault(self) -> str:
+        """Why habitat-sim is not there; empty while it is, and before it is needed."""
+        return self._sandbox.process.fault if self._sandbox is not None else self._fault
+
+    # Episodes
+
+    def reset(self, house: House, episode: Episode, seed: int) -> None:
+        """Loads an episode, with a new habitat-sim where the last one has died."""
+        try:
+            super().reset(house, episode, seed)
+        finally:
+            self._coming = None
+
+    def _new_world(self, house: House, episode: Episode, seed: int) -> KinematicWorld:
+        self._revive()
+        known = self._know(house)
+        world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
+        # The world before is shown again, should habitat-sim not be able to show this one.
+        self._coming = ShownWorld(world, self._alive, known.dataset, self._catalogue)
+        return world
+
+    def _took_up(self, _house: House) -> None:
+        self._shown = self._coming
+        self._sightings.clear()
+
+    def _know(self, house: House) -> _Known:
+        for known in self._houses:
+            if known.house is house:
+                return known
+        if self._settings.dataset:
+            dataset = read_dataset(Path(self._settings.dataset), house)
+        else:
+            dataset = written_house(house, self._settings.cache, self._catalogue)
+        ground = NavMeshGround(house, dataset, self._alive, self._settings.navmesh)
+        known = _Known(house, dataset, ground)
+        self._houses = [known, *self._houses[: _HOUSES_KEPT - 1]]
+        return known
+
+    # habitat-sim
+
+    def _revive(self) -> None:
+        """Starts a habitat-sim unless one is alive.
+
+        Raises:
+            HabitatError: where none can be started.
+        """
+        if self._sandbox is not None:
+            if not self._sandbox.process.fault:
+                return
+            self._sandbox.process.close()
+            self._fault, self._sandbox = self._sandbox.process.fault, None
+        options = self._settings
+        lenses = lenses_of(default_bodies().values())
+        try:
+            process = HabitatProcess(
+                interpreter(options.python),
+                memory_bytes(lenses),
+                start_s=options.start_timeout_s,
+                call_s=options.call_timeout_s,
+                worker=self._worker,
+            )
+        except PlannerError as error:
+            self._fault = self._fault or str(error)
+            raise
+        self._sandbox = Sandbox(process, lenses, options.gpu_device_id)
+        self._fault = ""
+
+    def _alive(self) -> Sandbox:
+        """The habitat-sim that is there.
+
+        Raises:
+            HabitatGoneError: where it is not; the next `reset` starts another.
+        """
+        if self._sandbox is None or self._sandbox.process.fault:
+            raise HabitatGoneError(self.fault or "habitat-sim is not running")
+        return self._sandbox
+
+    def close(self) -> None:
+        """Stops every agent and ends habitat-sim."""
+        super().close()
+        if self._sandbox is not None:
+            self._sandbox.process.close()
+            self._fault, self._sandbox = self._sandbox.process.fault, None
+
+    # Acting
+
+    def start(self, agent: str, primitive: Primitive) -> Handle:
+        """Begins a primitive; what habitat-sim cannot do ends as `BACKEND_FAULT`."""
+        handle = Handle(len(self._primitives))
+        try:
+            return super().start(agent, primitive)
+        except HabitatError as error:
+            self._end(handle, PrimitiveCode.BACKEND_FAULT, str(error))
+            return handle
+
+    def _pass(self, last_s: float, dt_s: float) -> None:
+        try:
+            super()._pass(last_s, dt_s)
+        except HabitatError as error:
+            # Time goes on without it, and nobody moves any more.
+            self._courtesies.clear()
+            self._end_all(PrimitiveCode.BACKEND_FAULT, str(error))
+
+    # Sensing
+
+    def _rays(self) -> ShownWorld:
+        return self._shown_now()
+
+    def _drawer(self, _cameras: Sequence[str]) -> Callable[[View], Images]:
+        return self._shown_now().draw
+
+    def _shown_now(self) -> ShownWorld:
+        if self._shown is None:
+            raise PlannerError("no episode is loaded")
+        return self._shown
+
+    def sightings(
+        self, agent: str, farthest_m: float = 6.0, least_fraction: float = 0.0
+    ) -> list[Sighting]:
+        """What the agent's hand camera shows, by the ids of its picture, nearest first.
+
+        Args:
+            agent: who looks.
+            farthest_m: horizontal distance beyond which only other agents are looked for.
+            least_fraction: of the view; what fills less is left out.
+        """
+        world, body = self._loaded(), self._agent(agent)
+        key = (world.revision, farthest_m, least_fraction)
+        known = self._sightings.get(agent)
+        if known is None or known[0] != key:
+            frame = self.observe(agent).cameras.get("hand")
+            found = [] if frame is None else sighted(world, frame)
+            seen = [
+                s
+                for s in found
+                if s.fraction >= least_fraction
+                and (s.name in world.agents or body.distance_m(s.position_m) <= farthest_m)
+            ]
+            known = self._sightings[agent] = (key, seen)
+        return known[1]
+
+    def shows_any(
+        self, agent: str, names: Sequence[str], farthest_m: float, least_fraction: float
+    ) -> bool:
+        """Whether `sightings` would show any of some entities, filling so much of the view."""
+        wanted = set(names)
+        return any(s.name in wanted for s in self.sightings(agent, farthest_m, least_fraction))
+
+
+def sighted(world: KinematicWorld, frame: CameraFrame) -> list[Sighting]:
+    """What a picture's instance ids show, nearest first."""
+    if frame.instances is None:
+        return []
+    ids, where = np.unique(frame.instances, return_inverse=True)
+    where = where.ravel()
+    rows, columns = np.divmod(np.arange(where.size), frame.instances.shape[1])
+    pixels = np.bincount(where)
+    across, down = (np.bincount(where, weights=axis) / pixels for axis in (columns, rows))
+    depth = frame.depth_m.ravel()
+    names = {
+        world.entity(name).instance_id: name
+        for name in (*world.pieces, *world.things, *world.agents)
+    }
+    found = []
+    for number, instance in enumerate(ids.tolist()):
+        name = names.get(instance)
+        if name is None:
+            continue
+        found.append(
+            Sighting(
+                name=name,
+                fraction=float(pixels[number] / where.size),
+                distance_m=float(np.median(depth[where == number])),
+                pixel=(float(across[number]), float(down[number])),
+                position_m=world.entity(name).state().box.center_m,
+            )
+        )
+    return sorted(found, key=lambda s: (s.distance_m, s.name))

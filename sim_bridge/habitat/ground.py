@@ -1,0 +1,120 @@
+"""The floor as habitat-sim's navigation mesh has it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+
+from planner.world.agents import default_bodies
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import FloorGrid
+from planner.world.house import House
+from sim_bridge.embedded.world import HouseGround
+from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.options import NavMesh
+from sim_bridge.habitat.shown import Sandbox
+
+Point = tuple[float, float]
+# Nearer than this to where a step was to end, it ended there: habitat-sim reckons with 32 bits.
+_SAME_M = 2e-3
+
+
+class NavMeshGround(HouseGround):
+    """A house's floor: who may stand where, and the ways, are the navigation mesh's.
+
+    Where to stand is chosen among the middles of the floor grid's cells, so that it is chosen
+    as in the other simulators of the house; of those only cells on the mesh count.
+    """
+
+    def __init__(
+        self,
+        house: House,
+        dataset: HabitatDataset,
+        sandbox: Callable[[], Sandbox],
+        options: NavMesh,
+    ) -> None:
+        """Makes nothing yet; `sandbox` gives the habitat-sim that is alive."""
+        super().__init__(house)
+        self._dataset, self._sandbox, self._options = dataset, sandbox, options
+        self._on_mesh: dict[float, FloorGrid] = {}
+        self._made: set[tuple[int, str]] = set()
+        self._ways: dict[tuple[float, Point, int], tuple[list[Point], float]] = {}
+
+    def starts(self, radius_m: float) -> FloorGrid:
+        """As in the other simulators of the house."""
+        return super().grid(radius_m)
+
+    def grid(self, radius_m: float) -> FloorGrid:
+        """The cells whose middles are on the mesh's largest island."""
+        grid = self._on_mesh.get(radius_m)
+        if grid is None:
+            whole = super().grid(radius_m)
+            asked = [(x, -y) for x, y in whole.free_points_m.tolist()]
+            reply = self._ask("navigable", radius_m, points=asked)
+            islands = cast(Sequence[int], reply["islands"])
+            counts = Counter(island for island in islands if island >= 0)
+            if not counts:
+                raise PlannerError(f"{self.house.name}: the navigation mesh has no floor")
+            largest = counts.most_common(1)[0][0]
+            free = np.zeros_like(whole.free)
+            cells = np.flatnonzero(whole.free)
+            free.flat[cells[np.array(islands) == largest]] = True
+            grid = self._on_mesh[radius_m] = FloorGrid(free, whole.origin_m, whole.cell_m)
+        return grid
+
+    def way(self, radius_m: float, start_m: Point, goal: int) -> list[Point]:
+        """The corners of the mesh's shortest way, the cell's middle last; empty for none."""
+        return list(self._way(radius_m, start_m, goal)[0])
+
+    def way_m(self, radius_m: float, start_m: Point, goal: int) -> float:
+        """How long that way is; inf where there is none."""
+        return self._way(radius_m, start_m, goal)[1]
+
+    def _way(self, radius_m: float, start_m: Point, goal: int) -> tuple[list[Point], float]:
+        end = self.grid(radius_m).point(goal)
+        # A walk asks for the length and then for the corners.
+        key = (radius_m, start_m, goal)
+        known = self._ways.get(key)
+        if known is None:
+            reply = self._ask("path", radius_m, start=_across(start_m), end=_across(end))
+            points = [_across(p) for p in cast(Sequence[Point], reply["points"])]
+            length_m = cast(float | None, reply["length_m"])
+            if not points or length_m is None or math.dist(points[-1], end) > self.grid_slack_m:
+                known = ([], math.inf)
+            else:
+                known = ([*points[1:-1], end], length_m)
+            self._ways = {key: known}
+        return known
+
+    @property
+    def grid_slack_m(self) -> float:
+        """How far off the goal a way may end: the mesh's own coarseness."""
+        return 2 * self._options.cell_size
+
+    def stepped(self, radius_m: float, start_m: Point, end_m: Point) -> Point:
+        """Where a straight step ends, which slides along the mesh's edge."""
+        reply = self._ask("step", radius_m, start=_across(start_m), end=_across(end_m))
+        x, y = _across(cast(Point, reply["point"]))
+        return end_m if math.dist((x, y), end_m) <= _SAME_M else (x, y)
+
+    def _ask(self, request: str, radius_m: float, **what: object) -> dict[str, object]:
+        box = self._sandbox()
+        name = f"{self._dataset.directory}:{radius_m}"
+        if (box.process.pid, name) not in self._made:
+            box.open(self._dataset)
+            bodies = default_bodies().values()
+            height_m = max(body.height_m for body in bodies if body.radius_m == radius_m)
+            settings = self._options.model_dump()
+            settings |= {"agent_radius": radius_m, "agent_height": height_m}
+            box.process.ask("mesh", name=name, settings=settings)
+            self._made.add((box.process.pid, name))
+        return dict(box.process.ask(request, name=name, **what))
+
+
+def _across(point: Sequence[float]) -> Point:
+    """(x, y) of our floor as (x, z) of Habitat's, and back."""
+    return (point[0], -point[1])

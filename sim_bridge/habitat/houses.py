@@ -1,0 +1,78 @@
+"""Houses written for habitat-sim once and found again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from planner.world.agents import default_bodies
+from planner.world.catalogue import Catalogue
+from planner.world.errors import FileError
+from planner.world.files import FileModel
+from planner.world.house import House, house_json
+from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
+
+
+def written_house(house: House, cache: str, catalogue: Catalogue) -> HabitatDataset:
+    """A house's data set in the cache, written now unless it was before.
+
+    It is known by what it was made of; one that lacks a file is written anew. The house's
+    things are left out: episodes bring their own.
+
+    Raises:
+        FileError: where it cannot be written.
+    """
+    layout = house.model_copy(update={"objects": ()})
+    key = hashlib.sha256()
+    key.update(house_json(layout).encode())
+    key.update(_looks(catalogue).encode())
+    folder = _cache(cache)
+    directory = folder / f"{house.name}-{key.hexdigest()[:16]}"
+    try:
+        return read_dataset(directory, layout)
+    except FileError:
+        pass
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+    try:
+        export_habitat(layout, draft, catalogue)
+        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            draft.rename(directory)
+        except OSError:
+            # Another bridge has just written the same.
+            shutil.rmtree(draft, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return read_dataset(directory, layout)
+
+
+def _cache(named: str) -> Path:
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(home) / "planner" / "habitat"
+
+
+@lru_cache(maxsize=4)
+def _looks(catalogue: Catalogue) -> str:
+    """What rooms, things and bodies look like, as a digest."""
+    models: Iterable[FileModel] = (
+        *catalogue.rooms.values(),
+        *catalogue.objects.values(),
+        *default_bodies().values(),
+    )
+    digest = hashlib.sha256()
+    for model in models:
+        digest.update(model.model_dump_json().encode())
+    return digest.hexdigest()

@@ -1,0 +1,52 @@
+"""What the backend `habitat` can be told (config/habitat.yaml)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import Field
+
+from planner.world.files import FileModel, read_model
+from planner.world.share import config_dir
+from sim_bridge.embedded.options import Seconds, WorldOptions
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class NavMesh(FileModel):
+    """How fine the navigation mesh is, metres; the body's radius and height come with it."""
+
+    cell_size: Annotated[float, Field(ge=0.01, le=0.2)] = 0.03
+    cell_height: Annotated[float, Field(ge=0.01, le=0.2)] = 0.05
+    agent_max_climb: Annotated[float, Field(ge=0.0, le=0.3)] = 0.05
+
+
+class HabitatOptions(WorldOptions):
+    """All settings of the backend.
+
+    Attributes:
+        python: the interpreter that has habitat_sim; "" takes PLANNER_HABITAT_PYTHON, else the
+            one that runs the bridge.
+        gpu_device_id: what habitat-sim draws on; None takes the first GPU, or -1, the
+            processor, where none is seen.
+        dataset: a folder that `planner houses export habitat` wrote; "" writes the house's own
+            into `cache`.
+        cache: folder of written houses; "" is one for this user.
+        start_timeout_s: how long habitat-sim may take to start.
+        call_timeout_s: how long one request may take, loading a house included.
+    """
+
+    python: str = ""
+    gpu_device_id: Annotated[int, Field(ge=-1, le=63)] | None = None
+    dataset: str = ""
+    cache: str = ""
+    start_timeout_s: Seconds = 60.0
+    call_timeout_s: Seconds = 120.0
+    navmesh: NavMesh = NavMesh()
+
+
+@lru_cache(maxsize=1)
+def default_options() -> HabitatOptions:
+    """The shipped settings."""
+    return read_model(config_dir() / "habitat.yaml", HabitatOptions)

@@ -1,0 +1,211 @@
+"""habitat-sim's process, seen from ours: it is started, asked, and outlived."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+from planner.world.errors import PlannerError
+from sim_bridge.habitat.worker import WireError, receive, send
+
+WORKER = Path(__file__).with_name("worker.py")
+INSTALL = "docs/habitat.md tells how to get it"
+# Of what habitat-sim wrote before its end, so much is told.
+_LAST_LINES = 3
+_IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files there have no name
+_LOG_TAIL_BYTES = 8192
+_GOODBYE_S = 5.0
+
+
+class HabitatError(PlannerError):
+    """habitat-sim cannot do what is asked, or has ended."""
+
+
+class HabitatGoneError(HabitatError):
+    """The process of habitat-sim has ended or does not answer; a new one must be started."""
+
+
+def interpreter(wanted: str) -> str:
+    """The Python that runs habitat-sim: the named one, the environment's, or this one.
+
+    Raises:
+        HabitatError: where none of them could have habitat_sim.
+    """
+    named = wanted or os.environ.get("PLANNER_HABITAT_PYTHON", "")
+    if named:
+        if not os.access(named, os.X_OK) or not Path(named).is_file():
+            raise HabitatError(f"habitat python: {named} is no program that can be run; {INSTALL}")
+        return named
+    if find_spec("habitat_sim") is None:
+        raise HabitatError(
+            f"habitat_sim is not in this Python ({sys.executable}); name one that has it as "
+            f"python in the backend's settings or as PLANNER_HABITAT_PYTHON; {INSTALL}"
+        )
+    return sys.executable
+
+
+class HabitatProcess:
+    """One habitat-sim in a process of its own.
+
+    Attributes:
+        memory: what is shared with it, for pictures.
+        about: what it said of itself: version, bullet, python.
+    """
+
+    def __init__(
+        self,
+        python: str,
+        memory_bytes: int,
+        *,
+        start_s: float,
+        call_s: float,
+        worker: Path = WORKER,
+    ) -> None:
+        """Starts it and waits until it answers.
+
+        Args:
+            python: the interpreter.
+            memory_bytes: how much memory is shared.
+            start_s: how long it may take to start.
+            call_s: how long any request may take.
+            worker: the program that is run.
+
+        Raises:
+            HabitatError: where it does not start, has no habitat_sim, or one without Bullet.
+        """
+        self._call_s = call_s
+        self._fault = ""
+        with _shared_file(memory_bytes) as shared:
+            self.memory = mmap.mmap(shared.fileno(), memory_bytes)
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115
+            ours, theirs = socket.socketpair()
+            try:
+                with theirs:
+                    self._process = _spawn(python, worker, theirs, shared, self._log)
+            except OSError as error:
+                ours.close()
+                self._log.close()
+                raise HabitatError(f"habitat python: {python} cannot be run: {error}") from error
+        self._socket = ours
+        self._socket.settimeout(start_s)
+        try:
+            self.about = self.ask("hello")
+            if not self.about.get("bullet"):
+                raise HabitatError(f"the habitat_sim of {python} has no Bullet; {INSTALL}")
+        except PlannerError:
+            self.close()
+            raise
+        self._socket.settimeout(call_s)
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    @property
+    def fault(self) -> str:
+        """Why it is gone; empty while it is there."""
+        if not self._fault and self._process.poll() is not None:
+            self._fault = self._obituary("while nothing was asked of it", "")
+        return self._fault
+
+    def ask(self, request: str, **what: object) -> Mapping[str, object]:
+        """Its reply to a request of `worker.serve`.
+
+        Raises:
+            HabitatGoneError: where it has ended, or ends over this, or does not answer in time.
+            HabitatError: where it refuses.
+        """
+        if self.fault:
+            raise HabitatGoneError(self._fault)
+        try:
+            send(self._socket, {"do": request, **what})
+            reply = receive(self._socket)
+        except WireError as error:
+            self._fault = self._obituary(f"when asked for {request}", str(error))
+            raise HabitatGoneError(self._fault) from error
+        if "error" in reply:
+            raise HabitatError(f"habitat-sim, asked for {request}: {reply['error']}")
+        return reply
+
+    def _obituary(self, when: str, reason: str) -> str:
+        """How it ended, in one line, after making sure that it did."""
+        try:
+            status = self._process.wait(0.5)
+            ended = f"ended by itself with {_told(status)}"
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            ended = f"was stopped, as {reason}"
+        last = self._last_lines()
+        return f"habitat-sim {ended} {when}{f': {last}' if last else ''}"
+
+    def _last_lines(self) -> str:
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - _LOG_TAIL_BYTES))
+        text = self._log.read().decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return " | ".join(lines[-_LAST_LINES:])
+
+    def close(self) -> None:
+        """Ends it; safe to call twice."""
+        self._fault = self._fault or "habitat-sim was closed"
+        self._socket.close()
+        try:
+            self._process.wait(_GOODBYE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+        # Pictures that look into the memory keep it; it goes with the last of them.
+        with contextlib.suppress(BufferError):
+            self.memory.close()
+
+
+def _shared_file(size: int) -> BinaryIO:
+    """A file without a name, in memory where the system has such; it goes with its users."""
+    shared = tempfile.TemporaryFile(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None)  # noqa: SIM115
+    shared.truncate(size)
+    return shared
+
+
+def _spawn(
+    python: str, worker: Path, theirs: socket.socket, shared: BinaryIO, log: BinaryIO
+) -> subprocess.Popen[bytes]:
+    environment = dict(os.environ)
+    if python != sys.executable:
+        # What is on our path is for our Python.
+        for name in ("PYTHONPATH", "PYTHONHOME"):
+            environment.pop(name, None)
+    environment.setdefault("MAGNUM_LOG", "quiet")
+    environment.setdefault("HABITAT_SIM_LOG", "quiet")
+    handles = (theirs.fileno(), shared.fileno())
+    return subprocess.Popen(
+        [python, str(worker), *map(str, handles)],
+        pass_fds=handles,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        env=environment,
+        # Ctrl-C is for the bridge, which ends it.
+        start_new_session=True,
+    )
+
+
+def _told(status: int) -> str:
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"

@@ -1,0 +1,281 @@
+"""An episode's world in habitat-sim: what it draws and what its rays meet.
+
+habitat-sim follows our world: before anything is asked of it, what has changed since is moved
+there, and what it answers about its own poses is compared with ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from planner.world.agents import Body, CameraMount
+from planner.world.catalogue import Catalogue
+from planner.world.geometry import FloatArray, Pose, Vec3, quaternion_from_matrix, wrap_angle_rad
+from planner.world.house import ObjectPlacement
+from planner.world.vocabulary import Relation
+from sim_bridge.embedded.entities import Thing
+from sim_bridge.embedded.rays import NEAR_M
+from sim_bridge.embedded.views import Images, View, intrinsics_of
+from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.habitat.dataset.axes import to_habitat
+from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.dataset.writer import export_bodies, export_things
+from sim_bridge.habitat.process import HabitatError, HabitatProcess
+from sim_bridge.habitat.worker import Pictures, picture_bytes
+
+# habitat-sim reckons with 32 bits.
+_SAME_M = 1e-3
+_SAME_RAD = 1e-3
+_FAR_M = 100.0
+# Of our optical frame (x right, y down, z forward) to Habitat's cameras (x right, y up, z back).
+_FLIP = np.diag([1.0, -1.0, -1.0])
+# Of our axes to Habitat's.
+_AXES = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What differs between cameras but for their places."""
+
+    width_px: int
+    height_px: int
+    fx_px: float
+    near_m: float
+    far_m: float
+
+    @staticmethod
+    def of(view: View) -> Lens:
+        """A view's lens."""
+        lens = view.intrinsics
+        return Lens(lens.width_px, lens.height_px, lens.fx_px, view.near_m, view.far_m)
+
+    def asked(self) -> dict[str, float]:
+        """As the worker wants it."""
+        hfov = 2 * math.degrees(math.atan(self.width_px / 2 / self.fx_px))
+        return {
+            "width": self.width_px,
+            "height": self.height_px,
+            "hfov_deg": hfov,
+            "near_m": self.near_m,
+            "far_m": self.far_m,
+        }
+
+
+def lenses_of(bodies: Iterable[Body]) -> dict[Lens, str]:
+    """A name for each different lens of some bodies."""
+    found: dict[Lens, str] = {}
+    for body in bodies:
+        for mount in body.cameras.values():
+            found.setdefault(_lens(mount), f"lens_{len(found)}")
+    return found
+
+
+def _lens(mount: CameraMount) -> Lens:
+    lens = intrinsics_of(mount)
+    return Lens(lens.width_px, lens.height_px, lens.fx_px, mount.near_m, mount.far_m)
+
+
+def memory_bytes(lenses: Iterable[Lens]) -> int:
+    """What the pictures of the largest of some lenses take."""
+    return max(picture_bytes(lens.width_px, lens.height_px) for lens in lenses)
+
+
+def camera_pose(pose: Pose) -> tuple[Vec3, tuple[float, float, float, float]]:
+    """An optical frame of the map as position and (x, y, z, w) of a camera of Habitat's."""
+    turn: FloatArray = _AXES @ pose.rotation() @ _FLIP
+    return to_habitat(pose.position_m), quaternion_from_matrix(turn)
+
+
+class Sandbox:
+    """What is loaded in a habitat-sim: one house at a time, and of one world the things."""
+
+    def __init__(
+        self, process: HabitatProcess, lenses: Mapping[Lens, str], gpu: int | None
+    ) -> None:
+        """Takes a process that has just started, and the lenses that it will look through."""
+        self.process = process
+        self.lenses = lenses
+        self._gpu = gpu
+        self.house: HabitatDataset | None = None
+        self.world: KinematicWorld | None = None
+
+    def open(self, dataset: HabitatDataset) -> None:
+        """Loads a house, unless it is the one that is loaded.
+
+        Raises:
+            HabitatError: where habitat-sim cannot, or a piece of furniture is missing in it.
+        """
+        if self.house is dataset:
+            return
+        self.house = self.world = None
+        reply = self.process.ask(
+            "open_house",
+            dataset=str(dataset.config),
+            scene=dataset.empty_scene,
+            gpu=self._gpu,
+            cameras={name: lens.asked() for lens, name in self.lenses.items()},
+            ids={name: template.semantic_id for name, template in dataset.furniture.items()},
+        )
+        missing = cast(Sequence[str], reply["missing"])
+        if missing:
+            raise HabitatError(f"{dataset.config}: the scene lacks {', '.join(missing)}")
+        self.house = dataset
+
+
+class ShownWorld:
+    """A world as habitat-sim shows it; see `embedded.rays.Rays`."""
+
+    def __init__(
+        self,
+        world: KinematicWorld,
+        sandbox: Callable[[], Sandbox],
+        dataset: HabitatDataset,
+        catalogue: Catalogue,
+    ) -> None:
+        """Writes what the episode's things and bodies are made of, and loads it all.
+
+        `sandbox` gives the habitat-sim that is alive.
+
+        Raises:
+            HabitatError: where habitat-sim cannot.
+        """
+        self._world, self._sandbox, self._dataset = world, sandbox, dataset
+        placed = [_placement(thing) for thing in world.things.values()]
+        first = len(world.pieces) + 1
+        things = export_things(placed, dataset.directory, first, catalogue)
+        kinds = {agent.body.kind: agent.body for agent in world.agents.values()}
+        bodies = export_bodies(kinds, dataset.directory)
+        configs = {name: template.config for name, template in things.items()}
+        configs |= {a.name: bodies[a.body.kind].config for a in world.agents.values()}
+        self._things = [
+            {"name": name, "template": str(config), "id": world.entity(name).instance_id}
+            for name, config in configs.items()
+        ]
+        self._sent: dict[str, tuple[float, ...]] = {}
+        self._revision = -1
+        self.sync()
+
+    @property
+    def revision(self) -> int:
+        """Of the world when it was last moved there."""
+        return self._revision
+
+    def sync(self) -> None:
+        """Moves there what has changed.
+
+        Raises:
+            HabitatError: where habitat-sim cannot, or has it elsewhere afterwards.
+        """
+        box, world = self._sandbox(), self._world
+        if box.world is not world:
+            box.open(self._dataset)
+            box.process.ask("add", things=self._things)
+            self._sent.clear()
+            self._revision = -1
+            box.world = world
+        if self._revision == world.revision:
+            return
+        poses = {a.name: (a.x_m, a.y_m, 0.0, a.yaw_rad) for a in world.agents.values()}
+        poses |= {t.name: (t.x_m, t.y_m, t.z_m, t.yaw_rad) for t in world.things.values()}
+        moved = {name: at for name, at in poses.items() if self._sent.get(name) != at}
+        opened = {
+            name: {j.name: j.travel * piece.opening[j.name] for j in piece.record.joints}
+            for name, piece in world.pieces.items()
+            if piece.opening and self._sent.get(name) != tuple(piece.opening.values())
+        }
+        self._put(moved, opened)
+        self._sent |= moved
+        self._sent |= {name: tuple(world.pieces[name].opening.values()) for name in opened}
+        self._revision = world.revision
+
+    def _put(
+        self,
+        moved: Mapping[str, tuple[float, float, float, float]],
+        opened: Mapping[str, Mapping[str, float]],
+    ) -> None:
+        asked = {n: (*to_habitat((x, y, z)), yaw) for n, (x, y, z, yaw) in moved.items()}
+        reply = self._sandbox().process.ask("put", poses=asked, joints=opened)
+        there = cast(Mapping[str, Sequence[float]], reply["poses"])
+        for name, at in asked.items():
+            x, y, z, yaw = there[name]
+            apart_m = math.dist(at[:3], (x, y, z))
+            if apart_m > _SAME_M or abs(wrap_angle_rad(yaw - at[3])) > _SAME_RAD:
+                raise HabitatError(f"habitat-sim has {name} {apart_m:.3f} m from where it was put")
+        joints = cast(Mapping[str, Mapping[str, float]], reply["joints"])
+        for name, positions in opened.items():
+            for joint, position in positions.items():
+                if abs(joints[name][joint] - position) > _SAME_M:
+                    raise HabitatError(
+                        f"habitat-sim has {name}'s {joint} at {joints[name][joint]:.3f}, "
+                        f"not at {position:.3f}"
+                    )
+
+    # Looking
+
+    def draw(self, view: View) -> Images:
+        """What a camera sees; (h, w) pictures that nobody else writes into.
+
+        Raises:
+            HabitatError: where habitat-sim cannot, or no body has such a lens.
+        """
+        self.sync()
+        box, lens = self._sandbox(), Lens.of(view)
+        camera = box.lenses.get(lens)
+        if camera is None:
+            raise HabitatError(f"no body has a camera of {lens.width_px}x{lens.height_px}")
+        hidden = next(
+            (a.name for a in self._world.agents.values() if a.instance_id == view.hidden), ""
+        )
+        position, rotation = camera_pose(view.pose)
+        box.process.ask("view", camera=camera, position=position, rotation=rotation, hidden=hidden)
+        shared = Pictures(box.process.memory, lens.width_px, lens.height_px)
+        depth = shared.depth.copy()
+        # Beyond the lens's range nothing is measured.
+        depth[depth >= view.far_m] = 0.0
+        images = Images(shared.rgb.copy(), depth, shared.ids.copy())
+        for pixels in (images.rgb, images.depth_m, images.instances):
+            pixels.setflags(write=False)
+        return images
+
+    # Rays
+
+    def first_hit(self, origin_m: Vec3, towards_m: Vec3) -> tuple[int, float]:
+        """The instance that a ray meets first, and how far away; (-1, inf) for none."""
+        return self._cast(origin_m, [towards_m])[0]
+
+    def sees(self, origin_m: Vec3, points_m: Iterable[Vec3], instances: frozenset[int]) -> bool:
+        """Whether any point is in view: nothing, or one of `instances`, is met before it."""
+        points = list(points_m)
+        hits = self._cast(origin_m, points)
+        return any(
+            instance in instances or distance >= math.dist(origin_m, point) - NEAR_M
+            for point, (instance, distance) in zip(points, hits, strict=True)
+        )
+
+    def _cast(self, origin_m: Vec3, points_m: Sequence[Vec3]) -> list[tuple[int, float]]:
+        self.sync()
+        agents = self._world.agents.values()
+        # A hand that would be in the way moves out of it, with all that it holds.
+        through = [name for a in agents for name in (a.name, a.holding) if name is not None]
+        start = to_habitat(origin_m)
+        rays = [(start, to_habitat(point)) for point in points_m]
+        reply = self._sandbox().process.ask("rays", rays=rays, through=through, far_m=_FAR_M)
+        hits = cast(Sequence[Sequence[float] | None], reply["hits"])
+        return [(-1, math.inf) if hit is None else (int(hit[0]), float(hit[1])) for hit in hits]
+
+
+def _placement(thing: Thing) -> ObjectPlacement:
+    return ObjectPlacement(
+        name=thing.name,
+        class_name=thing.class_name,
+        size_m=thing.size_m,
+        pose=(thing.x_m, thing.y_m, thing.z_m, thing.yaw_rad),
+        parent=thing.parent,
+        relation=Relation.ON,
+        part=thing.part,
+    )

@@ -1,0 +1,102 @@
+"""A stand-in for habitat-sim: speaks the worker's protocol in an empty world without walls.
+
+It draws grey, its rays meet nothing and its floor is all one. What it is to do wrong stands in
+the file that STAND_IN_ORDERS names: JSON of requests and one of abort, hang, refuse, garbage,
+moved.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from sim_bridge.habitat.worker import REQUESTS, Message, Pictures, main
+
+
+class StandIn:
+    """As `worker.Simulation`."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        if "absent" in _orders().values():
+            raise ImportError("No module named 'habitat_sim'")
+        self._memory = memory
+        self._cameras: dict[str, Any] = {}
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in REQUESTS:
+            _obey(name)
+        return super().__getattribute__(name)
+
+    def hello(self, _request: Message) -> Message:
+        return {"version": "stand-in", "bullet": _orders().get("hello") != "no bullet"}
+
+    def open_house(self, request: Message) -> Message:
+        self._cameras = request["cameras"]
+        lost = list(request["ids"])[:1] if _orders().get("open_house") == "moved" else []
+        return {"missing": lost, "device": -1}
+
+    def add(self, _request: Message) -> Message:
+        return {}
+
+    def put(self, request: Message) -> Message:
+        away = 1.0 if _orders().get("put") == "moved" else 0.0
+        poses = {n: [at[0] + away, *at[1:]] for n, at in request["poses"].items()}
+        return {"poses": poses, "joints": request["joints"]}
+
+    def view(self, request: Message) -> Message:
+        lens = self._cameras[request["camera"]]
+        pictures = Pictures(self._memory, lens["width"], lens["height"])
+        pictures.rgb[:] = 128
+        pictures.depth[:] = 2.0
+        pictures.ids[:] = 1
+        return {}
+
+    def rays(self, request: Message) -> Message:
+        return {"hits": [None for _ in request["rays"]]}
+
+    def mesh(self, _request: Message) -> Message:
+        return {}
+
+    def navigable(self, request: Message) -> Message:
+        return {"islands": [0 for _ in request["points"]]}
+
+    def path(self, request: Message) -> Message:
+        start, end = request["start"], request["end"]
+        return {"points": [start, end], "length_m": math.dist(start, end)}
+
+    def step(self, request: Message) -> Message:
+        return {"point": request["end"]}
+
+    def close(self) -> None:
+        pass
+
+
+def _orders() -> dict[str, str]:
+    path = Path(os.environ.get("STAND_IN_ORDERS", ""))
+    orders: dict[str, str] = json.loads(path.read_text()) if path.is_file() else {}
+    return orders
+
+
+def _obey(request: str) -> None:
+    order = _orders().get(request)
+    if order == "abort":
+        print("unable to find CUDA device 0 among 1 EGL devices", file=sys.stderr, flush=True)
+        os.abort()
+    if order == "hang":
+        time.sleep(600)
+    if order == "refuse":
+        raise RuntimeError("it refuses")
+    if order == "garbage":
+        os.write(int(sys.argv[1]), b"\xff\xff\xff\xff")
+
+
+if __name__ == "__main__":
+    main(StandIn)

@@ -1,0 +1,192 @@
+"""The protocol with habitat-sim's process, against a stand-in for habitat-sim."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim_bridge.habitat.process import (
+    HabitatError,
+    HabitatGoneError,
+    HabitatProcess,
+    interpreter,
+)
+from sim_bridge.habitat.worker import (
+    LONGEST_MESSAGE,
+    Pictures,
+    WireError,
+    graphics_device,
+    picture_bytes,
+    receive,
+    send,
+)
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=25)
+@given(st.dictionaries(st.text(), JSON, max_size=3))
+def test_a_message_arrives_as_it_was_sent(message: dict[str, object]) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        send(ours, message)
+        assert receive(theirs) == message
+
+
+@given(st.binary(max_size=64))
+def test_no_bytes_break_the_reader(noise: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        with ours:
+            ours.sendall(noise)
+        with pytest.raises(WireError):
+            read_to_the_end(theirs)
+
+
+def read_to_the_end(connection: socket.socket) -> None:
+    while True:
+        receive(connection)
+
+
+def test_a_message_too_long_is_refused_before_it_is_read() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall((LONGEST_MESSAGE + 1).to_bytes(4, "big"))
+        with pytest.raises(WireError, match="too long"):
+            receive(theirs)
+
+
+def test_pictures_lie_in_the_memory_side_by_side() -> None:
+    with tempfile.TemporaryFile() as file:
+        file.truncate(picture_bytes(5, 3))
+        memory = mmap.mmap(file.fileno(), 0)
+        written = Pictures(memory, 5, 3)
+        written.rgb[:] = np.arange(45).reshape(3, 5, 3)
+        written.depth[:] = 1.5
+        written.ids[:] = -7
+        again = Pictures(memory, 5, 3)
+        assert again.rgb[2, 4].tolist() == [42, 43, 44]
+        assert again.depth.shape == (3, 5)
+        assert (again.depth == 1.5).all()
+        assert (again.ids == -7).all()
+        with pytest.raises(ValueError, match="buffer"):
+            Pictures(memory, 6, 3)
+
+
+def test_without_a_gpu_the_processor_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "exists", lambda _self: False)
+    assert graphics_device(None) == -1
+    assert graphics_device(3) == 3
+    monkeypatch.setattr(Path, "exists", lambda _self: True)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert graphics_device(None) == 0
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert graphics_device(None) == -1
+
+
+@pytest.fixture
+def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "orders.json"
+    monkeypatch.setenv("STAND_IN_ORDERS", str(path))
+    return path
+
+
+def started(call_s: float = 20.0, worker: Path = STAND_IN) -> HabitatProcess:
+    memory = picture_bytes(4, 4)
+    return HabitatProcess(sys.executable, memory, start_s=30.0, call_s=call_s, worker=worker)
+
+
+@pytest.fixture
+def process(orders: Path) -> Iterator[HabitatProcess]:
+    made = started()
+    yield made
+    made.close()
+
+
+def test_a_request_is_answered_and_a_refusal_is_no_end(
+    process: HabitatProcess, orders: Path
+) -> None:
+    assert process.about["version"] == "stand-in"
+    assert process.ask("rays", rays=[[1, 2]]) == {"hits": [None]}
+    orders.write_text(json.dumps({"mesh": "refuse"}))
+    with pytest.raises(HabitatError, match="asked for mesh: RuntimeError: it refuses"):
+        process.ask("mesh")
+    with pytest.raises(HabitatError, match="there is no request 'dance'"):
+        process.ask("dance")
+    assert process.fault == ""
+    assert process.ask("add") == {}
+
+
+def test_an_abort_is_one_error_with_its_last_words(process: HabitatProcess, orders: Path) -> None:
+    orders.write_text(json.dumps({"view": "abort"}))
+    with pytest.raises(HabitatGoneError) as gone:
+        process.ask("view")
+    text = str(gone.value)
+    assert "SIGABRT" in text
+    assert "when asked for view" in text
+    assert "unable to find CUDA device 0" in text
+    assert "\n" not in text
+    with pytest.raises(HabitatGoneError, match="SIGABRT"):
+        process.ask("hello")
+
+
+def test_an_end_is_noticed_without_asking(process: HabitatProcess) -> None:
+    os.kill(process.pid, 9)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert "SIGKILL while nothing was asked of it" in process.fault
+
+
+def test_who_hangs_or_talks_nonsense_is_stopped(orders: Path) -> None:
+    for order, says in (("hang", "timed out"), ("garbage", "too long")):
+        orders.write_text("{}")
+        process = started(call_s=0.3)
+        orders.write_text(json.dumps({"mesh": order}))
+        with pytest.raises(HabitatGoneError, match=says):
+            process.ask("mesh")
+        assert not Path(f"/proc/{process.pid}").exists() or process.fault
+        process.close()
+        process.close()
+
+
+def test_an_interpreter_without_habitat_sim_is_told(orders: Path) -> None:
+    orders.write_text(json.dumps({"hello": "absent"}))
+    with pytest.raises(HabitatError, match="has no habitat_sim: No module named"):
+        started()
+    orders.write_text(json.dumps({"hello": "no bullet"}))
+    with pytest.raises(HabitatError, match="has no Bullet"):
+        started()
+
+
+def test_no_program_and_no_habitat_sim_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PLANNER_HABITAT_PYTHON", raising=False)
+    with pytest.raises(HabitatError, match="is no program that can be run"):
+        interpreter(str(tmp_path / "python"))
+    monkeypatch.setenv("PLANNER_HABITAT_PYTHON", sys.executable)
+    assert interpreter("") == sys.executable
+    monkeypatch.setattr("sim_bridge.habitat.process.find_spec", lambda _name: None)
+    monkeypatch.delenv("PLANNER_HABITAT_PYTHON")
+    with pytest.raises(HabitatError, match="PLANNER_HABITAT_PYTHON"):
+        interpreter("")
+    script = tmp_path / "broken"
+    script.write_text("no program")
+    script.chmod(0o755)
+    with pytest.raises(HabitatError, match="cannot be run"):
+        HabitatProcess(str(script), 64, start_s=5.0, call_s=5.0)
