@@ -13,8 +13,11 @@ from typing import Any
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 
 DRIVER = """
-import json, os, sys
+import json, os, signal, sys
 from planner.supervisor import Command, RestartPolicy, Supervisor
+# As in a terminal: who runs the tests in the background may have them ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 plan = json.loads(sys.argv[1])
 commands = [
     Command(
