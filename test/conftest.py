@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,10 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.furnishing import build_furniture
 from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
+
+# What tests start is stopped with Ctrl-C, which comes ignored where they run in the background.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No case is judged by the time that it takes, which a busy machine decides.
 settings.register_profile("patient", settings(), deadline=None)
