@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import tempfile
 import time
 import tracemalloc
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import rclpy
 from machine import print_table
+from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.serialization import serialize_message
 
 from planner.evaluation.evaluator import Evaluator
@@ -26,6 +30,7 @@ from planner.recorder.bag_writer import BagWriter, Topic
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.judging import Request, judge
 from planner.replay.state_log import StateLogWriter
+from planner.ros import qos
 from planner.ros.definitions import definition
 from planner.ros.world_messages import WorldMessages
 from planner.world.episode import Episode
@@ -42,6 +47,7 @@ LENGTHS = (100, 1_000, 5_000, 20_000)
 # Of the published code at the same lengths (research of defect D3).
 PUBLISHED_MS = (0.07, 0.38, 4.8, 30.0)
 MEASURED = 200
+DOMAIN = "88"
 STATES = 500
 
 
@@ -107,8 +113,11 @@ def step_us(house: House, start: WorldState, length: int, who: str) -> float:
     return statistics.median(costs) * 1e6
 
 
-def recorded(start: WorldState, folder: Path) -> tuple[Path, Path]:
-    """An episode of 500 states as a log and as a bag.
+def recorded(start: WorldState, folder: Path) -> dict[str, Path]:
+    """An episode of 500 states as a log and as bags.
+
+    One bag is as the recorder gets it of the middleware. That of the other one fills each message
+    in fresh memory, so that what lies between fields is another thing in every message.
 
     Half of them move a thing of the goal; five times it is taken and put down, which gives all
     that follows in a message another place.
@@ -127,7 +136,32 @@ def recorded(start: WorldState, folder: Path) -> tuple[Path, Path]:
         writer = StateLogWriter(stream)
         for state in states:
             writer.write(state)
-    return log, write_bag(folder / "bag", states)
+    messages = WorldMessages()
+    made = [messages.message(state) for state in states]
+    fresh = [serialize_message(message) for message in made]
+    return {
+        "log of states": log,
+        "bag": write_bag(folder / "bag", published(made)),
+        "bag, other bytes between fields": write_bag(folder / "fresh", fresh),
+    }
+
+
+def published(messages: Sequence[WorldMessage]) -> list[bytes]:
+    """The messages' bytes as a subscriber gets them."""
+    os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_DOMAIN_ID=DOMAIN)
+    got: list[bytes] = []
+    with rclpy.init():
+        node = rclpy.create_node("bench")
+        publisher = node.create_publisher(WorldMessage, "/world/state", qos.TRUTH)
+        node.create_subscription(WorldMessage, "/world/state", got.append, qos.TRUTH, raw=True)
+        while not publisher.get_subscription_count():
+            time.sleep(0.01)
+        for count, message in enumerate(messages, start=1):
+            publisher.publish(message)
+            while len(got) < count:
+                rclpy.spin_once(node)
+        node.destroy_node()
+    return got
 
 
 def handed_over(state: WorldState, thing: str, *, taken: bool) -> WorldState:
@@ -141,13 +175,11 @@ def handed_over(state: WorldState, thing: str, *, taken: bool) -> WorldState:
     return replace(state, entities={**state.entities, thing: held, "agent_0": agent})
 
 
-def write_bag(folder: Path, states: list[WorldState]) -> Path:
+def write_bag(folder: Path, messages: Sequence[bytes]) -> Path:
     writer = BagWriter(folder)
     kind = "planner_msgs/msg/WorldState"
     topic = writer.add_topic(Topic("/world/state", kind, definition(kind), ""))
-    messages = WorldMessages()
-    for number, state in enumerate(states):
-        data = serialize_message(messages.message(state))
+    for number, data in enumerate(messages):
         writer.write(topic, number, number, data)
     writer.close()
     return folder
@@ -172,9 +204,10 @@ def offline_rows(house: House, start: WorldState, count: int) -> list[tuple[str,
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         episode = write_episode(house, ten_propositions(start), folder)
-        log, bag = recorded(start, folder)
+        recordings = recorded(start, folder)
+        log, bag = recordings["log of states"], recordings["bag"]
         judged_ms(log, episode, Mode.STRICT)
-        for what, recording in (("log of states", log), ("bag", bag)):
+        for what, recording in recordings.items():
             for mode in Mode:
                 cost = statistics.median(judged_ms(recording, episode, mode) for _ in range(20))
                 rows.append(

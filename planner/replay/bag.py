@@ -19,7 +19,7 @@ from mcap.summary import Summary
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
 
-from planner.replay.recovery import is_complete, mcap_file, recover
+from planner.replay.recovery import CUT_SHORT, is_complete, mcap_file, recover
 from planner.world.errors import FileError
 
 _RECORD = struct.Struct("<BQ").unpack_from
@@ -66,49 +66,6 @@ def _reader_of(type_name: str, definition: str) -> Callable[[bytes], Any]:
     return lambda data: store.deserialize_cdr(data, type_name)
 
 
-def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
-    """The messages of some topics (none named: all) in the order of their receipt.
-
-    A bag whose recorder was killed is completed first.
-
-    Raises:
-        FileError: where the folder is no readable bag.
-    """
-    for channel, received_ns, data in _read(bag, topics):
-        yield RawMessage(channel.topic, received_ns, bytes(data), channel.type_name, channel.text)
-
-
-def recorded_type(bag: Path, topic: str) -> tuple[str, str] | None:
-    """A topic's type and its definition, of the first of its channels; None without the topic.
-
-    Raises:
-        FileError: where the folder is no readable bag.
-    """
-    path = mcap_file(bag)
-    if not is_complete(bag):
-        recover(bag)
-    try:
-        with path.open("rb") as stream:
-            summary = make_reader(stream).get_summary()
-    except _UNREADABLE as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
-    if summary is None:
-        raise FileError(path, "", "cannot be read: it has no summary")
-    channels = _channels(summary, {topic}).values()
-    return next(((channel.type_name, channel.text) for channel in channels), None)
-
-
-def read_data(bag: Path, topic: str) -> Iterator[tuple[int, memoryview]]:
-    """As `read_raw` for one topic: when each message was received, and its bytes.
-
-    They are not copied: whoever keeps them keeps some megabyte of the bag in memory.
-
-    Raises:
-        FileError: where the folder is no readable bag.
-    """
-    return ((received_ns, data) for _, received_ns, data in _read(bag, (topic,)))
-
-
 class _Channel(NamedTuple):
     """A topic with its type's name and definition."""
 
@@ -117,22 +74,106 @@ class _Channel(NamedTuple):
     text: str
 
 
-def _read(bag: Path, topics: Sequence[str]) -> Iterator[tuple[_Channel, int, memoryview]]:
-    path = mcap_file(bag)
-    if not is_complete(bag):
-        recover(bag)
-    try:
-        with path.open("rb") as stream:
-            yield from _messages(stream, set(topics))
-    except _UNREADABLE as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+class Bag:
+    """A bag that was opened: what it says of itself is read once.
+
+    Attributes:
+        folder: of the bag.
+        cut_short: whether its recorder was killed before its end.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Opens a bag; one whose recorder was killed is completed first.
+
+        Raises:
+            FileError: where the folder is no readable bag.
+        """
+        self.folder = folder
+        self._path = mcap_file(folder)
+        if not is_complete(folder):
+            recover(folder)
+        try:
+            with self._path.open("rb") as stream:
+                summary = make_reader(stream).get_summary()
+        except _UNREADABLE as error:
+            raise self._unreadable(error) from None
+        if summary is None:
+            raise self._unreadable("it has no summary")
+        self._summary = summary
+        self.cut_short = any(m.name == CUT_SHORT for m in summary.metadata_indexes)
+
+    def _unreadable(self, reason: object) -> FileError:
+        return FileError(self._path, "", f"cannot be read: {reason}")
+
+    def type_of(self, topic: str) -> tuple[str, str] | None:
+        """A topic's type and its definition, of the first of its channels; None without it."""
+        channels = _channels(self._summary, {topic}).values()
+        return next(((channel.type_name, channel.text) for channel in channels), None)
+
+    def raw(self, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
+        """The messages of some topics (none named: all) in the order of their receipt.
+
+        Raises:
+            FileError: where the file cannot be read.
+        """
+        for channel, received_ns, data in self._read(topics):
+            yield RawMessage(
+                channel.topic, received_ns, bytes(data), channel.type_name, channel.text
+            )
+
+    def messages(self, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
+        """As `raw`, with the messages by their fields.
+
+        Raises:
+            FileError: where the file cannot be read, or a message is none of its type.
+        """
+        for raw in self.raw(topics):
+            try:
+                content = raw.content()
+            except ValueError as error:
+                raise FileError(self.folder, raw.topic, str(error)) from None
+            yield BagMessage(raw.topic, raw.received_ns, content)
+
+    def data(self, topic: str) -> Iterator[tuple[int, memoryview]]:
+        """As `raw` for one topic: when each message was received, and its bytes.
+
+        They are not copied: whoever keeps them keeps some megabyte of the bag in memory.
+
+        Raises:
+            FileError: where the file cannot be read.
+        """
+        return ((received_ns, data) for _, received_ns, data in self._read((topic,)))
+
+    def _read(self, topics: Sequence[str]) -> Iterator[tuple[_Channel, int, memoryview]]:
+        try:
+            with self._path.open("rb") as stream:
+                yield from _messages(stream, self._summary, set(topics))
+        except _UNREADABLE as error:
+            raise self._unreadable(error) from None
 
 
-def _messages(stream: BinaryIO, topics: set[str]) -> Iterator[tuple[_Channel, int, memoryview]]:
+def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
+    """As `Bag.raw`.
+
+    Raises:
+        FileError: where the folder is no readable bag.
+    """
+    yield from Bag(bag).raw(topics)
+
+
+def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
+    """As `Bag.messages`.
+
+    Raises:
+        FileError: where the folder is no readable bag, or a message none of its type.
+    """
+    yield from Bag(bag).messages(topics)
+
+
+def _messages(
+    stream: BinaryIO, summary: Summary, topics: set[str]
+) -> Iterator[tuple[_Channel, int, memoryview]]:
     """By chunk and only what is wanted: most of a bag is pictures."""
-    summary = make_reader(stream).get_summary()
-    if summary is None:
-        raise ValueError("it has no summary")
     wanted = _channels(summary, topics)
     for index in sorted(summary.chunk_indexes, key=lambda i: i.chunk_start_offset):
         if wanted.keys().isdisjoint(index.message_index_offsets):
@@ -165,17 +206,3 @@ def _in_chunk(chunk: bytes, channels: Set[int]) -> Iterator[tuple[int, int, memo
                 # After a channel, a sequence number and two stamps.
                 yield channel_id, log_time, view[at + 22 : at + size]
         at += size
-
-
-def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
-    """As `read_raw`, with the messages by their fields.
-
-    Raises:
-        FileError: where the folder is no readable bag, or a message none of its type.
-    """
-    for raw in read_raw(bag, topics):
-        try:
-            content = raw.content()
-        except ValueError as error:
-            raise FileError(bag, raw.topic, str(error)) from None
-        yield BagMessage(raw.topic, raw.received_ns, content)

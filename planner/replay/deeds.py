@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from planner.evaluation.trace_builder import Decided, TraceBuilder
-from planner.replay.bag import read_bag
+from planner.replay.bag import Bag
 from planner.world.errors import FileError
 from planner.world.skill import SkillCode, SkillResult
 
@@ -14,7 +13,7 @@ RESULTS = "/skills/results"
 DECISIONS = "/planner/trace"
 
 
-def tell_deeds(builder: TraceBuilder, bag: Path, first_s: float, last_s: float) -> None:
+def tell_deeds(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -> None:
     """Tells a builder the calls and decisions of the run between two stamps.
 
     A call began when the planner's answer that has it came; one that no answer has, such as a
@@ -24,7 +23,7 @@ def tell_deeds(builder: TraceBuilder, bag: Path, first_s: float, last_s: float) 
         FileError: where the bag cannot be read or has a result that is none.
     """
     answers: dict[tuple[str, str], list[float]] = {}
-    for message in read_bag(bag, (RESULTS, DECISIONS)):
+    for message in bag.messages((RESULTS, DECISIONS)):
         content = message.content
         stamp_s = _seconds(content.header.stamp)
         if not first_s <= stamp_s <= last_s + 1e-6:
@@ -37,7 +36,7 @@ def tell_deeds(builder: TraceBuilder, bag: Path, first_s: float, last_s: float) 
         try:
             code = SkillCode(int(content.code))
         except ValueError as error:
-            raise FileError(bag, RESULTS, str(error)) from None
+            raise FileError(bag.folder, RESULTS, str(error)) from None
         began = [s for s in answers.get((content.agent, content.call), ()) if s <= stamp_s]
         builder.deed(
             content.agent,

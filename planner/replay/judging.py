@@ -14,9 +14,8 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
-from planner.replay.bag import read_bag, read_data, recorded_type
+from planner.replay.bag import Bag
 from planner.replay.deeds import tell_deeds
-from planner.replay.recovery import is_cut_short
 from planner.replay.state_layout import difference
 from planner.replay.state_log import read_changes
 from planner.world.episode import Episode
@@ -159,25 +158,25 @@ def _judge_log(path: Path, request: Request) -> Iterator[Judged | PlannerError]:
 
 
 def _judge_bag(path: Path, request: Request) -> Judged:
-    was_cut = is_cut_short(path)
-    verdicts = [(m.received_ns, m.content) for m in read_bag(path, (RESULT,))]
+    bag = Bag(path)
+    verdicts = [(m.received_ns, m.content) for m in bag.messages((RESULT,))]
     last = None
-    for run in _runs(path, _bag_states(path), request, verdicts):
+    for run in _runs(path, _bag_states(bag), request, verdicts):
         last = run
     if last is None:
-        perceived = _perceived_states(path, request, verdicts)
+        perceived = _perceived_states(bag, request, verdicts)
         for run in _runs(path, perceived, request, verdicts, Variant.PERCEIVED):
             last = run
     if last is None:
         reason = f"holds no state of the world, nor is one perceived on {GRAPH}: nothing is judged"
         raise FileError(path, STATES, reason)
-    cut_short = was_cut and last.live is None
+    cut_short = bag.cut_short and last.live is None
     if cut_short and not request.partial:
         where = f"{STATES}, episode {last.episode_id}"
         reason = f"the recording was cut short at step {last.last.step}; --partial judges it so far"
         raise FileError(path, where, reason)
     if last.builder is not None:
-        tell_deeds(last.builder, path, last.first.stamp_s, last.last.stamp_s)
+        tell_deeds(last.builder, bag, last.first.stamp_s, last.last.stamp_s)
     judged = last.ended(cut_short=cut_short)
     if isinstance(judged, PlannerError):
         raise judged
@@ -192,34 +191,36 @@ class _Seen(NamedTuple):
     changed: Collection[str] | None = None
 
 
-def _bag_states(bag: Path) -> Iterator[_Seen]:
-    recorded = recorded_type(bag, STATES)
+def _bag_states(bag: Bag) -> Iterator[_Seen]:
+    recorded = bag.type_of(STATES)
     if recorded is not None and (reason := difference(*recorded)):
-        raise FileError(bag, STATES, reason)
+        raise FileError(bag.folder, STATES, reason)
     reader = WorldBytes()
-    for number, (received_ns, data) in enumerate(read_data(bag, STATES)):
+    for number, (received_ns, data) in enumerate(bag.data(STATES)):
         try:
             yield _Seen(received_ns, reader.read(data), reader.changed)
         except PlannerError as error:
-            raise FileError(bag, f"{STATES}, message {number}", str(error)) from None
+            raise FileError(bag.folder, f"{STATES}, message {number}", str(error)) from None
 
 
 def _perceived_states(
-    bag: Path, request: Request, verdicts: Sequence[tuple[int, Any]]
+    bag: Bag, request: Request, verdicts: Sequence[tuple[int, Any]]
 ) -> Iterator[_Seen]:
     """What the robots believed, where nobody knew the true world."""
     live = _live(verdicts[-1][1]) if verdicts else None
     name = request.episode or (verdicts[-1][1].episode_id if verdicts else "")
     start_s = live.start_s if live else None
-    for number, message in enumerate(read_bag(bag, (GRAPH,))):
+    for number, message in enumerate(bag.messages((GRAPH,))):
         where = f"{GRAPH}, message {number}"
         if not name:
-            raise FileError(bag, where, "does not say which episode it is of: name it by --episode")
+            raise FileError(
+                bag.folder, where, "does not say which episode it is of: name it by --episode"
+            )
         task, house = load_episode(name)
         try:
             belief = graph_record(message.content)
         except (KeyError, IndexError, ValueError) as error:
-            raise FileError(bag, where, f"is no graph: {error}") from None
+            raise FileError(bag.folder, where, f"is no graph: {error}") from None
         start_s = belief.stamp_s if start_s is None else start_s
         # What was believed before the live judge began is not part of the run.
         if belief.stamp_s >= start_s - _STAMP_S:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mcap.exceptions import McapError
-from mcap.reader import make_reader
 from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
 from mcap.writer import CompressionType, Writer
@@ -48,27 +47,10 @@ def is_complete(bag: Path) -> bool:
         return stream.read() == _FOOTER_MAGIC and (bag / "metadata.yaml").is_file()
 
 
-def is_cut_short(bag: Path) -> bool:
-    """Whether the recorder was killed before its end, also where the bag was completed since.
-
-    Raises:
-        FileError: where the folder is no bag of ours.
-    """
-    if not is_complete(bag):
-        return True
-    path = mcap_file(bag)
-    try:
-        with path.open("rb") as stream:
-            summary = make_reader(stream).get_summary()
-    except _CUT_OFF as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
-    return summary is not None and any(m.name == CUT_SHORT for m in summary.metadata_indexes)
-
-
 def recover(bag: Path) -> int:
     """Completes an unfinished bag in place; returns how many messages it holds.
 
-    The completed file keeps a note that it was cut short (`is_cut_short`).
+    The completed file keeps a note that it was cut short (`CUT_SHORT`).
 
     The damaged file stays until the completed one is whole on disk.
 

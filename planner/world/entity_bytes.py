@@ -30,6 +30,8 @@ _I32 = struct.Struct("<i").unpack_from
 _F32 = struct.Struct("<f").unpack_from
 _BOX = struct.Struct("<10d").unpack_from
 _NOTHING = tuple(bytes(size) for size in range(ALIGNMENT))
+# By alignment and name, so many entities as they were last read; one has about a kilobyte.
+_MOST_KEPT = 10_000
 
 
 class EntityBytes(NamedTuple):
@@ -105,6 +107,32 @@ def read_entity(body: bytes, begin: int) -> EntityBytes:
     fields = fields_of(begin, end, ends)
     fields[stop - begin : box - begin] = _NOTHING[box - stop]
     return EntityBytes(entity, box - begin, bytes(fields))
+
+
+class EntityReader:
+    """Reads entities; one that it read before with the same bytes is the same record.
+
+    The bags of a house have most entities in common, and reading one anew takes ten times as long
+    as comparing its bytes.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, bytes], tuple[bytes, EntityBytes]] = {}
+
+    def read(self, body: bytes, begin: int) -> EntityBytes:
+        """As `read_entity`."""
+        at = (begin + 4) & ~3
+        (length,) = _U32(body, at)
+        # What a field is aligned to counts from the message's start.
+        key = (begin % ALIGNMENT, body[at + 4 : at + 4 + length])
+        kept = self._kept.get(key)
+        if kept is not None and body.startswith(kept[0], begin):
+            return kept[1]
+        found = read_entity(body, begin)
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[key] = (body[begin : begin + len(found.fields)], found)
+        return found
 
 
 def text(body: bytes, at: int, ends: list[int]) -> tuple[str, int]:

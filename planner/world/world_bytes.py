@@ -19,8 +19,8 @@ from planner.world.entity_bytes import (
     ALIGNMENT,
     BOX_BYTES,
     EntityBytes,
+    EntityReader,
     fields_of,
-    read_entity,
     text,
 )
 from planner.world.errors import PlannerError
@@ -35,6 +35,7 @@ _COUNTS = struct.Struct("<QQ").unpack_from
 _COUNTS_BYTES = 16
 
 _ONES = b"\1" * 4
+_SHARED = EntityReader()
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -50,7 +51,9 @@ class WorldBytes:
             are gone; None with the first message and with one of another house or episode.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reader: EntityReader = _SHARED) -> None:
+        """Takes who reads entities: all streams of a process share one, being of few houses."""
+        self._reader = reader
         self.changed: tuple[str, ...] | None = None
         self._forget()
 
@@ -59,8 +62,8 @@ class WorldBytes:
         self._world = ("", "")
         self._head = b""
         self._entities: dict[str, EntityState] = {}
-        # By place in the message: each entity with its bytes, and where it begins; then where
-        # the last one ends.
+        # By place in the message: each entity with its bytes, though its pose and size may be
+        # older than in `_entities`, and where it begins; then where the last one ends.
         self._known: list[EntityBytes] = []
         self._begins: list[int] = [0]
         # The last message, and which of its bytes belong to fields: CDR leaves those between
@@ -100,29 +103,31 @@ class WorldBytes:
         if len(new) != len(self._last) or not self._known:
             return False
         np.not_equal(self._last, new, out=self._differs)
-        np.logical_and(self._differs, self._fields, out=self._differs)
         found, begins = self._found, self._begins
-        at = found.find(1)
-        if 0 <= at < begins[0]:
+        texts, last = _STAMP_BYTES + len(self._head), begins[-1]
+        if found.find(1, _STAMP_BYTES, texts) >= 0 and not self._has_head(new):
             return False
-        entities, moved = self._entities.copy(), []
+        entities, changed, masked = self._entities.copy(), [], False
+        at = found.find(1, begins[0], last)
         while at >= 0:
             place = bisect.bisect_right(begins, at) - 1
             begin, end = begins[place], begins[place + 1]
             known = self._known[place]
             box = begin + known.box
             if at < box or found.rfind(1, at, end) >= box + BOX_BYTES:
-                # More than pose and size: where the next one begins may be another place.
-                return False
+                if masked:
+                    # More than pose and size: where the next one begins may be another place.
+                    return False
+                # Bytes between fields mostly are as they were: put off until one is not.
+                np.logical_and(self._differs, self._fields, out=self._differs)
+                masked = True
+                at = found.find(1, begin, last)
+                continue
             entity = known.with_box(body, box)
             entities[entity.name] = entity
-            moved.append((place, entity))
-            at = found.find(1, end)
-        for place, entity in moved:
-            self._known[place] = EntityBytes(
-                entity, self._known[place].box, self._known[place].fields
-            )
-        self._entities, self.changed = entities, tuple([entity.name for _, entity in moved])
+            changed.append(entity.name)
+            at = found.find(1, end, last)
+        self._entities, self.changed = entities, tuple(changed)
         return True
 
     def _shifted(self, body: memoryview, new: _Bytes) -> bool:
@@ -150,8 +155,8 @@ class WorldBytes:
                 if place == count:
                     break
             begin = begins[place] + shift
-            read = read_entity(whole, begin)
-            old = known[place].entity
+            read = self._reader.read(whole, begin)
+            old = entities[known[place].entity.name]
             if read.entity.name != old.name:
                 return False
             if read.entity == old:
@@ -202,7 +207,7 @@ class WorldBytes:
         pieces = [bytes(_STAMP_BYTES), self._head, bytes(gap), _ONES]
         self._known, self._begins = [], [begin]
         for _ in range(count):
-            known = read_entity(body, begin)
+            known = self._reader.read(body, begin)
             same = last.get(known.entity.name)
             if same == known.entity:
                 known = known._replace(entity=same)

@@ -12,6 +12,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from planner.ros.serialized import stamp_of
 from planner.ros.world_messages import WorldMessages
 from planner.ros.world_reader import WorldReader
+from planner.world import entity_bytes
+from planner.world.entity_bytes import EntityReader
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -183,10 +185,34 @@ def test_after_another_message_it_reads_what_it_reads_alone(
             del data[at : at + rng.choice([1, 4, 8, 16])]
         elif kind == 2:
             data[at:at] = bytes(rng.choice([1, 4, 8, 16]))
-        alone = read_or_refused(WorldReader(), bytes(data))
+        alone = read_or_refused(WorldReader(EntityReader()), bytes(data))
         assert repr(read_or_refused(reader, bytes(data))) == repr(alone)
         # A message that is none spoils nothing of the next.
         assert reader.read(good) == whole
+
+
+def test_streams_share_the_entities_that_they_have_in_common(backend: EmbeddedBackend) -> None:
+    first = state_of(backend)
+    cup = replace(first.entities["cup_0"], pose=Pose.planar(1.0, 1.0))
+    # A longer name before them moves all that follows by four bytes.
+    second = replace(first, episode_id="four" + first.episode_id, entities=dict(first.entities))
+    other = replace(first, entities={**first.entities, "cup_0": cup})
+    shared = EntityReader()
+    for state in (first, second, other, first):
+        data = serialize_message(WorldMessages().message(state))
+        found = WorldReader(shared).read(data)
+        assert found == WorldReader(EntityReader()).read(data)
+        assert found == world_record(deserialize_message(data, WorldMessage))
+        again = WorldReader(shared).read(data)
+        assert all(again.entities[name] is found.entities[name] for name in found.entities)
+
+
+def test_only_so_many_entities_are_kept(backend: EmbeddedBackend, monkeypatch) -> None:
+    monkeypatch.setattr(entity_bytes, "_MOST_KEPT", 3)
+    reader = EntityReader()
+    data = serialize_message(WorldMessages().message(state_of(backend)))
+    assert WorldReader(reader).read(data) == WorldReader(EntityReader()).read(data)
+    assert 0 < len(reader._kept) <= 3
 
 
 def test_a_world_without_entities_is_read() -> None:
