@@ -25,6 +25,7 @@ class Subcommand:
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "show": Subcommand("planner.bench.runs.show_cli", "the table of a run"),
     "compare": Subcommand("planner.bench.runs.compare_cli", "two runs of the same episodes"),
+    "parity": Subcommand("planner.bench.parity_cli", "whether two simulators show and do the same"),
     "claims": Subcommand("planner.bench.runs.claims_cli", "PARTNR's eight claims beside runs"),
     "examples": Subcommand(
         "planner.bench.runs.examples_cli", "solved episodes as examples for partnr_rag"

@@ -1,0 +1,351 @@
+"""Whether two simulators show and do the same: one camera path, one scripted episode, compared.
+
+Only what `Backend` promises is used, so that any two simulators of a house can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from pydantic import JsonValue
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.progress import Verdict
+from planner.tour.route import LOOK_TILT_RAD, plan_route
+from planner.world.agents import default_bodies
+from planner.world.episode import AgentPlacement, Episode
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import FloorGrid
+from planner.world.geometry import Pose, Vec3
+from planner.world.house import Furniture, House
+from planner.world.observation import CameraFrame
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.state import WorldState
+from planner.world.vocabulary import AgentKind, Relation
+from sim_bridge.backend import Backend
+
+AGENT = "agent_0"
+CAMERAS = ("hand", "body")
+STEP_S = 1 / 30
+DEPTH_M = 0.02
+LEAST_DEPTH, LEAST_LABELS, MOST_DETOUR = 0.999, 0.99, 0.05
+# Views are of one place where cameras are no farther apart; a pixel is wider.
+_SAME_M, _SAME_RAD = 1e-3, 1e-3
+_PANS_RAD = (0.9, 0.0, -0.9)
+_THINGS, _JOINTS = 3, 3
+_PATIENCE_S = 300.0
+_Entry = TypeVar("_Entry")
+
+
+@dataclass(slots=True)
+class Pixels:
+    """How the pictures of two simulators agree, over all pixels of all frames of one place.
+
+    Attributes:
+        frames: compared; `elsewhere` counts pairs that were not of one place.
+        worst: the frame with the fewest equal depths or labels, of both simulators.
+    """
+
+    frames: int = 0
+    elsewhere: int = 0
+    pixels: int = 0
+    same_depth: int = 0
+    same_labels: int = 0
+    worst_share: float = 1.0
+    worst: tuple[CameraFrame, CameraFrame] | None = None
+
+    def add(self, first: CameraFrame, second: CameraFrame) -> None:
+        """Compares two frames."""
+        if not _one_place(first.pose, second.pose):
+            self.elsewhere += 1
+            return
+        near = np.abs(first.depth_m - second.depth_m) <= DEPTH_M
+        # Nothing is near nothing only.
+        near &= (first.depth_m > 0) == (second.depth_m > 0)
+        labels = np.asarray(first.instances) == np.asarray(second.instances)
+        self.frames += 1
+        self.pixels += near.size
+        self.same_depth += int(near.sum())
+        self.same_labels += int(labels.sum())
+        share = min(float(near.mean()), float(labels.mean()))
+        if share < self.worst_share:
+            self.worst_share, self.worst = share, (first, second)
+
+    @property
+    def depth_share(self) -> float:
+        """Of pixels whose depths are within 2 cm; 0 where nothing was compared."""
+        return self.same_depth / self.pixels if self.pixels else 0.0
+
+    @property
+    def label_share(self) -> float:
+        """Of pixels that show the same entity; 0 where nothing was compared."""
+        return self.same_labels / self.pixels if self.pixels else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A primitive of the script in both simulators."""
+
+    primitive: Primitive
+    results: tuple[PrimitiveResult, PrimitiveResult]
+
+    @property
+    def same(self) -> bool:
+        """Whether both ended alike."""
+        return self.results[0].code is self.results[1].code
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """What came of one house; pairs are of the first and the second simulator."""
+
+    house: str
+    pixels: Pixels
+    deeds: tuple[Deed, ...]
+    verdicts: tuple[Verdict, Verdict]
+    walked_m: tuple[float, float]
+
+    @property
+    def same_verdict(self) -> bool:
+        """Whether the judge found the same in both."""
+        first, second = self.verdicts
+        return (first.success, first.percent_complete) == (second.success, second.percent_complete)
+
+    @property
+    def detour(self) -> float:
+        """By which share the ways' lengths differ."""
+        longest = max(self.walked_m)
+        return abs(self.walked_m[0] - self.walked_m[1]) / longest if longest else 0.0
+
+    @property
+    def different(self) -> tuple[str, ...]:
+        """What is not equal enough; nothing where the simulators are at par."""
+        first, second = self.pixels, self.deeds
+        found = {
+            "depth": first.depth_share > LEAST_DEPTH,
+            "labels": first.label_share > LEAST_LABELS,
+            "codes": bool(second) and all(deed.same for deed in second),
+            "verdict": self.same_verdict,
+            "ways": self.detour <= MOST_DETOUR,
+        }
+        return tuple(what for what, holds in found.items() if not holds)
+
+
+@dataclass(slots=True)
+class _Body:
+    """The agent of one simulator: what it did is judged, its way is measured."""
+
+    backend: Backend
+    evaluator: Evaluator
+    walked_m: float = 0.0
+    at_m: Vec3 = field(default=(0.0, 0.0, 0.0))
+
+    def do(self, primitive: Primitive) -> PrimitiveResult:
+        backend = self.backend
+        handle = backend.start(AGENT, primitive)
+        for _ in range(round(_PATIENCE_S / STEP_S)):
+            result = backend.poll(handle).result
+            if result is not None:
+                return result
+            backend.step(STEP_S)
+            state = truth(backend)
+            at_m = state.entities[AGENT].pose.position_m
+            self.walked_m += math.dist(at_m, self.at_m)
+            self.at_m = at_m
+            self.evaluator.update(state)
+        raise PlannerError(f"a {primitive.name} did not end in {_PATIENCE_S:.0f} s")
+
+
+def compare_backends(first: Backend, second: Backend, house: House, seed: int) -> Parity:
+    """Lets both do the same in a house, and compares.
+
+    Raises:
+        PlannerError: where one of them cannot load the house, or tells no truth.
+    """
+    episode = _bare(house, None)
+    first.reset(house, episode, seed)
+    # Who may begin where is not compared, so both begin where the first one does.
+    pose = truth(first).entities[AGENT].pose
+    at = (*pose.position_m[:2], pose.yaw_rad)
+    errands, wanted = script(house, truth(first))
+    episode = _bare(house, at, wanted)
+    bodies = []
+    for backend in (first, second):
+        backend.reset(house, episode, seed)
+        asked = read_evaluation(episode.evaluation or {}, episode.episode_id)
+        body = _Body(backend, Evaluator(asked, house, truth(backend)))
+        body.at_m = truth(backend).entities[AGENT].pose.position_m
+        bodies.append(body)
+    one, other = bodies
+    pixels, deeds = Pixels(), []
+    for primitive in (*camera_path(house, pose.position_m), *errands):
+        deeds.append(Deed(primitive, (one.do(primitive), other.do(primitive))))
+        seen = [body.backend.observe(AGENT, CAMERAS).cameras for body in bodies]
+        for camera in CAMERAS:
+            pixels.add(seen[0][camera], seen[1][camera])
+    return Parity(
+        house.name,
+        pixels,
+        tuple(deeds),
+        (one.evaluator.finish(), other.evaluator.finish()),
+        (one.walked_m, other.walked_m),
+    )
+
+
+def truth(backend: Backend) -> WorldState:
+    """What is.
+
+    Raises:
+        PlannerError: where nobody knows.
+    """
+    state = backend.world_state()
+    if state is None:
+        raise PlannerError("a world that knows no truth cannot be compared")
+    return state
+
+
+def camera_path(house: House, start_m: Vec3) -> Iterator[Primitive]:
+    """Through every room that can be reached, with looks to all sides."""
+    grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
+    for stop in plan_route(house, grid, (start_m[0], start_m[1]), len(house.rooms)):
+        for heading in (stop.yaw_rad, stop.yaw_rad + math.pi):
+            yield Primitive(PrimitiveName.NAVIGATE, (stop.x_m, stop.y_m, 0.0), heading_rad=heading)
+            for pan in _PANS_RAD:
+                yield Primitive(PrimitiveName.LOOK, views_rad=((pan, LOOK_TILT_RAD),))
+
+
+def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[str, str]]:
+    """Things to carry to other furniture, furniture to open, and what must be refused.
+
+    Returns:
+        The primitives, and on which furniture each carried thing is to be in the end.
+    """
+    pieces = house.furniture_by_name
+    lying = [o for o in house.objects if o.relation is Relation.ON and o.parent in pieces]
+    tops = [p for p in house.furniture if p.surfaces]
+    errands = [
+        Primitive(PrimitiveName.PLACE, (0.0, 0.0, 1.0), f"{AGENT}/base_link", Relation.ON),
+        Primitive(PrimitiveName.PICK, (0.6, 0.0, 1.2), f"{AGENT}/base_link"),
+    ]
+    wanted = {}
+    for number, item in enumerate(_spread(lying, _THINGS)):
+        others = [piece for piece in tops if piece.name != item.parent]
+        if not others:
+            continue
+        top = others[(7 * number + 3) % len(others)]
+        errands += _carried(state.entities[item.name].box.center_m, _on_top(top))
+        wanted[item.name] = top.name
+    for piece in _spread([p for p in house.furniture if p.joints], _JOINTS):
+        handle = piece.pose.apply(piece.joints[0].handle)
+        errands += [
+            Primitive(PrimitiveName.NAVIGATE, handle),
+            Primitive(PrimitiveName.OPEN, handle),
+            Primitive(PrimitiveName.LOOK, handle),
+            Primitive(PrimitiveName.CLOSE, handle),
+        ]
+    for piece in _spread([p for p in tops if not p.joints], 1):
+        errands += [
+            Primitive(PrimitiveName.NAVIGATE, _on_top(piece)),
+            Primitive(PrimitiveName.OPEN, _on_top(piece)),
+        ]
+    return errands, wanted
+
+
+def _spread(items: Sequence[_Entry], count: int) -> list[_Entry]:
+    """So many of some things, from all over them."""
+    stride = max(1, len(items) // max(1, count))
+    return list(items[::stride][:count])
+
+
+def _carried(thing_m: Vec3, top_m: Vec3) -> list[Primitive]:
+    return [
+        Primitive(PrimitiveName.NAVIGATE, thing_m),
+        Primitive(PrimitiveName.PICK, thing_m),
+        Primitive(PrimitiveName.NAVIGATE, top_m),
+        Primitive(PrimitiveName.PLACE, top_m, relation=Relation.ON),
+    ]
+
+
+def _on_top(piece: Furniture) -> Vec3:
+    return piece.pose.apply(max((s.center for s in piece.surfaces), key=lambda c: c[2]))
+
+
+def _bare(
+    house: House, start: tuple[float, float, float] | None, wanted: Mapping[str, str] | None = None
+) -> Episode:
+    propositions: list[JsonValue] = [
+        {
+            "function_name": "is_on_top",
+            "args": {"objects": [thing], "number": 1, "receptacles": [top]},
+        }
+        for thing, top in (wanted or {}).items()
+    ]
+    evaluation: dict[str, JsonValue] = {
+        "propositions": propositions,
+        "dependencies": [],
+        "constraints": [],
+    }
+    return Episode(
+        version=1,
+        episode_id=f"parity-{house.name}",
+        house=house.name,
+        instruction="",
+        agents=(
+            AgentPlacement(uid=AGENT, kind=AgentKind.ROBOT, start=start),
+            AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
+        ),
+        objects=house.objects,
+        evaluation=evaluation if propositions else None,
+    )
+
+
+def _one_place(first: Pose, second: Pose) -> bool:
+    apart = math.dist(first.position_m, second.position_m)
+    turned = float(np.abs(first.rotation() - second.rotation()).max())
+    return apart <= _SAME_M and turned <= _SAME_RAD
+
+
+def parity_lines(parity: Parity, names: tuple[str, str]) -> list[str]:
+    """The comparison of one house for people."""
+    pixels, (one, other) = parity.pixels, parity.walked_m
+    unlike = [deed for deed in parity.deeds if not deed.same]
+    verdicts = " / ".join(
+        f"{'success' if v.success else 'no success'}, {100 * v.percent_complete:.0f} %"
+        for v in parity.verdicts
+    )
+    done = sum(deed.results[0].code is PrimitiveCode.SUCCESS for deed in parity.deeds)
+    count = len(parity.deeds)
+    frames = f"{pixels.frames} of one place, {pixels.elsewhere} not; the worst agrees on "
+    frames += f"{100 * pixels.worst_share:.2f} %"
+    ways = f"{one:.2f} / {other:.2f} m, {100 * parity.detour:.1f} % apart"
+    lines = [
+        f"{parity.house}: {names[0]} / {names[1]}",
+        f"  depth within 2 cm   {100 * pixels.depth_share:.3f} % of pixels  (more than 99.9 %)",
+        f"  labels equal        {100 * pixels.label_share:.3f} % of pixels  (more than 99 %)",
+        f"  frames              {frames}",
+        f"  outcome codes       {count - len(unlike)} of {count} equal, {done} of them successes",
+        f"  verdicts            {verdicts}",
+        f"  ways                {ways}  (at most 5 %)",
+    ]
+    for deed in unlike:
+        codes = " / ".join(f"{r.code.name} ({r.text})" for r in deed.results)
+        target = ", ".join(f"{v:.2f}" for v in deed.primitive.target_m)
+        lines.append(f"  unlike: {deed.primitive.name} at {target}: {codes}")
+    found = parity.different
+    lines.append(f"  {'at par' if not found else 'NOT at par: ' + ', '.join(found)}")
+    return lines
+
+
+def make_pair(names: tuple[str, str], make: Callable[[str], Backend]) -> tuple[Backend, Backend]:
+    """Both backends; the first is closed where the second cannot be made."""
+    first = make(names[0])
+    try:
+        return first, make(names[1])
+    except PlannerError:
+        first.close()
+        raise

@@ -1,0 +1,60 @@
+"""`planner bench parity --a BACKEND --b BACKEND HOUSE...`: do two simulators agree?"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from planner.bench.parity import Pixels, compare_backends, make_pair, parity_lines
+from planner.world.errors import FileError
+from planner.world.house_checks import load_house
+from sim_bridge.registry import BACKENDS, make_backend
+
+_FARTHEST_M = 8.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument("houses", nargs="+", metavar="HOUSE", help="names or files")
+    parser.add_argument("--a", default="embedded", choices=sorted(BACKENDS), help="a simulator")
+    parser.add_argument("--b", default="habitat", choices=sorted(BACKENDS), help="another one")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--pictures", type=Path, help="folder for each house's worst pictures")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compares in each house; 0 only where they are at par in all."""
+    names, alike = (args.a, args.b), 0
+    houses = [load_house(name) for name in args.houses]
+    first, second = make_pair(names, partial(make_backend))
+    try:
+        for house in houses:
+            parity = compare_backends(first, second, house, args.seed)
+            print("\n".join(parity_lines(parity, names)), flush=True)
+            alike += not parity.different
+            if args.pictures:
+                _write(args.pictures / f"{house.name}.png", parity.pixels)
+    finally:
+        first.close()
+        second.close()
+    print(f"at par in {alike} of {len(houses)} houses")
+    return 0 if alike == len(houses) else 1
+
+
+def _write(path: Path, pixels: Pixels) -> None:
+    """Colours and depth of the worst pair, the first simulator above the second."""
+    if pixels.worst is None:
+        return
+    rows = []
+    for frame in pixels.worst:
+        depth = np.clip(frame.depth_m / _FARTHEST_M * 255, 0, 255).astype(np.uint8)
+        ids = np.asarray(frame.instances)
+        labels = np.stack([ids * 37 % 256, ids * 91 % 256, ids * 151 % 256], -1).astype(np.uint8)
+        rows.append(np.hstack([frame.rgb[..., ::-1], np.dstack([depth] * 3), labels]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not cv2.imwrite(str(path), np.vstack(rows)):
+        raise FileError(path, "", "cannot be written")
