@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _habitat(house: House, directory: Path) -> str:
-    from sim_bridge.habitat.dataset import export_habitat
+    from sim_bridge.habitat.dataset.writer import export_habitat
 
     dataset = export_habitat(house, directory)
     opening = sum(bool(template.joints) for template in dataset.furniture.values())

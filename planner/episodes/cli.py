@@ -43,6 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     episodes.add_argument(
         "--corrections", type=Path, metavar="DIR", help="annotators' texts, episode_ID.py"
     )
+    episodes.add_argument(
+        "--scenes", type=Path, metavar="DIR", help="a downloaded HSSD: the scenes themselves"
+    )
+    episodes.add_argument(
+        "--objects",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="movable models' configurations, for their sizes (repeatable)",
+    )
     tasks = formats.add_parser("et-plan-bench", help="ET-Plan-Bench's tasks in JSON lines")
     graphs = formats.add_parser("virtualhome-graph", help="VirtualHome-style graphs in JSON")
     for parsed in (instructions, episodes, tasks, graphs):
@@ -112,6 +123,8 @@ def _imported(args: argparse.Namespace) -> Imported:
         fit=args.fit,
         metadata=args.metadata,
         corrections=args.corrections,
+        scenes=args.scenes,
+        objects=args.objects,
     )
 
 

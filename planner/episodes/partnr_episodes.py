@@ -1,22 +1,19 @@
 """PARTNR's episodes as ours: in their own scene, which is not here, or in a house made to fit.
 
 By default an episode keeps its scene: house `hssd-SCENE`, names and poses of the dataset; it can
-be read and linted, and run where that scene is at hand. With `fit` a house is generated that
-has the rooms and furniture that the scene's episodes need, and things get places of ours.
+be read and linted. Where a downloaded HSSD is at hand the scene itself is read as a house. With
+`fit` a house is generated that has the rooms and furniture that the scene's episodes need, and
+things get places of ours.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from planner.episodes.imported import Imported
 from planner.episodes.partnr import Fault
 from planner.episodes.partnr_episode_file import (
-    PartnrEpisode,
     open_pieces,
     read_partnr_file,
     region_of,
@@ -25,6 +22,7 @@ from planner.episodes.partnr_evaluation import FieldError
 from planner.episodes.partnr_fit import Fitting
 from planner.episodes.partnr_import import Underived
 from planner.episodes.partnr_placement import UnplaceableError
+from planner.episodes.partnr_scenes import Scenes, poses_of
 from planner.episodes.partnr_task import (
     DATASET,
     PartnrTask,
@@ -40,8 +38,6 @@ from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.vocabulary import Relation, floor_name
 
-_FARTHEST_M = 10_000.0
-
 
 def import_partnr_episodes(
     paths: Sequence[Path],
@@ -50,6 +46,8 @@ def import_partnr_episodes(
     fit: bool = False,
     metadata: Path | None = None,
     corrections: Path | None = None,
+    scenes: Path | None = None,
+    objects: Sequence[Path] = (),
 ) -> Imported:
     """Makes an episode of every entry that can be taken over.
 
@@ -59,11 +57,17 @@ def import_partnr_episodes(
         fit: whether to make houses instead of asking for the scene.
         metadata: folder of PARTNR's metadata files, which say what handles stand for.
         corrections: folder of annotators' texts (`episode_ID.py`) that replace evaluations.
+        scenes: a downloaded HSSD, in whose scenes the episodes then are.
+        objects: folders of its movable models, for their sizes.
 
     Raises:
         FileError: where a file is not of the layout, or two share a name.
+        PlannerError: where HSSD is asked for and not there, or a house is to fit as well.
     """
+    if fit and scenes is not None:
+        raise PlannerError("either --fit or --scenes: a house made to fit, or the scene itself")
     catalogue = default_catalogue()
+    own = Scenes(scenes, objects, catalogue) if scenes is not None else None
     read: dict[str, int] = {}
     tasks: list[PartnrTask] = []
     left_out: list[Fault] = []
@@ -76,7 +80,7 @@ def import_partnr_episodes(
         for episode in file.episodes:
             try:
                 tasks.append(
-                    read_task(path, file.sha256, episode, metadata, corrections, catalogue)
+                    read_task(path, file.sha256, episode, metadata, corrections, catalogue, own)
                 )
             except FieldError as error:
                 left_out.append(Fault(path.name, episode.task, str(error)))
@@ -87,10 +91,12 @@ def import_partnr_episodes(
     houses = made.houses(tasks) if made is not None else {}
     for task in tasks:
         try:
-            if made is None:
-                episodes.append(_in_scene(task, catalogue))
-            else:
+            if own is not None:
+                episodes.append(own.episode(task))
+            elif made is not None:
                 episodes.append(made.episode(task))
+            else:
+                episodes.append(_in_scene(task, catalogue))
         except (UnplaceableError, FieldError) as error:
             left_out.append(task.fault(str(error)))
         except PlannerError as error:
@@ -103,6 +109,7 @@ def import_partnr_episodes(
         for episode in episodes
         if episode.evaluation is None
     )
+    houses.update(own.houses() if own is not None else {})
     used = {episode.house for episode in episodes}
     kept = {name: house for name, house in houses.items() if name in used}
     return Imported(DATASET, read, tuple(episodes), tuple(left_out), kept, goalless)
@@ -114,7 +121,7 @@ def import_partnr_episodes(
 def _in_scene(task: PartnrTask, catalogue: Catalogue) -> Episode:
     """The episode with the dataset's names and poses; sizes are the catalogue's."""
     objects, notes = task_objects(task, catalogue)
-    poses = _poses(task.episode)
+    poses = poses_of(task.episode)
     placed: list[dict[str, object]] = []
     for item in objects:
         pose = poses.get(item.handle)
@@ -147,22 +154,3 @@ def _parent_in_scene(item: TaskObject, task: PartnrTask) -> str:
         region = region_of(item.handle, task.episode)
         return floor_name(region) if region is not None else "floor"
     return task.names.furniture.get(item.receptacle, item.receptacle)
-
-
-def _poses(episode: PartnrEpisode) -> dict[str, tuple[float, float, float, float]]:
-    """Pose of each object's middle in our axes, by handle: the k-th of a model is `_:000k`.
-
-    Habitat's y points up, our z does: (x, y, z) there is (x, -z, y) here.
-    """
-    counts: dict[str, int] = defaultdict(int)
-    found: dict[str, tuple[float, float, float, float]] = {}
-    for config, matrix in episode.rigid_objs:
-        model = config.split("/")[-1].split(".")[0]
-        handle = f"{model}_:{counts[model]:04d}"
-        counts[model] += 1
-        x, y, z = matrix[0][3], matrix[1][3], matrix[2][3]
-        if max(abs(x), abs(y), abs(z)) > _FARTHEST_M:
-            raise FieldError("rigid_objs", f"{config} is no place in a house")
-        yaw = float(np.arctan2(matrix[0][2], matrix[0][0]))
-        found[handle] = (x, -z, y, yaw)
-    return found

@@ -131,7 +131,7 @@ class Fitting:
         placed, crowded = place_things(house, things, rng, self._catalogue)
         names = {name: item.name for name, item in placed.items()} | scene.rooms
         evaluation = evaluation_in(task, names)
-        changes, unfit = self._changes(task, house)
+        changes, unfit = furniture_changes(task, house)
         notes += [*task_notes(task), *homeless, *crowded, *unfit]
         document = {
             **episode_head(task, house.name, notes, fitted=True),
@@ -164,31 +164,6 @@ class Fitting:
             )
         return things, notes
 
-    def _changes(self, task: PartnrTask, house: House) -> tuple[dict[str, object], list[str]]:
-        """How the furniture of the house differs at the start, and what of it cannot be."""
-        changes: dict[str, dict[str, object]] = defaultdict(dict)
-        notes: list[str] = []
-        for handle in open_pieces(task.episode.ao_states):
-            name = task.names.furniture.get(handle, "")
-            piece = house.furniture_by_name.get(name)
-            if piece is not None and piece.joints:
-                changes[name]["open"] = True
-            elif piece is not None:
-                notes.append(f"{name} stands open, which it cannot here")
-        states: dict[str, dict[State, bool]] = defaultdict(dict)
-        for word, values in sorted(task.episode.object_states.items()):
-            for handle, value in values.items():
-                name = task.names.furniture.get(handle, "")
-                piece = house.furniture_by_name.get(name)
-                if piece is None or word not in STATE_OF_PREDICATE:
-                    continue
-                state, affirmed = STATE_OF_PREDICATE[word]
-                if AFFORDANCE_OF_STATE[state] in piece.affordances:
-                    states[name][state] = value == affirmed
-        for name, found in states.items():
-            changes[name]["states"] = found
-        return dict(changes), notes
-
     def _check(self, task: PartnrTask, episode: Episode, house: House) -> None:
         for finding in check_episode(episode, house, self._catalogue):
             raise FileError(task.file, finding.field, finding.reason)
@@ -198,3 +173,29 @@ class Fitting:
         evaluation = read_evaluation(episode.evaluation, task.file)
         for field, reason in entity_findings(evaluation, facts):
             raise FileError(task.file, f"evaluation.{field}", reason)
+
+
+def furniture_changes(task: PartnrTask, house: House) -> tuple[dict[str, object], list[str]]:
+    """How the furniture of the house differs at the start, and what of it cannot be."""
+    changes: dict[str, dict[str, object]] = defaultdict(dict)
+    notes: list[str] = []
+    for handle in open_pieces(task.episode.ao_states):
+        name = task.names.furniture.get(handle, "")
+        piece = house.furniture_by_name.get(name)
+        if piece is not None and piece.joints:
+            changes[name]["open"] = True
+        elif piece is not None:
+            notes.append(f"{name} stands open, which it cannot here")
+    states: dict[str, dict[State, bool]] = defaultdict(dict)
+    for word, values in sorted(task.episode.object_states.items()):
+        for handle, value in values.items():
+            name = task.names.furniture.get(handle, "")
+            piece = house.furniture_by_name.get(name)
+            if piece is None or word not in STATE_OF_PREDICATE:
+                continue
+            state, affirmed = STATE_OF_PREDICATE[word]
+            if AFFORDANCE_OF_STATE[state] in piece.affordances:
+                states[name][state] = value == affirmed
+    for name, found in states.items():
+        changes[name]["states"] = found
+    return dict(changes), notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import JsonValue, ValidationError
 
@@ -21,6 +22,17 @@ from planner.world.errors import from_validation
 from planner.world.vocabulary import AFFORDANCE_OF_STATE, State
 
 DATASET = "partnr-episodes"
+
+
+class Namer(Protocol):
+    """Whoever knows what an episode's handles stand for."""
+
+    def name(self, names: PartnrNames, episode: PartnrEpisode) -> None:
+        """Adds what it knows.
+
+        Raises:
+            FileError: where it cannot be had.
+        """
 
 
 @dataclass(frozen=True)
@@ -57,14 +69,17 @@ def read_task(
     metadata: Path | None,
     corrections: Path | None,
     catalogue: Catalogue,
+    scenes: Namer | None = None,
 ) -> PartnrTask:
-    """Understands an episode of a file.
+    """Understands an episode of a file; `scenes` know more of its handles than the file.
 
     Raises:
         FieldError: where its evaluation says what cannot be said here, or its annotators skip it.
         FileError: where a file of metadata or of corrections is broken.
     """
     names = names_of(episode, metadata)
+    if scenes is not None:
+        scenes.name(names, episode)
     parts: dict[str, object] = {
         "instruction": episode.instruction,
         "propositions": episode.evaluation_propositions,
@@ -240,9 +255,17 @@ def finished(task: PartnrTask, document: dict[str, object], evaluation: object) 
 
 
 def episode_head(
-    task: PartnrTask, house: str, notes: Sequence[str], *, fitted: bool
+    task: PartnrTask,
+    house: str,
+    notes: Sequence[str],
+    *,
+    fitted: bool,
+    needs_scene: bool | None = None,
 ) -> dict[str, object]:
-    """The fields of our episode that neither scene nor house decides."""
+    """The fields of our episode that neither scene nor house decides.
+
+    `needs_scene` is False where the house is the scene itself.
+    """
     return {
         "version": EPISODE_VERSION,
         "episode_id": task.name,
@@ -257,7 +280,7 @@ def episode_head(
             "episode_id": str(task.episode.episode_id),
             "sha256": task.sha256,
             "fitted": fitted,
-            "needs_scene": not fitted,
+            "needs_scene": not fitted if needs_scene is None else needs_scene,
             "not_taken": tuple(notes),
         },
     }

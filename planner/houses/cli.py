@@ -10,6 +10,8 @@ from pathlib import Path
 
 from planner.houses.drawing import PlanLayers, draw_floor_plan
 from planner.houses.generator import generate_house
+from planner.houses.hssd.dataset import HssdDataset
+from planner.houses.hssd.scene import read_scene
 from planner.houses.shipped import recipes, shipped_houses
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError
@@ -54,6 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR", help="where the files go"
     )
+
+    hssd = actions.add_parser("import", help="read a scene of a downloaded HSSD as a house")
+    hssd.add_argument("folder", type=Path, metavar="DIR", help="of the data set hssd-hab")
+    hssd.add_argument("scene", nargs="?", help="default: list the scenes")
+    hssd.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: hssd-SCENE.json")
 
     actions.add_parser("list", help="the shipped houses")
     actions.add_parser("ship", help="make the shipped houses anew from their recipes")
@@ -127,6 +134,20 @@ def _draw(args: argparse.Namespace) -> int:
     return 0
 
 
+def _import(args: argparse.Namespace) -> int:
+    dataset = HssdDataset(args.folder)
+    if args.scene is None:
+        print("\n".join(sorted(dataset.scenes)))
+        return 0
+    scene = read_scene(dataset, args.scene, default_catalogue())
+    output = args.output or Path(f"{scene.house.name}.json")
+    _write(output, partial(write_house, scene.house))
+    print(f"{output}: {_summary(scene.house)}")
+    for sentence in scene.left_out:
+        print(f"  {sentence}")
+    return 0
+
+
 def _list(_: argparse.Namespace) -> int:
     for path in shipped_houses():
         house = load_house(path)
@@ -162,6 +183,7 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "generate": _generate,
     "check": _check,
     "draw": _draw,
+    "import": _import,
     "list": _list,
     "ship": _ship,
 }

@@ -160,12 +160,17 @@ class ObjectPlacement(FileModel):
 
 
 class House(FileModel):
-    """A whole house with the things that lie in it when no episode says otherwise."""
+    """A whole house with the things that lie in it when no episode says otherwise.
+
+    `foreign` is a house of somebody else's data set: its furniture may touch, stand out of reach
+    or in a doorway, and it is loaded all the same.
+    """
 
     version: Literal[1]
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     split: Literal["train", "heldout", "none"] = "none"
     seed: int | None = None
+    foreign: bool = False
     rooms: tuple[Room, ...] = Field(min_length=1)
     doors: tuple[Door, ...] = ()
     furniture: tuple[Furniture, ...] = ()

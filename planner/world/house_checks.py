@@ -172,7 +172,7 @@ def _modified_ns(path: Path) -> int:
 @lru_cache(maxsize=32)
 def _cached_house(path: Path, _modified: int) -> House:
     house = read_house(path)
-    _refuse(path, check_house(house, default_catalogue()))
+    _refuse(path, _unusable(house, default_catalogue()))
     return house
 
 
@@ -187,8 +187,22 @@ def _cached_episode(
 ) -> tuple[Episode, House]:
     episode = _parsed_episode(path, modified)
     house = _cached_house(house_path, house_modified)
-    _refuse(path, check_episode(episode, house, default_catalogue()))
+    _refuse(path, _unplayable(episode, house, default_catalogue()))
     return episode, house
+
+
+def _unusable(house: House, catalogue: Catalogue) -> list[Finding]:
+    """What is wrong with a house that is to be loaded; of a foreign one, only unknown classes."""
+    if house.foreign:
+        return [Finding(field, reason) for field, reason in _class_findings(house, catalogue)]
+    return check_house(house, catalogue)
+
+
+def _unplayable(episode: Episode, house: House, catalogue: Catalogue) -> list[Finding]:
+    """The same of an episode: in a foreign house, things lie as its data set says."""
+    if house.foreign:
+        return [Finding(field, reason) for field, reason in _change_findings(episode, house)]
+    return check_episode(episode, house, catalogue)
 
 
 def forget_files() -> None:

@@ -12,8 +12,8 @@ from typing import Literal
 class JointHandle:
     """A joint of an articulated object: URDF joint `name`, which moves link `link`.
 
-    `travel` is its position when open, metres or radians, which may be below 0; closed is 0.
-    The limits in the URDF are the two of them.
+    `travel` is its position when open, metres or radians above 0; closed is 0. They are the
+    limits in the URDF, whose axis is turned where our own joint opens the other way.
     """
 
     name: str
@@ -24,16 +24,6 @@ class JointHandle:
     def link(self) -> str:
         """The link that it moves."""
         return link_name(self.name)
-
-    @property
-    def low(self) -> float:
-        """The lower limit."""
-        return min(0.0, self.travel)
-
-    @property
-    def high(self) -> float:
-        """The upper limit."""
-        return max(0.0, self.travel)
 
 
 def link_name(joint: str) -> str:

@@ -18,8 +18,8 @@ _DECIMALS = 6
 
 
 def joint_handles(piece: Furniture) -> tuple[JointHandle, ...]:
-    """The joints of a piece in its order."""
-    return tuple(JointHandle(joint.name, joint.kind, joint.travel) for joint in piece.joints)
+    """The joints of a piece in its order, all of which open towards the upper limit."""
+    return tuple(JointHandle(joint.name, joint.kind, abs(joint.travel)) for joint in piece.joints)
 
 
 def joint_origin(joint: Joint) -> Vec3:
@@ -37,8 +37,9 @@ def urdf_text(piece: Furniture, meshes: Mapping[str, MeshFiles]) -> str:
         ET.SubElement(element, "parent", link=BASE)
         ET.SubElement(element, "child", link=link_name(joint.name))
         ET.SubElement(element, "origin", xyz=_numbers(to_habitat(joint_origin(joint))))
-        ET.SubElement(element, "axis", xyz=_numbers(to_habitat(_unit(joint.axis))))
-        limit = {"lower": handle.low, "upper": handle.high, "effort": 100.0, "velocity": 10.0}
+        ET.SubElement(element, "axis", xyz=_numbers(to_habitat(_opening_axis(joint))))
+        # habitat-lab takes the lower limit for closed and the upper for open.
+        limit = {"lower": 0.0, "upper": handle.travel, "effort": 100.0, "velocity": 10.0}
         ET.SubElement(element, "limit", {name: _number(value) for name, value in limit.items()})
     ET.indent(robot, " ")
     return '<?xml version="1.0"?>\n' + ET.tostring(robot, encoding="unicode") + "\n"
@@ -59,9 +60,10 @@ def _add_link(robot: ET.Element, name: str, meshes: MeshFiles | None) -> None:
         ET.SubElement(geometry, "mesh", filename=path.name)
 
 
-def _unit(vector: Vec3) -> Vec3:
-    length = math.sqrt(sum(value * value for value in vector))
-    x, y, z = (value / length for value in vector)
+def _opening_axis(joint: Joint) -> Vec3:
+    """The joint's axis as a unit vector, turned so that it opens with a growing position."""
+    length = math.copysign(math.hypot(*joint.axis), joint.travel)
+    x, y, z = (value / length for value in joint.axis)
     return (x, y, z)
 
 

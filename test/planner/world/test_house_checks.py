@@ -399,3 +399,20 @@ def test_a_broken_house_is_told_under_its_own_name(
 def test_unknown_episode() -> None:
     with pytest.raises(PlannerError, match="there is no episode 'nothing'"):
         load_episode("nothing")
+
+
+def test_a_foreign_house_is_taken_as_it_is(document: Document, tmp_path: Path) -> None:
+    document["furniture"][1].update(
+        x_m=document["furniture"][0]["x_m"], y_m=document["furniture"][0]["y_m"]
+    )
+    with pytest.raises(FileError, match="overlaps"):
+        load_house(write(tmp_path, document))
+    document["foreign"] = True
+    path = tmp_path / "foreign.json"
+    path.write_text(json.dumps(document))
+    assert load_house(path).foreign
+    document["furniture"][0]["class_name"] = "gryphon"
+    path = tmp_path / "gryphon.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(FileError, match="unknown class of furniture 'gryphon'"):
+        load_house(path)

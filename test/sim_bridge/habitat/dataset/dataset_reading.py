@@ -73,7 +73,7 @@ def _links(urdf: Path, *, opened: bool) -> Iterator[tuple[Path, Matrix]]:
         limit = joint.find("limit")
         assert limit is not None
         low, high = (float(limit.get(name, "nan")) for name in ("lower", "upper"))
-        travel = (low or high) if opened else 0.0
+        travel = high if opened else low
         if joint.get("type") == "prismatic":
             motion = trimesh.transformations.translation_matrix(axis * travel)
         else:

@@ -9,7 +9,7 @@ import pytest
 
 from planner.world.errors import FileError
 from planner.world.house import House
-from sim_bridge.habitat.dataset import export_habitat, read_dataset
+from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
 
 
 @pytest.fixture(scope="module")

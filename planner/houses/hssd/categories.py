@@ -1,0 +1,52 @@
+"""Which class each model is of, by the data set's tables."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from planner.houses.hssd.dataset import HssdDataset, refuse_pointer
+from planner.world.errors import FileError
+
+FURNITURE_TABLE = "fpmodels-with-decomposed.csv"
+OBJECT_TABLE = "object_categories_filtered.csv"
+_MOST_ROWS = 200_000
+
+
+def furniture_classes(dataset: HssdDataset) -> dict[str, str]:
+    """PARTNR's class of each static model, by the model's name.
+
+    Raises:
+        FileError: where the table is missing or has other columns.
+    """
+    return _table(dataset.metadata(FURNITURE_TABLE), "main_category")
+
+
+def object_classes(dataset: HssdDataset) -> dict[str, str]:
+    """PARTNR's class of each movable model, by the model's name.
+
+    Raises:
+        FileError: where the table is missing or has other columns.
+    """
+    return _table(dataset.metadata(OBJECT_TABLE), "clean_category")
+
+
+def _table(path: Path, column: str) -> dict[str, str]:
+    try:
+        with path.open("rb") as file:
+            refuse_pointer(path, file.read(64))
+        found: dict[str, str] = {}
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = csv.DictReader(lines)
+            missing = {"id", column} - set(rows.fieldnames or ())
+            if missing:
+                raise FileError(path, "", f"has no column {sorted(missing)[0]!r}")
+            for number, row in enumerate(rows):
+                if number >= _MOST_ROWS:
+                    raise FileError(path, "", f"has more than {_MOST_ROWS} rows")
+                name, class_name = row["id"], row[column]
+                if name and class_name:
+                    found[name.strip()] = "_".join(class_name.lower().split())
+        return found
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None

@@ -1,0 +1,173 @@
+"""The folder of a downloaded HSSD: finding its files, and saying what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_model
+
+PARTNR_CONFIG = "hssd-hab-partnr.scene_dataset_config.json"
+_HOW = (
+    "get the branch partnr of the data set hssd/hssd-hab, as partnr-planner's INSTALLATION.md "
+    "says (docs/habitat.md has the link)"
+)
+_LARGEST_JSON_BYTES = 64 << 20
+_LFS = b"version https://git-lfs"
+
+
+class Lenient(BaseModel):
+    """A record of somebody else's file: what we do not read may be there."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+_Globs = Annotated[dict[str, list[str]], Field(max_length=20)]
+
+
+class _Paths(Lenient):
+    paths: _Globs = {}
+
+
+class _Config(Lenient):
+    stages: _Paths = _Paths()
+    objects: _Paths = _Paths()
+    articulated_objects: _Paths = _Paths()
+    scene_instances: _Paths = _Paths()
+    semantic_scene_descriptor_instances: _Paths = _Paths()
+
+
+class HssdDataset:
+    """A scene dataset on disk. Its files are found as habitat-sim finds them, by their names."""
+
+    def __init__(self, config: Path) -> None:
+        """Opens a dataset.
+
+        Args:
+            config: `*.scene_dataset_config.json`, or the folder that holds PARTNR's.
+
+        Raises:
+            PlannerError: where there is nothing, saying what to get.
+            FileError: where what is there cannot be read.
+        """
+        path = config / PARTNR_CONFIG if config.is_dir() else config
+        if not path.is_file():
+            raise PlannerError(f"HSSD is not here: there is no {path}; {_HOW}")
+        self.path = path
+        self.folder = path.parent
+        self._config = read_json(path, _Config)
+
+    @cached_property
+    def scenes(self) -> dict[str, Path]:
+        """The scenes by id."""
+        return self._index(self._config.scene_instances, ".scene_instance.json")
+
+    @cached_property
+    def regions(self) -> dict[str, Path]:
+        """The semantic files by the scene's id."""
+        found = self._config.semantic_scene_descriptor_instances
+        return self._index(found, ".semantic_config.json")
+
+    @cached_property
+    def stages(self) -> dict[str, Path]:
+        """The stages by name."""
+        return self._index(self._config.stages, ".stage_config.json")
+
+    @cached_property
+    def objects(self) -> dict[str, Path]:
+        """The rigid templates by name."""
+        return self._index(self._config.objects, ".object_config.json")
+
+    @cached_property
+    def articulated(self) -> dict[str, Path]:
+        """The articulated templates by name."""
+        return self._index(self._config.articulated_objects, ".ao_config.json")
+
+    def scene(self, scene_id: str) -> Path:
+        """The file of a scene.
+
+        Raises:
+            FileError: where the dataset has none of that id.
+        """
+        found = self.scenes.get(scene_id)
+        if found is None:
+            known = ", ".join(sorted(self.scenes)[:5]) or "none at all"
+            reason = f"has no scene {scene_id!r}, but {known}; {_HOW}"
+            raise FileError(self.path, "scene_instances", reason)
+        return found
+
+    def region_file(self, scene_id: str) -> Path:
+        """The semantic file of a scene.
+
+        Raises:
+            FileError: where it is missing.
+        """
+        found = self.regions.get(scene_id)
+        if found is None:
+            reason = f"there is no {scene_id}.semantic_config.json, which says its rooms; {_HOW}"
+            raise FileError(self.path, "semantic_scene_descriptor_instances", reason)
+        return found
+
+    def metadata(self, name: str) -> Path:
+        """A file of the folder `metadata`.
+
+        Raises:
+            FileError: where it is missing.
+        """
+        path = self.folder / "metadata" / name
+        if not path.is_file():
+            raise FileError(path, "", f"is missing, and says the classes of furniture; {_HOW}")
+        return path
+
+    def _index(self, paths: _Paths, ending: str) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for file in self._files(paths, ending):
+            found.setdefault(file.name.removesuffix(ending), file)
+        return found
+
+    def _files(self, paths: _Paths, ending: str) -> Iterator[Path]:
+        for pattern in paths.paths.get(".json", []):
+            if ".." in Path(pattern).parts or Path(pattern).is_absolute():
+                raise FileError(self.path, "paths", f"{pattern!r} leads out of the dataset")
+            for place in sorted(self.folder.glob(pattern)):
+                if place.is_file():
+                    yield from [place] if place.name.endswith(ending) else []
+                else:
+                    yield from sorted(place.glob(f"*{ending}"))
+
+
+def read_json(path: Path, model: type[ModelT]) -> ModelT:
+    """A JSON file of the dataset.
+
+    Raises:
+        FileError: where it is not one, or only Git LFS's note of one.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_JSON_BYTES:
+            raise FileError(path, "", f"is larger than {_LARGEST_JSON_BYTES >> 20} MB")
+        content = path.read_bytes()
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    refuse_pointer(path, content)
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, "", f"is not well formed: {error}") from None
+    return parse_model(document, model, path)
+
+
+def refuse_pointer(path: Path, content: bytes) -> None:
+    """Tells a file's content from the note that Git LFS leaves where it was not fetched.
+
+    Raises:
+        FileError: for such a note.
+    """
+    if content.startswith(_LFS):
+        raise FileError(path, "", "is only Git LFS's note of the file: run `git lfs pull` there")

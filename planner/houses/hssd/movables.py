@@ -1,0 +1,59 @@
+"""The movable models that PARTNR's episodes add to a scene: how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from planner.houses.hssd.glb import bounds_of
+from planner.houses.hssd.templates import mesh_file, read_object
+from planner.houses.hssd.transforms import TO_OURS, box_corners
+from planner.world.errors import FileError
+from planner.world.geometry import Vec3
+
+_ENDING = ".object_config.json"
+_LEAST_M = 0.001
+
+
+class Movables:
+    """Folders of `*.object_config.json`, searched through once."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Opens them.
+
+        Raises:
+            FileError: where one is missing.
+        """
+        for folder in folders:
+            if not folder.is_dir():
+                raise FileError(
+                    folder, "", "is no folder; get the data set ai-habitat/OVMM_objects"
+                )
+        self._folders = tuple(folders)
+
+    @cached_property
+    def _configs(self) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for folder in self._folders:
+            for path in sorted(folder.rglob(f"*{_ENDING}")):
+                found.setdefault(path.name.removesuffix(_ENDING), path)
+        return found
+
+    def size_of(self, model: str) -> Vec3 | None:
+        """The extent of a model along its own axes, upright; None for what is in no folder.
+
+        Raises:
+            FileError: where its files are broken.
+        """
+        config = self._configs.get(model)
+        if config is None:
+            return None
+        template = read_object(config)
+        bounds = bounds_of(mesh_file(config, template))
+        matrix = TO_OURS @ template.asset_to_body(np.ones(3))
+        extent = np.ptp(box_corners(bounds.low, bounds.high) @ matrix.T, axis=0)
+        x, y, z = (round(max(float(value), _LEAST_M), 4) for value in extent)
+        return (x, y, z)

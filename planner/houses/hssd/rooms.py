@@ -1,0 +1,116 @@
+"""The rooms of a scene: its annotated regions as polygons on our plan."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, ValidationError
+from shapely.geometry import Polygon
+
+from planner.houses.hssd.dataset import Lenient, read_json
+from planner.houses.hssd.transforms import Number3
+from planner.world.catalogue import Catalogue
+from planner.world.errors import FileError, from_validation
+from planner.world.house import Room
+
+# PARTNR's houses have one floor; stairs lead to another house's rooms for all that we know.
+_SAME_FLOOR_M = 0.5
+_HEIGHTS_M = (1.9, 6.0)
+
+
+class _Region(Lenient):
+    name: str = ""
+    label: Annotated[str, Field(min_length=1, max_length=100)]
+    poly_loop: Annotated[tuple[Number3, ...], Field(min_length=3, max_length=1000)]
+    floor_height: float = 0.0
+    extrusion_height: float = 2.6
+
+
+class _Regions(Lenient):
+    region_annotations: Annotated[tuple[_Region, ...], Field(max_length=500)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """The rooms, and how the data set calls them.
+
+    Attributes:
+        rooms: with our names, `<class>_<n>`.
+        by_id: our name by the region's id, by which evaluations speak of it.
+        by_name: our name by PARTNR's, which is made of the label.
+        floor_m: the height of the floor in Habitat's world, which is 0 in ours.
+        left_out: a sentence for each region that is no room of ours.
+    """
+
+    rooms: tuple[Room, ...]
+    by_id: dict[str, str]
+    by_name: dict[str, str]
+    floor_m: float
+    left_out: tuple[str, ...]
+
+
+def read_regions(path: Path, catalogue: Catalogue) -> Regions:
+    """Reads `*.semantic_config.json`.
+
+    Raises:
+        FileError: where it has no rooms, or rooms on several floors.
+    """
+    regions = read_json(path, _Regions).region_annotations
+    if not regions:
+        raise FileError(path, "region_annotations", "there are none: the scene has no rooms")
+    floor = _floor(path, regions)
+    rooms: list[Room] = []
+    by_id: dict[str, str] = {}
+    by_name: dict[str, str] = {}
+    left_out: list[str] = []
+    for index, region in enumerate(regions):
+        theirs = _free(region.label.replace(" ", "_"), by_name)
+        class_name = catalogue.room_name(region.label.split("/")[0])
+        if class_name is None:
+            left_out.append(f"region {region.label!r} is of no class of ours")
+            by_name[theirs] = ""
+            continue
+        ours = _free(class_name, {room.name for room in rooms})
+        try:
+            room = _room(region, ours, class_name)
+        except ValidationError as error:
+            where = f"region_annotations.{index}"
+            raise FileError(path, where, from_validation(path, error).reason) from None
+        rooms.append(room)
+        by_name[theirs] = ours
+        by_id[region.name or f"_{index}"] = ours
+    if not rooms:
+        raise FileError(path, "region_annotations", left_out[0])
+    known = {name: room for name, room in by_name.items() if room}
+    return Regions(tuple(rooms), by_id, known, floor, tuple(left_out))
+
+
+def _floor(path: Path, regions: Sequence[_Region]) -> float:
+    heights = [region.floor_height for region in regions]
+    if max(heights) - min(heights) > _SAME_FLOOR_M:
+        reason = f"floors from {min(heights):.2f} to {max(heights):.2f} m: one floor is read only"
+        raise FileError(path, "region_annotations", reason)
+    areas = [Polygon([(x, z) for x, _, z in region.poly_loop]).area for region in regions]
+    # Most of the floor decides; a threshold's or a carpet's height does not.
+    return heights[int(np.argmax(areas))]
+
+
+def _room(region: _Region, name: str, class_name: str) -> Room:
+    height = min(max(region.extrusion_height, _HEIGHTS_M[0]), _HEIGHTS_M[1])
+    loop = Polygon([(x, -z) for x, _, z in region.poly_loop])
+    # Annotators click points twice; a loop that crosses itself is not repaired but refused.
+    simpler = loop.simplify(0.001)
+    loop = simpler if isinstance(simpler, Polygon) else loop
+    corners = tuple((round(x, 4), round(y, 4)) for x, y in list(loop.exterior.coords)[:-1])
+    return Room(name=name, class_name=class_name, polygon_m=corners, height_m=round(height, 4))
+
+
+def _free(stem: str, taken: Container[str]) -> str:
+    index = 0
+    while f"{stem}_{index}" in taken:
+        index += 1
+    return f"{stem}_{index}"

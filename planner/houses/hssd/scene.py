@@ -1,0 +1,342 @@
+"""A scene of HSSD as a house, with the names that PARTNR's episodes give everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from shapely.geometry import MultiPoint
+
+from planner.houses.hssd.categories import furniture_classes, object_classes
+from planner.houses.hssd.dataset import HssdDataset, Lenient, read_json
+from planner.houses.hssd.glb import bounds_of, triangles_of
+from planner.houses.hssd.passages import passages
+from planner.houses.hssd.pieces import Place, Shell, build_piece
+from planner.houses.hssd.rooms import Regions, read_regions
+from planner.houses.hssd.templates import (
+    Receptacle,
+    mesh_file,
+    read_articulated,
+    read_object,
+    receptacles_of,
+)
+from planner.houses.hssd.transforms import TO_OURS, Placed, box_corners
+from planner.houses.hssd.urdf import UrdfLink, read_urdf
+from planner.world.catalogue import Catalogue
+from planner.world.errors import FileError
+from planner.world.geometry import FloatArray
+from planner.world.house import Door, Furniture, House, Room
+from planner.world.vocabulary import Relation
+
+_MOST_INSTANCES = 5_000
+_ASSET_LOCAL = "asset_local"
+
+
+class _User(Lenient):
+    scene_filter_file: str | None = None
+
+
+class _Scene(Lenient):
+    translation_origin: str | None = None
+    stage_instance: Placed
+    object_instances: Annotated[tuple[Placed, ...], Field(max_length=_MOST_INSTANCES)] = ()
+    articulated_object_instances: Annotated[
+        tuple[Placed, ...], Field(max_length=_MOST_INSTANCES)
+    ] = ()
+    user_defined: _User = _User()
+
+
+class _Filter(Lenient):
+    manually_filtered: tuple[str, ...] = ()
+    access_filtered: tuple[str, ...] = ()
+    stability_filtered: tuple[str, ...] = ()
+    height_filtered: tuple[str, ...] = ()
+    within_set: tuple[str, ...] = ()
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Parts of the names of receptacles that nobody can use."""
+        return (
+            *self.manually_filtered,
+            *self.access_filtered,
+            *self.stability_filtered,
+            *self.height_filtered,
+        )
+
+
+@dataclass(frozen=True)
+class HssdScene:
+    """A scene that was read.
+
+    Attributes:
+        house: named `hssd-<scene>`; its z is 0 where the scene's floor is.
+        dataset: the configuration that habitat-sim loads.
+        scene: the scene's file.
+        floor_m: the height of that floor in Habitat's world.
+        furniture: PARTNR's name by handle, also of what our house leaves out.
+        parts: by a receptacle's whole name: the piece, and how and in what part of it things rest.
+        regions: the rooms and their names there.
+        object_classes: PARTNR's class of movable models by name.
+        left_out: a sentence for each thing that has no place in our house.
+    """
+
+    house: House
+    dataset: Path
+    scene: Path
+    floor_m: float
+    furniture: Mapping[str, str]
+    parts: Mapping[str, tuple[str, Relation, str]]
+    regions: Regions
+    object_classes: Mapping[str, str]
+    left_out: tuple[str, ...]
+
+
+def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> HssdScene:
+    """Reads a scene.
+
+    Raises:
+        FileError: where a file is missing, only a note of Git LFS's, or not as documented.
+    """
+    path = dataset.scene(scene_id)
+    scene = read_json(path, _Scene)
+    regions = read_regions(dataset.region_file(scene_id), catalogue)
+    reading = _Reading(dataset, path, scene, regions, catalogue)
+    furniture = tuple(reading.pieces())
+    doors = reading.doors()
+    house = House(
+        version=1,
+        name=f"hssd-{scene_id}",
+        foreign=True,
+        rooms=regions.rooms,
+        doors=doors,
+        furniture=furniture,
+    )
+    return HssdScene(
+        house=house,
+        dataset=dataset.path,
+        scene=path,
+        floor_m=regions.floor_m,
+        furniture=reading.names,
+        parts=reading.parts,
+        regions=regions,
+        object_classes=object_classes(dataset),
+        left_out=(*regions.left_out, *reading.left_out),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """An instance with receptacles, before it has a name."""
+
+    handle: str
+    model: str
+    shells: tuple[Shell, ...]
+    places: tuple[Place, ...]
+    front: FloatArray
+
+
+@dataclass
+class _Reading:
+    dataset: HssdDataset
+    path: Path
+    scene: _Scene
+    regions: Regions
+    catalogue: Catalogue
+    names: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, tuple[str, Relation, str]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    plain: int = 0
+
+    def pieces(self) -> Iterator[Furniture]:
+        """The furniture, in the order in which PARTNR numbers it: rigid first, by handle."""
+        classes = furniture_classes(self.dataset)
+        usable = self._filter()
+        rigid = [*self._rigid(usable)]
+        opening = [*self._articulated(usable)]
+        counts: Counter[str] = Counter()
+        for body in [*sorted(rigid, key=_handle_of), *sorted(opening, key=_handle_of)]:
+            word = classes.get(body.model)
+            if word is None:
+                self.left_out.append(f"{body.handle} is of no class by the data set's table")
+                continue
+            name = f"{word}_{counts[word]}"
+            counts[word] += 1
+            self.names[body.handle] = name
+            piece = self._piece(body, name, word)
+            if piece is not None:
+                yield piece
+        if self.plain:
+            self.left_out.append(f"{self.plain} bodies without receptacles are not in our house")
+
+    def doors(self) -> tuple[Door, ...]:
+        """The passages between the rooms."""
+        instance = self.scene.stage_instance
+        config = self.dataset.stages.get(instance.name)
+        if config is None:
+            where = "stage_instance.template_name"
+            raise FileError(self.path, where, f"there is no stage {instance.name!r}")
+        template = read_object(config)
+        triangles = triangles_of(mesh_file(config, template))
+        if triangles is None:
+            self.left_out.append("the stage's mesh is compressed: passages are not known")
+            return ()
+        matrix = TO_OURS @ instance.turn() @ template.asset_to_body(instance.factors())
+        place = TO_OURS @ np.array(instance.translation) - (0.0, 0.0, self.regions.floor_m)
+        return passages(self.regions.rooms, triangles @ matrix.T + place)
+
+    def _filter(self) -> _Filter:
+        name = self.scene.user_defined.scene_filter_file
+        if name is None:
+            self.left_out.append("the scene names no filter file: all receptacles are taken")
+            return _Filter()
+        path = self.dataset.folder / name
+        if Path(name).is_absolute() or not path.is_file():
+            reason = f"{name} is missing, and says which receptacles can be used"
+            raise FileError(self.path, "user_defined.scene_filter_file", reason)
+        return read_json(path, _Filter)
+
+    def _rigid(self, usable: _Filter) -> Iterator[_Body]:
+        for handle, instance in _handles(self.scene.object_instances):
+            config = self.dataset.objects.get(instance.name)
+            if config is None:
+                where = f"object_instances.{handle}"
+                raise FileError(self.path, where, f"there is no object {instance.name!r}")
+            template = read_object(config)
+            found = receptacles_of(config, template.user_defined)
+            kept = _usable(handle, found, usable)
+            if not kept:
+                self.plain += 1
+                continue
+            bounds = bounds_of(mesh_file(config, template))
+            turn = TO_OURS @ instance.turn()
+            matrix = turn @ template.asset_to_body(instance.factors())
+            corners = box_corners(bounds.low, bounds.high)
+            place = TO_OURS @ np.array(instance.translation)
+            if not self._is_asset_local(instance):
+                middle = (bounds.low + bounds.high) / 2 if template.COM is None else template.COM
+                place = place - matrix @ middle
+            place = place - (0.0, 0.0, self.regions.floor_m)
+            yield _Body(
+                handle=handle,
+                model=instance.name,
+                shells=(Shell(corners @ matrix.T + place, None),),
+                places=tuple(
+                    Place(item.name, item.corners @ matrix.T + place, Relation.ON, None)
+                    for item in kept
+                ),
+                front=turn @ (0.0, 0.0, -1.0),
+            )
+
+    def _articulated(self, usable: _Filter) -> Iterator[_Body]:
+        for handle, instance in _handles(self.scene.articulated_object_instances):
+            config = self.dataset.articulated.get(instance.name)
+            if config is None:
+                where = f"articulated_object_instances.{handle}"
+                raise FileError(self.path, where, f"there is no object {instance.name!r}")
+            template = read_articulated(config)
+            found = receptacles_of(config, template.user_defined)
+            kept = _usable(handle, found, usable)
+            if not kept:
+                self.plain += 1
+                continue
+            links = read_urdf(config.parent / template.urdf_filepath)
+            turn = TO_OURS @ instance.turn()
+            size = template.uniform_scale * instance.uniform_scale
+            place = TO_OURS @ np.array(instance.translation) - (0.0, 0.0, self.regions.floor_m)
+            shells = tuple(_shells(links, turn * size, place))
+            if not shells:
+                raise FileError(config, "urdf_filepath", "its links have no meshes")
+            yield _Body(
+                handle=handle,
+                model=instance.name,
+                shells=shells,
+                places=tuple(
+                    _link_place(item, links, turn * size, place, handle, usable, config)
+                    for item in kept
+                ),
+                front=turn @ (0.0, 0.0, -1.0),
+            )
+
+    def _is_asset_local(self, instance: Placed) -> bool:
+        said = instance.translation_origin or self.scene.translation_origin or ""
+        return said.lower() == _ASSET_LOCAL
+
+    def _piece(self, body: _Body, name: str, word: str) -> Furniture | None:
+        class_name = self.catalogue.furniture_name(word)
+        if class_name is None:
+            self.left_out.append(f"{name} is of no class of ours")
+            return None
+        everything = np.concatenate([shell.corners for shell in body.shells])
+        room = _room_of(everything, self.regions.rooms)
+        if room is None:
+            self.left_out.append(f"{name} stands in no room")
+            return None
+        cls = self.catalogue.furniture[class_name]
+        built = build_piece(name, room, cls, body.shells, body.places, body.front)
+        for receptacle, (relation, part) in built.parts.items():
+            self.parts[f"{body.handle}|{receptacle}"] = (name, relation, part)
+        return built.piece
+
+
+def _handle_of(body: _Body) -> str:
+    return body.handle
+
+
+def _handles(instances: Sequence[Placed]) -> Iterator[tuple[str, Placed]]:
+    """Each instance by habitat-sim's name: the template's, and how many there were before."""
+    counts: Counter[str] = Counter()
+    for instance in instances:
+        yield f"{instance.name}_:{counts[instance.name]:04d}", instance
+        counts[instance.name] += 1
+
+
+def _usable(handle: str, found: Sequence[Receptacle], usable: _Filter) -> list[Receptacle]:
+    excluded = usable.excluded
+    return [item for item in found if not any(word in f"{handle}|{item.name}" for word in excluded)]
+
+
+def _shells(links: Sequence[UrdfLink], matrix: FloatArray, place: FloatArray) -> Iterator[Shell]:
+    """The links that move as one, the base first."""
+    groups: dict[str | None, list[UrdfLink]] = {}
+    for link in links:
+        if len(link.corners):
+            groups.setdefault(link.joint.name if link.joint else None, []).append(link)
+    for group in groups.values():
+        joint = group[0].joint
+        corners = np.concatenate([link.corners for link in group]) @ matrix.T + place
+        yield Shell(corners, joint.placed(matrix, place) if joint is not None else None)
+
+
+def _link_place(
+    item: Receptacle,
+    links: Sequence[UrdfLink],
+    matrix: FloatArray,
+    place: FloatArray,
+    handle: str,
+    usable: _Filter,
+    config: Path,
+) -> Place:
+    link = next((link for link in links if link.name == item.link), None)
+    if link is None:
+        raise FileError(
+            config, f"user_defined.{item.name}.parent_link", f"{item.link!r} is no link"
+        )
+    corners = item.corners @ link.frame[:3, :3].T + link.frame[:3, 3]
+    within = f"{handle}|{item.name}" in usable.within_set
+    mover = link.joint.placed(matrix, place) if link.joint is not None else None
+    return Place(
+        item.name, corners @ matrix.T + place, Relation.WITHIN if within else Relation.ON, mover
+    )
+
+
+def _room_of(corners: FloatArray, rooms: Sequence[Room]) -> str | None:
+    """The room that most of the footprint is in."""
+    footprint = MultiPoint(corners[:, :2]).convex_hull.buffer(0.01)
+    shares = [(room.shape.buffer(0).intersection(footprint).area, room.name) for room in rooms]
+    area, name = max(shares)
+    return name if area > 0.0 else None

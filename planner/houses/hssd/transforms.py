@@ -1,0 +1,82 @@
+"""Placing Habitat's bodies in our frame: poses, scales, and the frames of their meshes."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from planner.houses.hssd.dataset import Lenient
+from planner.world.geometry import FloatArray
+
+Number3 = tuple[float, float, float]
+Size3 = tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)],
+              Annotated[float, Field(gt=0)]]  # fmt: skip
+Wxyz = tuple[float, float, float, float]
+
+TO_OURS = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+"""Turns Habitat's axes, y up, into ours, z up: (x, y, z) to (x, -z, y)."""
+
+
+class Placed(Lenient):
+    """Where an entry of a scene says that its body is."""
+
+    template_name: Annotated[str, Field(min_length=1, max_length=300)]
+    translation: Number3 = (0.0, 0.0, 0.0)
+    rotation: Wxyz = (1.0, 0.0, 0.0, 0.0)
+    translation_origin: str | None = None
+    uniform_scale: Annotated[float, Field(gt=0)] = 1.0
+    non_uniform_scale: Size3 = (1.0, 1.0, 1.0)
+
+    @property
+    def name(self) -> str:
+        """The template's own name, without folders and endings."""
+        return self.template_name.split("/")[-1].split(".")[0]
+
+    def factors(self) -> FloatArray:
+        """(3,) by which the body is larger than its template, along the mesh's axes."""
+        return np.array(self.non_uniform_scale) * self.uniform_scale
+
+    def turn(self) -> FloatArray:
+        """(3, 3) rotation into Habitat's world."""
+        return matrix_of(self.rotation)
+
+
+class Oriented(Lenient):
+    """The parts of a template that say how its mesh lies in the body's frame."""
+
+    up: Number3 = (0.0, 1.0, 0.0)
+    front: Number3 = (0.0, 0.0, -1.0)
+    scale: Size3 = (1.0, 1.0, 1.0)
+    units_to_meters: Annotated[float, Field(gt=0)] = 1.0
+
+    def asset_to_body(self, factors: FloatArray) -> FloatArray:
+        """(3, 3) that brings the mesh's up to y and its front to -z, in metres and so much larger.
+
+        A front along up, which has no meaning, is left to the caller to refuse.
+        """
+        up = np.array(self.up) / np.linalg.norm(self.up)
+        front = np.array(self.front) / np.linalg.norm(self.front)
+        frame = np.stack([np.cross(front, up), up, -front])
+        return frame @ np.diag(factors * self.scale) * self.units_to_meters
+
+
+def matrix_of(rotation: Wxyz) -> FloatArray:
+    """(3, 3) of a quaternion (w, x, y, z), which need not be of length 1."""
+    w, x, y, z = np.array(rotation) / (math.hypot(*rotation) or 1.0)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def box_corners(low: FloatArray, high: FloatArray) -> FloatArray:
+    """(8, 3) corners of a box."""
+    ends = np.stack([low, high])
+    return np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1)
+                     for k in (0, 1)])  # fmt: skip

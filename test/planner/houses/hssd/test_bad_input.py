@@ -1,0 +1,171 @@
+"""What is missing or broken in a download is one line that names the file and what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hssd_layout import MODELS, SCENE, write_hssd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.cli import main
+from planner.houses.hssd.dataset import HssdDataset
+from planner.houses.hssd.glb import bounds_of, triangles_of
+from planner.houses.hssd.movables import Movables
+from planner.houses.hssd.scene import read_scene
+from planner.houses.hssd.urdf import read_urdf
+from planner.world.catalogue import default_catalogue
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House
+
+SCENE_FILE = f"scenes-partnr-filtered/{SCENE}.scene_instance.json"
+REGIONS = f"semantics/scenes/{SCENE}.semantic_config.json"
+CHEST = f"urdf/{MODELS['chest_of_drawers_0']}"
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+
+
+@pytest.fixture(scope="module")
+def good(small_house: House, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_hssd(tmp_path_factory.mktemp("hssd"), small_house)
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(good, tmp_path / "hssd")
+
+
+def _error(folder: Path) -> str:
+    with pytest.raises(PlannerError) as caught:
+        read_scene(HssdDataset(folder), SCENE, default_catalogue())
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def _edit(path: Path, change: Callable[[dict[str, object]], None]) -> None:
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def test_a_missing_download_says_what_to_get(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["houses", "import", str(tmp_path), SCENE]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    for words in ("HSSD is not here", "hssd/hssd-hab", "branch partnr", "docs/habitat.md"):
+        assert words in told
+    with pytest.raises(FileError, match="ai-habitat/OVMM_objects"):
+        Movables([tmp_path / "objects_ovmm"])
+
+
+def test_an_unknown_scene_names_some_that_there_are(folder: Path) -> None:
+    with pytest.raises(FileError, match=f"has no scene '7', but {SCENE}"):
+        read_scene(HssdDataset(folder), "7", default_catalogue())
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        (REGIONS, "no 102000001.semantic_config.json, which says its rooms"),
+        ("metadata/fpmodels-with-decomposed.csv", "says the classes of furniture"),
+        (f"scene_filter_files/{SCENE}.rec_filter.json", "which receptacles can be used"),
+        (f"stages/{SCENE}.stage_config.json", f"no stage '{SCENE}'"),
+        (f"{CHEST}/{MODELS['chest_of_drawers_0']}.urdf", "cannot be read"),
+        (f"objects/2/{MODELS['table_0']}.glb", "cannot be read"),
+        (f"objects/2/{MODELS['table_0']}.object_config.json", "there is no object"),
+    ],
+)
+def test_a_missing_file_is_named(folder: Path, file: str, words: str) -> None:
+    (folder / file).unlink()
+    assert words in _error(folder)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        SCENE_FILE,
+        f"objects/2/{MODELS['table_0']}.glb",
+        "metadata/fpmodels-with-decomposed.csv",
+        f"{CHEST}/{MODELS['chest_of_drawers_0']}.urdf",
+    ],
+)
+def test_what_git_lfs_did_not_fetch_is_told(folder: Path, file: str) -> None:
+    (folder / file).write_text(LFS, encoding="utf-8")
+    assert "run `git lfs pull`" in _error(folder)
+
+
+def test_a_version_with_other_columns_is_told(folder: Path) -> None:
+    path = folder / "metadata/fpmodels-with-decomposed.csv"
+    path.write_text("id,category\nx,table\n", encoding="utf-8")
+    assert "has no column 'main_category'" in _error(folder)
+
+
+def test_scenes_on_several_floors_and_without_rooms_are_refused(folder: Path) -> None:
+    def raise_floor(document: dict[str, object]) -> None:
+        document["region_annotations"][0]["floor_height"] = 3.0  # type: ignore[index]
+
+    _edit(folder / REGIONS, raise_floor)
+    assert "one floor is read only" in _error(folder)
+    _edit(folder / REGIONS, lambda document: document.update(region_annotations=[]))
+    assert "the scene has no rooms" in _error(folder)
+
+
+def test_a_broken_field_is_named_by_its_path(folder: Path) -> None:
+    def unscale(document: dict[str, object]) -> None:
+        document["object_instances"][0]["uniform_scale"] = -1  # type: ignore[index]
+
+    _edit(folder / SCENE_FILE, unscale)
+    assert f"{SCENE}.scene_instance.json: object_instances.0.uniform_scale" in _error(folder)
+
+
+def test_a_dataset_leads_nowhere_else(folder: Path) -> None:
+    _edit(
+        folder / "hssd-hab-partnr.scene_dataset_config.json",
+        lambda document: document.update(scene_instances={"paths": {".json": ["../../etc"]}}),
+    )
+    assert "leads out of the dataset" in _error(folder)
+
+
+@given(st.binary(max_size=400), st.booleans())
+def test_no_bytes_do_more_than_raise_a_file_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, header: bool
+) -> None:
+    path = tmp_path_factory.mktemp("bytes") / "file"
+    path.write_bytes((b"glTF\x02\0\0\0\0\0\0\0" if header else b"") + content)
+    for read in (bounds_of, triangles_of, read_urdf):
+        with pytest.raises(FileError):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<robot/>", "not one body"),
+        ("<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>", "is no plain URDF"),
+        ("<robot><link name='a'/><joint name='j' type='fixed'/></robot>", "has no parent"),
+        (
+            (
+                "<robot><link name='a'/><link name='b'/><joint name='j' type='prismatic'>"
+                "<parent link='a'/><child link='b'/><axis xyz='0 0 0'/></joint></robot>"
+            ),
+            "has no direction",
+        ),
+        (
+            (
+                "<robot><link name='a'><visual><geometry><box size='1 nan 1'/></geometry>"
+                "</visual></link></robot>"
+            ),
+            "is no number",
+        ),
+    ],
+)
+def test_a_urdf_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "x.urdf"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FileError, match=words):
+        read_urdf(path)
