@@ -47,6 +47,8 @@ RUN: Mapping[str, Says] = {
     "planner houses generate --seed 7 --room bedroom=2 --room kitchen=1 --room living_room=1 "
     "--objects 60 -o /tmp/small.json": Says(""),
     "planner houses draw /tmp/small.json -o /tmp/small.png --object-names": Says(""),
+    "planner houses export habitat train_0 -o /tmp/train_0_habitat": Says("30 pieces"),
+    "planner houses export mujoco train_0 -o /tmp/train_0_mujoco": Says("MJCF"),
     "planner layout check FILE": Says("sound, 4 rooms", {"FILE": LAYOUT}),
     "planner layout house FILE -o /tmp/house.json": Says("house train_0", {"FILE": LAYOUT}),
     "planner serve org/Model-8B-Instruct --gpu-memory 24 --gpus 1 --dry-run": Says("vllm serve"),
@@ -123,6 +125,17 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes import partnr-episodes val.json.gz -o DIR --metadata METADATA --fit": (
         "test/planner/episodes/test_partnr_episodes.py::test_a_house_is_made_to_fit_and_the_lint_finds_nothing"
     ),
+    "planner episodes import partnr-episodes val.json.gz --scenes HSSD --objects OVMM -o DIR": (
+        "test/planner/episodes/test_partnr_scenes.py"
+        "::test_the_command_makes_episodes_that_start_and_are_carried_out"
+    ),
+    **dict.fromkeys(
+        ("planner houses import HSSD", "planner houses import HSSD 102817140 -o FILE"),
+        "test/planner/houses/hssd/test_scene.py::test_the_command_writes_a_house_that_loads",
+    ),
+    "planner bench parity --a embedded --b habitat train_1 --pictures /tmp/parity": (
+        "test/planner/bench/test_parity.py::test_a_simulator_is_at_par_with_itself"
+    ),
     "planner episodes import virtualhome-graph graph.json -o DIR": (
         "test/planner/episodes/test_virtualhome_import.py::test_the_command_writes_what_the_lint_accepts"
     ),
@@ -176,6 +189,11 @@ NEEDS_A_DISTRIBUTIONS_ROS = {
     "python3 -m venv --system-site-packages venv && source venv/bin/activate",
     "pip install 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' 'pydantic>=2' rosbags safetensors",
     "python -m colcon build --symlink-install --base-paths src/planner src/planner/msgs",
+}
+NEEDS_CONDA = {
+    "conda create -n habitat python=3.9 cmake=3.14.0",
+    "conda activate habitat",
+    "conda install habitat-sim withbullet headless -c conda-forge -c aihabitat",
 }
 
 
@@ -260,6 +278,8 @@ def test_it_is_run_somewhere(command: str, monkeypatch: pytest.MonkeyPatch) -> N
     match shlex.split(command):
         case _ if command in NEEDS_A_DISTRIBUTIONS_ROS:
             assert "no test" in (ROOT / "docs/workspace.md").read_text("utf-8")
+        case _ if command in NEEDS_CONDA:
+            assert "no test here has conda" in (ROOT / "docs/habitat.md").read_text("utf-8")
         case _ if command in ELSEWHERE:
             _check_elsewhere(command)
         case ["planner", "up" | "demo", *_] as words:
@@ -273,7 +293,8 @@ def test_it_is_run_somewhere(command: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_nothing_is_listed_that_no_page_shows() -> None:
-    assert sorted({*RUN, *ELSEWHERE, *NEEDS_A_DISTRIBUTIONS_ROS} - set(SHOWN)) == []
+    listed = {*RUN, *ELSEWHERE, *NEEDS_A_DISTRIBUTIONS_ROS, *NEEDS_CONDA}
+    assert sorted(listed - set(SHOWN)) == []
 
 
 def test_the_pages_are_read() -> None:
