@@ -9,6 +9,7 @@ from planner.planning.axes import Axes
 from planner.planning.grammar import END_OF_TURN, Naming, TurnForm, TurnGrammar
 from planner.planning.llm.chat import ChatModel, Completion, Message, transcript
 from planner.planning.planner import Task
+from planner.planning.prompts.markup import plain
 from planner.planning.reply_parser import Turn, read_turn
 from planner.planning.trace import ModelCall, Tell, tell_nobody
 from planner.world.belief import Belief
@@ -93,6 +94,7 @@ class Asker:
         Raises:
             ModelError: where there is no reply.
         """
+        messages = plain(messages)
         ends = grammar.form is not TurnForm.BARE
         max_tokens = self.options.max_tokens or _MAX_TOKENS[grammar.form]
         answer = await self.model.complete(

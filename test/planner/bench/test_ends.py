@@ -88,3 +88,5 @@ def test_check_36_the_run_ends_when_both_are_done() -> None:
         ("agent_1", "Done[]"),
     ]
     assert (result.end, result.reason) == (End.DONE, "done")
+    # spec/partnr.md 7.5: a planner is asked at the start and when its agent's skill ended.
+    assert len(model.asked) == len(calls)

@@ -112,6 +112,23 @@ def test_the_cpu_build_for_tests(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert value(words, "--dtype") == "float32"
 
 
+def test_the_server_is_run_until_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is run is what is printed, and its exit status is the command's."""
+    said = tmp_path / "said.txt"
+    server = tmp_path / "vllm"
+    server.write_text(f'#!/bin/sh\necho vllm "$@" > {said}\nexit 7\n')
+    server.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    words = ["serve", str(folder(tmp_path / "m")), "--gpu-memory", "24", "--gpus", "1"]
+    assert main(words) == 7
+    assert said.read_text().strip() == capsys.readouterr().out.splitlines()[-1]
+    server.unlink()
+    assert main(words) == 1
+    assert "vllm" in capsys.readouterr().err.lower()
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
