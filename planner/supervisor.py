@@ -21,6 +21,7 @@ from types import FrameType
 from typing import IO
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
+from planner.warm_start import Fork
 
 _LONGEST_LINE_BYTES = 64 * 1024
 _LAST_READS = 16
@@ -41,6 +42,7 @@ class Command:
         respawn: started again when it dies, whatever its status. Without it, status 0 is a
             good end and any other one ends the run.
         ends_run: the whole run ends when this process ends with status 0.
+        warm: a Python program of ours, started as a fork; see `planner.warm_start`.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Command:
     environment: Mapping[str, str]
     respawn: bool = True
     ends_run: bool = False
+    warm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class _Child:
     start_at_s: float = 0.0
     started_s: float = 0.0
     restarts: int = 0
-    process: subprocess.Popen[bytes] | None = None  # None as soon as it was waited for
+    process: subprocess.Popen[bytes] | Fork | None = None  # None as soon as it was waited for
     output: IO[bytes] | None = None
     pending: bytes = b""
 
@@ -190,17 +193,7 @@ class Supervisor:
 
     def _start(self, child: _Child, now_s: float) -> None:
         try:
-            process = subprocess.Popen(
-                child.command.words,
-                env=dict(child.command.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                # A group of its own: Ctrl-C in the terminal reaches us alone, and a stop
-                # reaches whatever the process started in turn.
-                start_new_session=True,
-                preexec_fn=self._die_with_parent(os.getpid()),
-            )
+            process = self._process_of(child.command)
         except OSError as error:
             self._tell(f"{child.command.name} cannot be started: {error}")
             child.phase = _Phase.ENDED
@@ -214,6 +207,21 @@ class Supervisor:
             os.set_blocking(child.output.fileno(), False)
             self._selector.register(child.output, selectors.EVENT_READ, child)
         self._tell(f"{child.command.name} started, process {process.pid}")
+
+    def _process_of(self, command: Command) -> subprocess.Popen[bytes] | Fork:
+        if command.warm:
+            return Fork(command.name, command.words, command.environment)
+        return subprocess.Popen(
+            command.words,
+            env=dict(command.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # A group of its own: Ctrl-C in the terminal reaches us alone, and a stop
+            # reaches whatever the process started in turn.
+            start_new_session=True,
+            preexec_fn=self._die_with_parent(os.getpid()),
+        )
 
     def _die_with_parent(self, parent: int) -> Callable[[], None]:
         libc = self._libc

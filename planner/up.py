@@ -18,6 +18,7 @@ from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.supervisor import Command, Supervisor
+from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
 
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
@@ -83,8 +84,11 @@ def run_nodes(
         except PlannerError as error:
             print(f"error: {error}", file=sys.stderr)
             return EXIT_CONFIGURATION
+    warm = can_fork(environment)
     with tempfile.TemporaryDirectory(prefix="planner-") as folder:
-        commands = [_command(spec, environment, Path(folder)) for spec in specs]
+        commands = [_command(spec, environment, Path(folder), warm=warm) for spec in specs]
+        if warm:
+            load_common()
         write = open_log() if open_log else log_writer([spec.name for spec in specs], sys.stdout)
         return Supervisor(commands, write, stopped_status=stopped_status).run()
 
@@ -126,7 +130,9 @@ def log_writer(names: Sequence[str], out: TextIO) -> Callable[[str, str], None]:
     return write
 
 
-def _command(spec: NodeSpec, environment: Mapping[str, str], folder: Path) -> Command:
+def _command(
+    spec: NodeSpec, environment: Mapping[str, str], folder: Path, *, warm: bool
+) -> Command:
     # Parameters go through a file: on the command line an empty text, or one that looks like
     # a number, would arrive with another type.
     parameters = folder / f"{spec.name}.yaml"
@@ -136,7 +142,7 @@ def _command(spec: NodeSpec, environment: Mapping[str, str], folder: Path) -> Co
     for source, target in spec.remappings:
         words += ["-r", f"{source}:={target}"]
     words += ["--params-file", str(parameters)]
-    return Command(spec.name, words, environment, spec.respawn, spec.ends_run)
+    return Command(spec.name, words, environment, spec.respawn, spec.ends_run, warm)
 
 
 def _help(argument: Argument) -> str:

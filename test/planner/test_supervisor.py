@@ -10,22 +10,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 
 DRIVER = """
-import json, os, signal, sys
+import json, os, pathlib, signal, sys
 from planner.supervisor import Command, RestartPolicy, Supervisor
 # As in a terminal: who runs the tests in the background may have them ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 plan = json.loads(sys.argv[1])
+def words(child):
+    if not plan["warm"] or "words" in child:
+        return child.get("words") or [sys.executable, "-uc", child["code"]]
+    program = pathlib.Path(plan["folder"], child["name"])
+    program.write_text(child["code"])
+    return [sys.executable, str(program)]
 commands = [
     Command(
         name=child["name"],
-        words=child.get("words") or [sys.executable, "-uc", child["code"]],
+        words=words(child),
         environment=dict(os.environ),
         respawn=child.get("respawn", True),
         ends_run=child.get("ends_run", False),
+        warm=plan["warm"] and "words" not in child,
     )
     for child in plan["children"]
 ]
@@ -49,6 +58,17 @@ print("ready")
 while True:
     time.sleep(3600)
 """
+
+
+START: dict[str, Any] = {}
+
+
+@pytest.fixture(autouse=True, params=["exec", "fork"])
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Each promise holds for programs and for forks of the supervisor."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    START.update(warm=request.param == "fork", folder=str(folder))
 
 
 class Run:
@@ -76,9 +96,13 @@ class Run:
         return self.process.wait()
 
 
+def driver(*children: dict[str, Any], **plan: Any) -> list[str]:
+    return [sys.executable, "-c", DRIVER, json.dumps({"children": children, **START, **plan})]
+
+
 @contextmanager
 def supervised(*children: dict[str, Any], **plan: Any) -> Iterator[Run]:
-    words = [sys.executable, "-c", DRIVER, json.dumps({"children": children, **plan})]
+    words = driver(*children, **plan)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Run(process)
@@ -259,8 +283,7 @@ def test_nodes_stop_when_nobody_reads_the_log(tmp_path: Path) -> None:
     talks = locking(lock).replace(
         "time.sleep(3600)", "[(print('tick'), time.sleep(0.05)) for _ in range(100000)]"
     )
-    words = [sys.executable, "-c", DRIVER, json.dumps({"children": [{"name": "n", "code": talks}]})]
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(driver({"name": "n", "code": talks}), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         while b"tick" not in process.stdout.readline():
             pass
