@@ -133,6 +133,9 @@ ELSEWHERE: Mapping[str, str] = {
         ("planner houses import HSSD", "planner houses import HSSD 102817140 -o FILE"),
         "test/planner/houses/hssd/test_scene.py::test_the_command_writes_a_house_that_loads",
     ),
+    "planner houses export habitat FILE --scenes HSSD -o DIR": (
+        "test/planner/bench/test_hssd_export.py::test_the_command_writes_what_shows_their_meshes"
+    ),
     "planner bench parity --a embedded --b habitat train_1 --pictures /tmp/parity": (
         "test/planner/bench/test_parity.py::test_a_simulator_is_at_par_with_itself"
     ),

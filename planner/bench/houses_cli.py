@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planner.houses import cli
+from planner.world.errors import PlannerError
 from planner.world.house import House
+
+if TYPE_CHECKING:
+    from planner.houses.hssd.scene import HssdBody
+    from sim_bridge.habitat.dataset.foreign import ForeignBody
+    from sim_bridge.habitat.dataset.records import HabitatDataset
+
+_HSSD = "hssd-"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +32,13 @@ def run(args: argparse.Namespace) -> int:
     return cli.run(args, exporters={"habitat": _habitat, "mujoco": _mujoco})
 
 
-def _habitat(house: House, directory: Path) -> str:
+def _habitat(house: House, directory: Path, scenes: Path | None) -> str:
     from sim_bridge.habitat.dataset.writer import export_habitat
 
-    dataset = export_habitat(house, directory)
+    if scenes is None:
+        dataset = export_habitat(house, directory)
+    else:
+        dataset = export_hssd(house, scenes, directory)
     opening = sum(bool(template.joints) for template in dataset.furniture.values())
     return (
         f"{dataset.config}: scene {dataset.scene}, {len(dataset.furniture)} pieces of furniture "
@@ -34,7 +46,55 @@ def _habitat(house: House, directory: Path) -> str:
     )
 
 
-def _mujoco(house: House, directory: Path) -> str:
+def _mujoco(house: House, directory: Path, scenes: Path | None) -> str:
     from sim_bridge.embedded.export import export_mujoco
 
+    if scenes is not None:
+        raise PlannerError("--scenes: MuJoCo shows a house of HSSD by our recipes only")
     return f"{export_mujoco(house, directory)}: MJCF"
+
+
+def export_hssd(house: House, scenes: Path, directory: Path) -> HabitatDataset:
+    """Writes a house that was read from HSSD as a dataset that shows HSSD's own meshes.
+
+    Raises:
+        PlannerError: where the download is not there.
+        FileError: where the house is not of one of its scenes as it is now, or something cannot
+            be read or written.
+    """
+    from planner.houses.hssd.dataset import HssdDataset
+    from planner.houses.hssd.scene import read_scene
+    from planner.world.catalogue import default_catalogue
+    from planner.world.errors import FileError
+    from sim_bridge.habitat.dataset.foreign import ForeignScene, export_foreign
+
+    if not house.name.startswith(_HSSD):
+        raise FileError(house.name, "name", "is no house of HSSD: --scenes is for these")
+    scene = read_scene(HssdDataset(scenes), house.name.removeprefix(_HSSD), default_catalogue())
+    if scene.house != house:
+        reason = "is not what is read from the scene now: import it anew"
+        raise FileError(house.name, "furniture", reason)
+    bodies = scene.bodies.values()
+    return export_foreign(
+        house,
+        ForeignScene(
+            stage=_foreign(scene.stage),
+            furniture={body.piece: _foreign(body) for body in bodies if body.piece},
+            others=tuple(_foreign(body) for body in bodies if not body.piece),
+            floor_m=scene.floor_m,
+        ),
+        directory,
+    )
+
+
+def _foreign(body: HssdBody) -> ForeignBody:
+    from sim_bridge.habitat.dataset.foreign import ForeignBody
+
+    placed = body.placed
+    entry = {
+        "rotation": list(placed.rotation),
+        "uniform_scale": placed.uniform_scale,
+        "non_uniform_scale": list(placed.non_uniform_scale),
+        "translation_origin": "asset_local" if body.is_asset_local else "COM",
+    }
+    return ForeignBody(body.config, placed.translation, entry, body.joints)

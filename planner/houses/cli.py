@@ -56,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR", help="where the files go"
     )
+    export.add_argument(
+        "--scenes",
+        type=Path,
+        metavar="DIR",
+        help="habitat: a downloaded HSSD, whose own meshes a house of it is shown with",
+    )
 
     hssd = actions.add_parser("import", help="read a scene of a downloaded HSSD as a house")
     hssd.add_argument("folder", type=Path, metavar="DIR", help="of the data set hssd-hab")
@@ -66,14 +72,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("ship", help="make the shipped houses anew from their recipes")
 
 
-Exporter = Callable[[House, Path], str]
-"""Writes a house into a directory and tells in a line what it wrote."""
+Exporter = Callable[[House, Path, Path | None], str]
+"""Writes a house into a directory, with a downloaded HSSD at hand or not; tells what it wrote."""
 
 
 def run(args: argparse.Namespace, exporters: Mapping[str, Exporter]) -> int:
     """Runs one action and returns the exit status; `exporters` by the format's name."""
     if args.action == "export":
-        print(exporters[args.format](load_house(args.house), args.output))
+        print(exporters[args.format](load_house(args.house), args.output, args.scenes))
         return 0
     return _ACTIONS[args.action](args)
 

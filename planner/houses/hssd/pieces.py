@@ -49,10 +49,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A piece, and the part of it that each receptacle became."""
+    """A piece, the part of it that each receptacle became, and our name of each of its joints."""
 
     piece: Furniture
     parts: Mapping[str, tuple[Relation, str]]
+    joints: Mapping[str, str]
 
 
 def build_piece(
@@ -98,7 +99,7 @@ def build_piece(
         interiors=tuple(interiors),
         joints=tuple(joints.values()),
     )
-    return Built(piece, parts)
+    return Built(piece, parts, {theirs: joint.name for theirs, joint in joints.items()})
 
 
 @dataclass(frozen=True, slots=True)

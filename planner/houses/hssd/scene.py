@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -69,6 +69,25 @@ class _Filter(Lenient):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class HssdBody:
+    """A body as the scene has it.
+
+    Attributes:
+        config: its template.
+        placed: its entry in the scene.
+        is_asset_local: whether that places its mesh's origin; else its middle.
+        piece: our piece of furniture that it is; "" for scenery.
+        joints: our name of each joint of that piece, by theirs.
+    """
+
+    config: Path
+    placed: Placed
+    is_asset_local: bool
+    piece: str = ""
+    joints: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class HssdScene:
     """A scene that was read.
@@ -82,6 +101,8 @@ class HssdScene:
         parts: by a receptacle's whole name: the piece, and how and in what part of it things rest.
         regions: the rooms and their names there.
         object_classes: PARTNR's class of movable models by name.
+        stage: the structure.
+        bodies: everything else that stands there, by handle.
         left_out: a sentence for each thing that has no place in our house.
     """
 
@@ -93,6 +114,8 @@ class HssdScene:
     parts: Mapping[str, tuple[str, Relation, str]]
     regions: Regions
     object_classes: Mapping[str, str]
+    stage: HssdBody
+    bodies: Mapping[str, HssdBody]
     left_out: tuple[str, ...]
 
 
@@ -125,6 +148,8 @@ def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> Hss
         parts=reading.parts,
         regions=regions,
         object_classes=object_classes(dataset),
+        stage=reading.stage(),
+        bodies=reading.bodies,
         left_out=(*regions.left_out, *reading.left_out),
     )
 
@@ -149,6 +174,7 @@ class _Reading:
     catalogue: Catalogue
     names: dict[str, str] = field(default_factory=dict)
     parts: dict[str, tuple[str, Relation, str]] = field(default_factory=dict)
+    bodies: dict[str, HssdBody] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     plain: int = 0
 
@@ -173,15 +199,20 @@ class _Reading:
         if self.plain:
             self.left_out.append(f"{self.plain} bodies without receptacles are not in our house")
 
-    def doors(self) -> tuple[Door, ...]:
-        """The passages between the rooms."""
+    def stage(self) -> HssdBody:
+        """The structure."""
         instance = self.scene.stage_instance
         config = self.dataset.stages.get(instance.name)
         if config is None:
             where = "stage_instance.template_name"
             raise FileError(self.path, where, f"there is no stage {instance.name!r}")
-        template = read_object(config)
-        triangles = triangles_of(mesh_file(config, template))
+        return HssdBody(config, instance, self._is_asset_local(instance))
+
+    def doors(self) -> tuple[Door, ...]:
+        """The passages between the rooms."""
+        stage = self.stage()
+        instance, template = stage.placed, read_object(stage.config)
+        triangles = triangles_of(mesh_file(stage.config, template))
         if triangles is None:
             self.left_out.append("the stage's mesh is compressed: passages are not known")
             return ()
@@ -206,6 +237,7 @@ class _Reading:
             if config is None:
                 where = f"object_instances.{handle}"
                 raise FileError(self.path, where, f"there is no object {instance.name!r}")
+            self.bodies[handle] = HssdBody(config, instance, self._is_asset_local(instance))
             template = read_object(config)
             found = receptacles_of(config, template.user_defined)
             kept = _usable(handle, found, usable)
@@ -238,6 +270,7 @@ class _Reading:
             if config is None:
                 where = f"articulated_object_instances.{handle}"
                 raise FileError(self.path, where, f"there is no object {instance.name!r}")
+            self.bodies[handle] = HssdBody(config, instance, self._is_asset_local(instance))
             template = read_articulated(config)
             found = receptacles_of(config, template.user_defined)
             kept = _usable(handle, found, usable)
@@ -280,6 +313,8 @@ class _Reading:
         built = build_piece(name, room, cls, body.shells, body.places, body.front)
         for receptacle, (relation, part) in built.parts.items():
             self.parts[f"{body.handle}|{receptacle}"] = (name, relation, part)
+        known = self.bodies[body.handle]
+        self.bodies[body.handle] = replace(known, piece=name, joints=built.joints)
         return built.piece
 
 

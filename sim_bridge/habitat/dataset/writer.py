@@ -49,19 +49,27 @@ def export_habitat(
     """
     known = catalogue or default_catalogue()
     _check_classes(house, known)
-    _make_way(directory)
+    make_way(directory)
     _write_stage(house, directory, known)
     for at, piece in enumerate(house.furniture, 1):
         _write_piece(piece, at, directory)
     for at, item in enumerate(house.objects, len(house.furniture) + 1):
         _write_named(item, at, directory, known)
+    _write_scene(house, directory, scene_path(house), house.objects)
+    _write_scene(house, directory, empty_scene_path(house), ())
+    return finish_dataset(house, directory)
+
+
+def finish_dataset(house: House, directory: Path) -> HabitatDataset:
+    """Writes the rooms, where everything is, and last the contents that make it a dataset.
+
+    Raises:
+        FileError: where a file cannot be written.
+    """
     regions = configs.regions_config(house.rooms)
-    write_file(directory / _regions_path(house), configs.json_bytes(regions))
-    _write_scene(house, directory, _scene_path(house), house.objects)
-    _write_scene(house, directory, _empty_scene_path(house), ())
-    config = directory / _config_name(house)
+    write_file(directory / regions_path(house), configs.json_bytes(regions))
+    config = directory / config_name(house)
     write_file(config, configs.json_bytes(configs.dataset_config()))
-    # Last of all: with it the folder is a dataset.
     write_contents(house, directory, (path for path in directory.rglob("*") if path.is_file()))
     return _dataset(house, directory)
 
@@ -80,13 +88,13 @@ def _dataset(house: House, directory: Path) -> HabitatDataset:
     things = enumerate(house.objects, len(house.furniture) + 1)
     return HabitatDataset(
         directory=directory,
-        config=directory / _config_name(house),
-        scene=_scene_path(house),
-        empty_scene=_empty_scene_path(house),
-        stage=directory / _stage_path(house),
+        config=directory / config_name(house),
+        scene=scene_path(house),
+        empty_scene=empty_scene_path(house),
+        stage=directory / stage_path(house),
         furniture={
             piece.name: Template(
-                piece.name, directory / _piece_path(piece), at, joint_handles(piece)
+                piece.name, directory / piece_path(piece), at, joint_handles(piece)
             )
             for at, piece in enumerate(house.furniture, 1)
         },
@@ -100,27 +108,33 @@ def _dataset(house: House, directory: Path) -> HabitatDataset:
 # contains the words that a scene names it by, so these are whole paths.
 
 
-def _config_name(house: House) -> str:
+def config_name(house: House) -> str:
+    """The dataset's configuration."""
     return f"{house.name}.scene_dataset_config.json"
 
 
-def _stage_path(house: House) -> str:
+def stage_path(house: House) -> str:
+    """The structure's configuration."""
     return f"{configs.STAGES}/{house.name}.stage_config.json"
 
 
-def _regions_path(house: House) -> str:
+def regions_path(house: House) -> str:
+    """The rooms."""
     return f"{configs.REGIONS}/{house.name}.semantic_config.json"
 
 
-def _scene_path(house: House) -> str:
+def scene_path(house: House) -> str:
+    """The scene with the house's things."""
     return f"{configs.SCENES}/{house.name}.scene_instance.json"
 
 
-def _empty_scene_path(house: House) -> str:
+def empty_scene_path(house: House) -> str:
+    """The scene without things."""
     return f"{configs.SCENES}/{house.name}-furniture.scene_instance.json"
 
 
-def _piece_path(piece: Furniture) -> str:
+def piece_path(piece: Furniture) -> str:
+    """The configuration of a piece of furniture."""
     if piece.joints:
         return f"{configs.ARTICULATED}/{piece.name}/{piece.name}.ao_config.json"
     return f"{configs.OBJECTS}/{piece.name}.object_config.json"
@@ -190,8 +204,12 @@ def _check_class(item: ObjectPlacement, where: str, catalogue: Catalogue) -> Non
         raise FileError(where, "class_name", f"unknown class {item.class_name!r} of {item.name}")
 
 
-def _make_way(directory: Path) -> None:
-    """Removes an older export; refuses a directory of anything else."""
+def make_way(directory: Path) -> None:
+    """Removes an older export; refuses a directory of anything else.
+
+    Raises:
+        FileError: where it does.
+    """
     if directory.exists() and not directory.is_dir():
         raise FileError(directory, "", "is no directory")
     if not directory.is_dir():
@@ -212,7 +230,7 @@ def _make_way(directory: Path) -> None:
 
 def _write_stage(house: House, directory: Path, catalogue: Catalogue) -> None:
     slabs = [_slab_solid(slab) for slab in structure_slabs(house, catalogue)]
-    config = directory / _stage_path(house)
+    config = directory / stage_path(house)
     meshes = write_meshes(slabs, config.parent / house.name)
     write_file(config, configs.json_bytes(configs.stage_config(meshes)))
 
@@ -223,7 +241,7 @@ def _slab_solid(slab: Slab) -> Solid:
 
 def _write_piece(piece: Furniture, semantic_id: int, directory: Path) -> None:
     notes = configs.furniture_notes(piece)
-    config = directory / _piece_path(piece)
+    config = directory / piece_path(piece)
     if piece.joints:
         urdf = config.parent / f"{piece.name}.urdf"
         write_file(urdf, urdf_text(piece, _link_meshes(piece, urdf.parent)).encode())
@@ -282,7 +300,7 @@ def _write_scene(
     bodies: list[configs.Document] = []
     articulated: list[configs.Document] = []
     for piece in house.furniture:
-        template, place = _piece_path(piece), (piece.x_m, piece.y_m, 0.0)
+        template, place = piece_path(piece), (piece.x_m, piece.y_m, 0.0)
         if piece.joints:
             articulated.append(configs.articulated_instance(template, place, piece.yaw_rad))
         else:
@@ -290,5 +308,5 @@ def _write_scene(
     for item in things:
         x, y, z, yaw = item.pose
         bodies.append(configs.instance(_thing_path(item), (x, y, z), yaw, fixed=False))
-    document = configs.scene_config(_stage_path(house), _regions_path(house), bodies, articulated)
+    document = configs.scene_config(stage_path(house), regions_path(house), bodies, articulated)
     write_file(directory / scene, configs.json_bytes(document))

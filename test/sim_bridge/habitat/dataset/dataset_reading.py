@@ -31,11 +31,12 @@ def read_scene(directory: Path, scene: str, *, opened: bool = False) -> list[Bod
     """Everything that a scene shows, with what opens closed or wide open."""
     document = read(directory / scene)
     stage = directory / document["stage_instance"]["template_name"]
-    bodies = list(_bodies(stage.parent / read(stage)["render_asset"], UP, 0))
+    at = UP @ _place({"rotation": [1, 0, 0, 0], **document["stage_instance"]})
+    bodies = list(_bodies(stage.parent / read(stage)["render_asset"], at, 0))
     for entry in document["object_instances"]:
         config = directory / entry["template_name"]
         made = read(config)
-        place = UP @ _place(entry)
+        place = UP @ _place(entry) @ _frame(made)
         bodies += _bodies(config.parent / made["render_asset"], place, made["semantic_id"])
     for entry in document["articulated_object_instances"]:
         config = directory / entry["template_name"]
@@ -56,9 +57,17 @@ def _bodies(path: Path, transform: Matrix, semantic_id: int) -> Iterator[Body]:
         yield Body(semantic_id, np.asarray(corners), np.asarray(mesh.faces))
 
 
+def _frame(config: dict[str, Any]) -> Matrix:
+    """Brings a mesh's up to y and its front to -z."""
+    up, front = np.array(config.get("up", [0, 1, 0])), np.array(config.get("front", [0, 0, -1]))
+    frame = np.eye(4)
+    frame[:3, :3] = np.stack([np.cross(front, up), up, -front])
+    return frame
+
+
 def _place(entry: dict[str, Any]) -> Matrix:
     place = trimesh.transformations.quaternion_matrix(entry["rotation"])
-    place[:3, 3] = entry["translation"]
+    place[:3, 3] = entry.get("translation", (0, 0, 0))
     return np.asarray(place)
 
 

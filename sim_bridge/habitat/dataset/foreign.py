@@ -1,0 +1,203 @@
+"""A scene of somebody else's dataset under our names: their meshes, our ids, joints and rooms.
+
+Nothing of theirs is copied: configurations of ours point at their files where these are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from planner.world.errors import FileError
+from planner.world.geometry import Vec3
+from planner.world.house import Furniture, House
+from sim_bridge.habitat.dataset import configs
+from sim_bridge.habitat.dataset.meshes import write_file
+from sim_bridge.habitat.dataset.records import HabitatDataset, link_name
+from sim_bridge.habitat.dataset.writer import (
+    empty_scene_path,
+    finish_dataset,
+    make_way,
+    piece_path,
+    regions_path,
+    scene_path,
+    stage_path,
+)
+
+_FILES = ("render_asset", "collision_asset", "semantic_asset", "nav_asset", "urdf_filepath")
+_LOWER = "lower"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignBody:
+    """A body of a scene.
+
+    Attributes:
+        config: its template.
+        translation: where the scene has it, in Habitat's axes.
+        entry: how else: rotation, scales, and what the translation is of.
+        joints: our name of each of its joints, by theirs.
+    """
+
+    config: Path
+    translation: Vec3
+    entry: Mapping[str, object]
+    joints: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignScene:
+    """A scene.
+
+    Attributes:
+        stage: the structure.
+        furniture: what our house knows, by our name.
+        others: what it does not know: scenery that stands there all the same, with id 0.
+        floor_m: the height of its floor, which in our copy is 0.
+    """
+
+    stage: ForeignBody
+    furniture: Mapping[str, ForeignBody]
+    others: tuple[ForeignBody, ...]
+    floor_m: float
+
+
+def export_foreign(house: House, scene: ForeignScene, directory: Path) -> HabitatDataset:
+    """Writes the dataset of a house that was read from a scene; an older one is replaced.
+
+    Raises:
+        FileError: where a piece has no body in the scene, a file of theirs cannot be read, the
+            directory holds anything else, or a file cannot be written.
+    """
+    missing = [piece.name for piece in house.furniture if piece.name not in scene.furniture]
+    if missing:
+        raise FileError(house.name, "furniture", f"{missing[0]} is not in the scene")
+    make_way(directory)
+    stage = directory / stage_path(house)
+    write_file(stage, configs.json_bytes(_with_their_files(scene.stage.config)))
+    bodies: list[configs.Document] = []
+    articulated: list[configs.Document] = []
+    for semantic_id, piece in enumerate(house.furniture, 1):
+        body = scene.furniture[piece.name]
+        entry = {"template_name": piece_path(piece), **_on_our_floor(body, scene.floor_m)}
+        is_articulated = body.config.name.endswith(".ao_config.json")
+        if is_articulated != bool(piece.joints):
+            reason = "opens in one of scene and house only"
+            raise FileError(house.name, f"furniture.{piece.name}", reason)
+        if is_articulated:
+            _write_articulated(piece, body, semantic_id, directory)
+            articulated.append({**entry, "fixed_base": True})
+        else:
+            document = {**_with_their_files(body.config), "semantic_id": semantic_id}
+            write_file(directory / piece_path(piece), configs.json_bytes(document))
+            bodies.append({**entry, "motion_type": "STATIC"})
+    for number, body in enumerate(scene.others):
+        entry = _scenery(number, body, scene.floor_m, directory)
+        (articulated if "fixed_base" in entry else bodies).append(entry)
+    document = configs.scene_config(stage_path(house), regions_path(house), bodies, articulated)
+    document["stage_instance"] = {
+        "template_name": stage_path(house),
+        **_on_our_floor(scene.stage, scene.floor_m),
+    }
+    # Things come with the episodes: both scenes are the same.
+    for path in (scene_path(house), empty_scene_path(house)):
+        write_file(directory / path, configs.json_bytes(document))
+    return finish_dataset(house, directory)
+
+
+def _scenery(number: int, body: ForeignBody, floor_m: float, directory: Path) -> configs.Document:
+    """A body that our house does not know: what opens stands closed, as nobody can open it."""
+    name, placed = f"scenery-{number}", _on_our_floor(body, floor_m)
+    if body.config.name.endswith(".ao_config.json"):
+        path = f"{configs.ARTICULATED}/{name}/{name}.ao_config.json"
+        document = {**_with_their_files(body.config), "semantic_id": 0, "base_type": "fixed"}
+        entry = {"template_name": path, **placed, "fixed_base": True}
+    else:
+        path = f"{configs.OBJECTS}/{name}.object_config.json"
+        document = {**_with_their_files(body.config), "semantic_id": 0}
+        entry = {"template_name": path, **placed, "motion_type": "STATIC"}
+    write_file(directory / path, configs.json_bytes(document))
+    return entry
+
+
+def _with_their_files(config: Path) -> configs.Document:
+    """A template of theirs whose files are named by whole paths."""
+    document = _read(config)
+    for name in _FILES:
+        asset = document.get(name)
+        if isinstance(asset, str) and asset:
+            document[name] = str((config.parent / asset).resolve())
+    document["user_defined"] = {}
+    return document
+
+
+def _write_articulated(
+    piece: Furniture, body: ForeignBody, semantic_id: int, directory: Path
+) -> None:
+    """The URDF with our names of the joints and links that move, and its configuration."""
+    document = _read(body.config)
+    theirs = body.config.parent / str(document.get("urdf_filepath", ""))
+    config = directory / piece_path(piece)
+    urdf = config.parent / f"{piece.name}.urdf"
+    write_file(urdf, _renamed(theirs, body.joints).encode())
+    made = configs.articulated_config(urdf, semantic_id, {"name": piece.name})
+    for name in ("uniform_scale", "mass_scale", "inertia_source", "shader_type"):
+        if name in document:
+            made[name] = document[name]
+    write_file(config, configs.json_bytes(made))
+
+
+def _renamed(urdf: Path, joints: Mapping[str, str]) -> str:
+    try:
+        content = urdf.read_bytes()
+        if b"<!" in content.replace(b"<!--", b""):
+            raise FileError(urdf, "", "is no plain URDF")
+        robot = ET.fromstring(content)  # noqa: S314 - no entities, see above
+    except OSError as error:
+        raise FileError(urdf, "", f"cannot be read: {error.strerror}") from None
+    except ET.ParseError as error:
+        raise FileError(urdf, "", f"is not well formed: {error}") from None
+    links: dict[str, str] = {}
+    for joint in robot.findall("joint"):
+        ours = joints.get(joint.get("name", ""))
+        child = joint.find("child")
+        if ours is None or child is None:
+            continue
+        _must_close_at_zero(joint, urdf)
+        joint.set("name", ours)
+        links[child.get("link", "")] = link_name(ours)
+    for element in robot.iter():
+        if element.tag == "link" and element.get("name") in links:
+            element.set("name", links[element.get("name", "")])
+        if element.tag in ("parent", "child") and element.get("link") in links:
+            element.set("link", links[element.get("link", "")])
+        if element.tag == "mesh":
+            element.set("filename", str((urdf.parent / element.get("filename", "")).resolve()))
+    return ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def _must_close_at_zero(joint: ET.Element, urdf: Path) -> None:
+    """Our joints count from closed on; one that is closed elsewhere would be shown ajar."""
+    limit = joint.find("limit")
+    lower = float(limit.get(_LOWER, "0")) if limit is not None else 0.0
+    if abs(lower) > 1e-3:
+        where = f"joint.{joint.get('name')}.limit.{_LOWER}"
+        raise FileError(urdf, where, f"is {lower}: a joint that is not closed at 0")
+
+
+def _on_our_floor(body: ForeignBody, floor_m: float) -> configs.Document:
+    x, y, z = body.translation
+    return {**body.entry, "translation": [x, y - floor_m, z]}
+
+
+def _read(config: Path) -> configs.Document:
+    try:
+        document = json.loads(config.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileError(config, "", f"cannot be read: {error}") from None
+    if not isinstance(document, dict):
+        raise FileError(config, "", "is no object")
+    return document
