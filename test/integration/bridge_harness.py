@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import signal
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +14,7 @@ from typing import Any
 
 import rclpy
 from action_msgs.msg import GoalStatus
+from nursery import Node
 from planner_msgs.action import ExecutePrimitive
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.action import ActionClient
@@ -24,7 +22,6 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from planner.environment import ros_environment
 from planner.world.episode import Episode
 from planner.world.house import House, write_house
 from planner.world.state import WorldState
@@ -49,29 +46,14 @@ def write_world(folder: Path, house: House, episode: Episode) -> Path:
 
 
 class Bridge:
-    """The bridge's process; its log is kept in `lines`."""
+    """The bridge's process."""
 
     def __init__(self, environment: dict[str, str] | None = None, **parameters: object) -> None:
-        words = [f"{name}:={value}" for name, value in parameters.items()]
-        arguments = [word for pair in words for word in ("-p", pair)]
-        self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "nodes" / "bridge"), "--ros-args", *arguments],
-            env={**ros_environment(os.environ), **(environment or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        self.lines.extend(self.process.stdout)
+        self.process = Node("bridge", environment, **parameters)
 
     @property
     def log(self) -> str:
-        return "".join(self.lines)
+        return self.process.log
 
     def ready(self) -> Bridge:
         deadline = time.monotonic() + PATIENCE_S
@@ -85,9 +67,7 @@ class Bridge:
         """Sends a signal, if one is given, and returns the exit status."""
         if number is not None:
             self.process.send_signal(number)
-        status = self.process.wait(PATIENCE_S)
-        self._reader.join(PATIENCE_S)
-        return status
+        return self.process.wait(PATIENCE_S)
 
 
 @contextmanager

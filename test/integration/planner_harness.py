@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bridge_harness import Client
+from nursery import Node
 from planner_msgs.action import ExecuteSkill, FollowInstruction
 from planner_msgs.msg import WorldGraph
 from rclpy.action import ActionClient, ActionServer
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from planner.environment import ros_environment
 from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.memory_messages import GraphMessages
 from planner.world.belief import Belief, BeliefNode
@@ -34,33 +31,18 @@ class Process:
     """One of our nodes in its own process; `restart` after a kill."""
 
     def __init__(self, executable: str, **parameters: object) -> None:
-        pairs = [["-p", f"{name}:={value}"] for name, value in parameters.items()]
-        self.command = [
-            sys.executable,
-            str(ROOT / "nodes" / executable),
-            "--ros-args",
-            *[word for pair in pairs for word in pair],
-        ]
-        self.lines: list[str] = []
+        self._make = partial(Node, executable, **parameters)
+        self._processes: list[Node] = []
         self.start()
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            self.command,
-            env=ros_environment(os.environ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
-
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        self.lines.extend(process.stdout)
+        """Starts it, anew where it has ended; the log goes on."""
+        self.process = self._make()
+        self._processes.append(self.process)
 
     @property
     def log(self) -> str:
-        return "".join(self.lines)
+        return "".join(process.log for process in self._processes)
 
     def kill(self) -> None:
         self.process.kill()

@@ -172,7 +172,7 @@ def test_a_second_bridge_finds_the_first_and_leaves(world: Path) -> None:
     with bridge(episode=world) as first:
         second = Bridge(episode=world)
         assert second.ended() == EXIT_CONFIGURATION
-        (told,) = [line for line in second.lines if "error" in line]
+        (told,) = [line for line in second.log.splitlines() if "error" in line]
         assert "another bridge" in told
         assert "ROS_DOMAIN_ID" in told
         assert "Traceback" not in second.log
@@ -215,7 +215,7 @@ def test_it_ends_cleanly_when_asked_to(world: Path, number: int) -> None:
 def test_what_cannot_be_is_told_in_one_line(parameters: dict[str, object], says: str) -> None:
     refused = Bridge(**parameters)
     assert refused.ended() == EXIT_CONFIGURATION
-    (told,) = [line for line in refused.lines if line.startswith("error: ")]
+    (told,) = [line for line in refused.log.splitlines() if line.startswith("error: ")]
     assert says in told
     assert "Traceback" not in refused.log
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bridge_harness import LATCHED, PATIENCE_S, ROOT, Client, bridge, write_world
+from bridge_harness import LATCHED, PATIENCE_S, Client, bridge, write_world
+from nursery import Node
 from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger
 
-from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION
 from planner.ros.memory_messages import GraphMessages
 from planner.ros.world_messages import WorldMessages
@@ -48,22 +44,12 @@ def task(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
 
 
 @contextmanager
-def evaluator(**given: object) -> Iterator[subprocess.Popen[str]]:
-    words = [word for name, value in given.items() for word in ("-p", f"{name}:={value}")]
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / "nodes" / "evaluator"), "--ros-args", *words],
-        env=ros_environment(os.environ),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        guard = threading.Timer(2 * PATIENCE_S, process.kill)
-        guard.start()
-        try:
-            yield process
-        finally:
-            guard.cancel()
-            process.kill()
+def evaluator(**given: object) -> Iterator[Node]:
+    process = Node("evaluator", **given)
+    try:
+        yield process
+    finally:
+        process.kill()
 
 
 class World:
@@ -168,8 +154,7 @@ def test_a_task_is_followed_and_judged_when_it_is_said_to_be_over(
         assert "failure  percent_complete: 0.50" in answer.message
         assert '"apple_0 on top of table_1" was done before "cup_0' in answer.message
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def believed(state: WorldState, stamp_s: float) -> Belief:
@@ -209,11 +194,10 @@ def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
         assert (metrics["variant"], metrics["start_s"]) == ("perceived", "500.0")
         assert [p.first_step for p in verdict.propositions] == [30, 60]
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0
+        assert process.wait(PATIENCE_S) == 0
     with evaluator(world="perceived") as process:
-        said, _ = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == EXIT_CONFIGURATION
+        assert process.wait(PATIENCE_S) == EXIT_CONFIGURATION
+        said = process.log
         assert "set the parameter `episode`" in said
 
 
@@ -301,8 +285,8 @@ def test_a_broken_goal_is_told_at_the_start(
     goal = {"propositions": [{**GOAL["propositions"][0], "function_name": "is_above"}]}
     broken = small_episode.model_copy(update={"evaluation": goal})
     with evaluator(episode=write_world(tmp_path, small_house, broken)) as process:
-        output = process.communicate(timeout=PATIENCE_S)[0]
-    assert process.returncode == EXIT_CONFIGURATION
+        assert process.wait(PATIENCE_S) == EXIT_CONFIGURATION
+        output = process.log
     assert "evaluation.propositions.0" in output
     assert "is_above" in output
     assert "Traceback" not in output

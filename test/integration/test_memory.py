@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bridge_harness import LATCHED, ROOT, Client, bridge, write_world
+from bridge_harness import LATCHED, Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticArray
+from nursery import Node
 from planner_msgs.msg import Entity, EntityList, MemoryUpdate, Operation, SkillReport, WorldGraph
 from planner_msgs.srv import EditMemory, LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 from rclpy.qos import QoSProfile
 
-from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION
 from planner.ros.memory_messages import belief_record, report_message
 from planner.world.belief import Belief, Source
@@ -35,21 +32,13 @@ EVENTS = QoSProfile(depth=100)
 
 
 @contextmanager
-def memory_node(**parameters: object) -> Iterator[subprocess.Popen[str]]:
-    arguments = [word for n, v in parameters.items() for word in ("-p", f"{n}:={v}")]
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / "nodes" / "memory"), "--ros-args", *arguments],
-        env=ros_environment(os.environ),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-            process.wait(30)
+def memory_node(**parameters: object) -> Iterator[Node]:
+    process = Node("memory", **parameters)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
 
 
 class Listener:
@@ -261,9 +250,8 @@ def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> N
 
 def refusal(**parameters: object) -> str:
     with memory_node(**parameters) as process:
-        output = process.communicate(timeout=60)[0]
-    assert process.returncode == EXIT_CONFIGURATION, output
-    (line,) = [line for line in output.splitlines() if "error: " in line]
+        assert process.wait(60) == EXIT_CONFIGURATION, process.log
+    (line,) = [line for line in process.log.splitlines() if "error: " in line]
     return line
 
 

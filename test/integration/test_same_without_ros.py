@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from bridge_harness import ROOT, Client, write_world
+from bridge_harness import Client, write_world
+from nursery import Node
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, SkillReport
 from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from planner.bench.embedded_run import run_embedded
-from planner.environment import ros_environment
 from planner.planning.expert import Expert
 from planner.planning.session import InstructionCode
 from planner.world.episode import Episode
@@ -42,11 +39,7 @@ Trace = list[tuple[str, str, int, str]]
 
 @contextmanager
 def node(executable: str, **parameters: object) -> Iterator[None]:
-    words = [word for n, v in parameters.items() for word in ("-p", f"{n}:={v}")]
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / "nodes" / executable), "--ros-args", *words],
-        env=ros_environment(os.environ),
-    )
+    process = Node(executable, **parameters)
     try:
         yield
     finally:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
-from bridge_harness import BEST_EFFORT, LATCHED, PATIENCE_S, ROOT, Client, bridge, write_world
+from bridge_harness import BEST_EFFORT, LATCHED, PATIENCE_S, Client, bridge, write_world
 from geometry_msgs.msg import PointStamped
 from nav_msgs.msg import Odometry
+from nursery import Node
 from planner_msgs.action import ExecuteSkill
 from planner_msgs.msg import SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode
@@ -34,24 +34,11 @@ class Skills:
     """The node's process."""
 
     def __init__(self, **parameters: object) -> None:
-        words = [f"{name}:={value}" for name, value in parameters.items()]
-        arguments = [word for pair in words for word in ("-p", pair)]
-        self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "nodes" / "skill_executor"), "--ros-args", *arguments],
-            env=ros_environment(os.environ),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.lines: list[str] = []
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        self.lines.extend(self.process.stderr)
+        self.process = Node("skill_executor", **parameters)
 
     @property
     def serving(self) -> bool:
-        return any("serves agent_1" in line for line in self.lines)
+        return "serves agent_1" in self.process.log
 
     def kill(self) -> None:
         self.process.kill()

@@ -305,4 +305,4 @@ def test_wrong_parameters_end_the_node_with_status_78(
     process = Process("task_planner", **parameters)
     assert process.process.wait(60) == 78
     assert word in process.log
-    assert len([line for line in process.lines if line.startswith("error:")]) == 1
+    assert len([line for line in process.log.splitlines() if line.startswith("error:")]) == 1
