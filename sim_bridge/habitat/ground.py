@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
 
 from planner.world.agents import default_bodies
-from planner.world.errors import PlannerError
 from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
 from sim_bridge.embedded.world import HouseGround
 from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.options import NavMesh
+from sim_bridge.habitat.process import HabitatError
 from sim_bridge.habitat.shown import Sandbox
 
 Point = tuple[float, float]
@@ -49,20 +48,17 @@ class NavMeshGround(HouseGround):
         return super().grid(radius_m)
 
     def grid(self, radius_m: float) -> FloorGrid:
-        """The cells whose middles are on the mesh's largest island."""
+        """The cells whose middles are on the mesh."""
         grid = self._on_mesh.get(radius_m)
         if grid is None:
             whole = super().grid(radius_m)
             asked = [(x, -y) for x, y in whole.free_points_m.tolist()]
             reply = self._ask("navigable", radius_m, points=asked)
             islands = cast(Sequence[int], reply["islands"])
-            counts = Counter(island for island in islands if island >= 0)
-            if not counts:
-                raise PlannerError(f"{self.house.name}: the navigation mesh has no floor")
-            largest = counts.most_common(1)[0][0]
             free = np.zeros_like(whole.free)
-            cells = np.flatnonzero(whole.free)
-            free.flat[cells[np.array(islands) == largest]] = True
+            free.flat[np.flatnonzero(whole.free)] = np.array(islands) >= 0
+            if not free.any():
+                raise HabitatError(f"{self.house.name}: the navigation mesh has no floor")
             grid = self._on_mesh[radius_m] = FloorGrid(free, whole.origin_m, whole.cell_m)
         return grid
 
@@ -96,10 +92,17 @@ class NavMeshGround(HouseGround):
         return 2 * self._options.cell_size
 
     def stepped(self, radius_m: float, start_m: Point, end_m: Point) -> Point:
-        """Where a straight step ends, which slides along the mesh's edge."""
+        """Where a straight step ends, which slides along the mesh's edge.
+
+        The shortest ways lie on that very edge, so a step to where the mesh is, but for its
+        coarseness, is no step off it.
+        """
         reply = self._ask("step", radius_m, start=_across(start_m), end=_across(end_m))
-        x, y = _across(cast(Point, reply["point"]))
-        return end_m if math.dist((x, y), end_m) <= _SAME_M else (x, y)
+        point = _across(cast(Point, reply["point"]))
+        off_m = cast(float, reply["off_m"])
+        if off_m <= self.grid_slack_m or math.dist(point, end_m) <= _SAME_M:
+            return end_m
+        return point
 
     def _ask(self, request: str, radius_m: float, **what: object) -> dict[str, object]:
         box = self._sandbox()

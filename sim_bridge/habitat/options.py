@@ -17,7 +17,7 @@ Positive = Annotated[float, Field(gt=0)]
 class NavMesh(FileModel):
     """How fine the navigation mesh is, metres; the body's radius and height come with it."""
 
-    cell_size: Annotated[float, Field(ge=0.01, le=0.2)] = 0.03
+    cell_size: Annotated[float, Field(ge=0.01, le=0.2)] = 0.02
     cell_height: Annotated[float, Field(ge=0.01, le=0.2)] = 0.05
     agent_max_climb: Annotated[float, Field(ge=0.0, le=0.3)] = 0.05
 
@@ -41,7 +41,7 @@ class HabitatOptions(WorldOptions):
     gpu_device_id: Annotated[int, Field(ge=-1, le=63)] | None = None
     dataset: str = ""
     cache: str = ""
-    start_timeout_s: Seconds = 60.0
+    start_timeout_s: Seconds = 120.0
     call_timeout_s: Seconds = 120.0
     navmesh: NavMesh = NavMesh()
 

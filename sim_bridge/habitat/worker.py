@@ -156,7 +156,6 @@ class Simulation:
         settings.scene_id = request["scene"]
         settings.enable_physics = True
         settings.gpu_device_id = graphics_device(request.get("gpu"))
-        settings.random_seed = int(request.get("seed", 0))
         settings.allow_sliding = True
         settings.load_semantic_mesh = True
         settings.override_scene_light_defaults = True
@@ -171,7 +170,11 @@ class Simulation:
         for number, (name, lens) in enumerate(request["cameras"].items()):
             pictures = Pictures(self._memory, lens["width"], lens["height"])
             self._lenses[name] = (number, pictures)
-        missing = [n for n, i in request["ids"].items() if not self._take_up(n, i)]
+        handles = self._handles()
+        for name, instance in request["ids"].items():
+            if name in handles:
+                self._take_up(name, handles[name], instance)
+        missing = [name for name in request["ids"] if name not in handles]
         return {"missing": missing, "device": settings.gpu_device_id}
 
     def _camera(self, name: str, lens: Message) -> Any:
@@ -198,15 +201,17 @@ class Simulation:
             known.clear()
         self._temporary = []
 
-    def _take_up(self, name: str, instance: int) -> bool:
-        """Finds a piece of furniture of the scene by its name and gives it its id."""
-        handle = f"{name}_:0000"
+    def _handles(self) -> dict[str, str]:
+        """Habitat's names of the furniture of the scene by ours: it adds a number."""
+        found = (manager.get_object_handles() for manager in self._managers())
+        return {handle.rpartition("_:")[0]: handle for handles in found for handle in handles}
+
+    def _take_up(self, name: str, handle: str, instance: int) -> None:
+        """Gives a piece of furniture of the scene its id."""
         rigid, jointed = self._managers()
         if rigid.get_library_has_handle(handle):
             self._know_rigid(name, rigid.get_object_by_handle(handle), instance)
-            return True
-        if not jointed.get_library_has_handle(handle):
-            return False
+            return
         entity = jointed.get_object_by_handle(handle)
         self._entities[name] = entity
         self._instances[entity.object_id] = instance
@@ -219,7 +224,6 @@ class Simulation:
         for object_id in entity.link_object_ids:
             self._instances[object_id] = instance
         self._joints[name] = offsets
-        return True
 
     def _know_rigid(self, name: str, entity: Any, instance: int) -> None:
         entity.semantic_id = instance
@@ -232,6 +236,7 @@ class Simulation:
 
     def add(self, request: Message) -> Message:
         """Replaces all things and bodies by `things`: {name, template, id} each."""
+        self._sim.seed(int(request["seed"]) % (1 << 31))
         rigid, _ = self._managers()
         for name in self._temporary:
             entity = self._entities.pop(name)
@@ -403,11 +408,16 @@ class Simulation:
         return {"points": points, "length_m": float(way.geodesic_distance)}
 
     def step(self, request: Message) -> Message:
-        """Where on the mesh a straight step [x, z] to [x, z] ends: it slides along edges."""
+        """Where on the mesh a straight step [x, z] to [x, z] ends: it slides along edges.
+
+        `off_m` is how far its wanted end is from the mesh.
+        """
         finder = self._finder(request)
         start, (x, z) = self._snapped(finder, request["start"]), request["end"]
         end = finder.try_step(start, self._mn.Vector3(x, start[1], z))
-        return {"point": [float(end[0]), float(end[2])]}
+        near = self._snapped(finder, request["end"])
+        off_m = math.hypot(near[0] - x, near[2] - z)
+        return {"point": [float(end[0]), float(end[2])], "off_m": off_m}
 
     def _snapped(self, finder: Any, point: Triple) -> Any:
         x, z = point[0], point[1]

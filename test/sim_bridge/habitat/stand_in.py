@@ -73,7 +73,7 @@ class StandIn:
         return {"points": [start, end], "length_m": math.dist(start, end)}
 
     def step(self, request: Message) -> Message:
-        return {"point": request["end"]}
+        return {"point": request["end"], "off_m": 0.0}
 
     def close(self) -> None:
         pass
