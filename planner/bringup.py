@@ -104,6 +104,8 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("agents", "0", f"number of agents, 1 to {MOST_AGENTS}; 0 = as the episode says"),
     Argument("backend_config", "", "file with the settings of the backend; empty = the shipped"),
     Argument("safety_config", "", "file with the numbers of the safety rules; empty = the shipped"),
+    Argument("cameras", "hand,body", "cameras that the bridge shows, with commas"),
+    Argument("camera_hz", "10.0", "pictures a simulated second of each camera, 0.1 to 30"),
     Argument("record", "", "folder that the run is recorded in; empty = no recording"),
     Argument(
         "narrate",
@@ -136,6 +138,8 @@ class Arguments:
     agents: int = 0
     backend_config: str = ""
     safety_config: str = ""
+    cameras: str = "hand,body"
+    camera_hz: float = 10.0
     record: str = ""
     narrate: bool = False
     paced: bool = True
@@ -183,6 +187,8 @@ class Arguments:
             episode=text["episode"],
             seed=_whole("seed", text["seed"], most=2**63 - 1),
             agents=_whole("agents", text["agents"], most=MOST_AGENTS),
+            cameras=text["cameras"],
+            camera_hz=_number("camera_hz", text["camera_hz"], least=0.1, most=30.0),
             record=text["record"],
             narrate=text["narrate"] == "true",
             paced=text["paced"] == "true",
@@ -260,6 +266,8 @@ def _bridge(args: Arguments) -> NodeSpec:
             "agents": args.agents,
             "time_mode": "paced" if args.paced else "fast",
             "rate": args.pace,
+            "cameras": args.cameras,
+            "camera_hz": args.camera_hz,
             **{name: file for name, file in files.items() if file},
         },
     )

@@ -38,6 +38,8 @@ class Run:
 
     def __init__(self, episode: Path, record: Path) -> None:
         words = ["planner:=expert", f"episode:={episode}", "agents:=1", "narrate:=true"]
+        # What is drawn, sent and recorded is most of what the run costs.
+        words += ["cameras:=hand", "camera_hz:=4"]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "planner.cli", "up", *words, f"record:={record}"],
             env={**os.environ, "PYTHONUNBUFFERED": "1"},

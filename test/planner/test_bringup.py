@@ -14,7 +14,15 @@ def test_every_argument_is_a_field_and_explained() -> None:
 
 def test_the_bridge_gets_what_was_asked_for() -> None:
     args = Arguments.from_text(
-        {"house": "cottage", "episode": "e1", "seed": "7", "agents": "2", "paced": "false"}
+        {
+            "house": "cottage",
+            "episode": "e1",
+            "seed": "7",
+            "agents": "2",
+            "paced": "false",
+            "cameras": "hand",
+            "camera_hz": "4",
+        }
     )
     bridge, *_ = node_list(args)
     assert (bridge.name, bridge.executable, bridge.respawn) == ("bridge", "bridge", True)
@@ -26,7 +34,15 @@ def test_the_bridge_gets_what_was_asked_for() -> None:
         "agents": 2,
         "time_mode": "fast",
         "rate": 1.0,
+        "cameras": "hand",
+        "camera_hz": 4.0,
     }
+
+
+@pytest.mark.parametrize("rate", ["0", "31", "fast"])
+def test_a_camera_cannot_be_slower_or_faster_than_the_bridge_takes_pictures(rate: str) -> None:
+    with pytest.raises(ArgumentError, match="camera_hz"):
+        Arguments.from_text({"camera_hz": rate})
 
 
 def test_the_tour_ends_the_run() -> None:
