@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import replace
 
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -25,6 +24,7 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
 from sim_bridge.safety.approvals import ARM, Approvals, Asked, pixel_of, point_at
+from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
 from sim_bridge.safety.health import CLEARABLE_CAUSE, Health, Lease, Receipt, Supervised
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.safety.people import People
@@ -44,46 +44,6 @@ RECEIPTS_KEPT = 1000
 FORCE_WITHIN_S = 10.0
 # Nothing moves after these, whether or not the robot could be told.
 _HOLDS_IN_ANY_CASE = frozenset({Command.STOP, Command.ESTOP_GENTLE, Command.ESTOP_HARD})
-
-
-class Mode(StrEnum):
-    """What an agent is allowed to do, in one word (research: F6.2)."""
-
-    OBSERVING = "observing"
-    CLAIMED = "claimed"
-    POWERED = "powered"
-    READY = "ready"
-    PAUSED = "paused"
-    LOST = "lost"
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A primitive that was asked for; `end` is how the gate ended it, if it did."""
-
-    agent: str
-    primitive: Primitive
-    inner: Handle | None
-    end: PrimitiveStatus | None = None
-
-
-@dataclass(slots=True)
-class _Guard:
-    """What the gate knows of one agent."""
-
-    control: Control
-    watch: Watch
-    approvals: Approvals
-    attended_s: float = 0.0
-    radius_m: float = 0.0
-    current: Handle | None = None
-    # What the operator allowed in spite of people near.
-    approved: Handle | None = None
-    concerns: list[Concern] = field(default_factory=list)
-    # The owner of the lease as a person was told it, and when.
-    shown: tuple[str, float] | None = None
-    # What was done to bring it to rest, until a person lets it stand up again.
-    rested: set[Command] = field(default_factory=set)
 
 
 class SafetyGate:
@@ -112,8 +72,8 @@ class SafetyGate:
         if self._robot is not None:
             self._robot.obey(self.options)
         self.people = People(backend, self.options, people)
-        self._entries: list[_Entry] = []
-        self._guards: dict[str, _Guard] = {}
+        self._entries: list[Entry] = []
+        self._guards: dict[str, Guard] = {}
         self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
         self._closed = False
 
@@ -134,7 +94,7 @@ class SafetyGate:
         self.backend.reset(house, episode, seed)
         self._entries.clear()
         self._guards = {
-            agent: _Guard(
+            agent: Guard(
                 Control(ready=self.simulated),
                 Watch(self.options),
                 Approvals(every_grasp=self.options.approval.every_grasp),
@@ -163,7 +123,7 @@ class SafetyGate:
     def start(self, agent: str, primitive: Primitive) -> Handle:
         """Begins a primitive that the rules allow; a refusal is its polled result."""
         handle = Handle(len(self._entries))
-        entry = _Entry(agent, primitive, None)
+        entry = Entry(agent, primitive, None)
         self._entries.append(entry)
         guard = self._guards.get(agent)
         if guard is not None and guard.approvals.asked is not None:
@@ -294,7 +254,7 @@ class SafetyGate:
         self._note(agent, "take_lease", outcome.success, outcome.message, Rule.LEASE_IS_NEVER_TAKEN)
         return outcome
 
-    def _shown(self, guard: _Guard, owner: str) -> bool:
+    def _shown(self, guard: Guard, owner: str) -> bool:
         if guard.shown is None:
             return False
         name, at_s = guard.shown
@@ -329,12 +289,10 @@ class SafetyGate:
         entry = self._entries[asked.handle]
         if approve:
             return self._approved(agent, entry, target_m)
-        self._finish(
-            entry, _not_allowed(agent, Rule.APPROVAL, "REFUSED", "the operator refused it")
-        )
+        self._finish(entry, not_allowed(agent, Rule.APPROVAL, "REFUSED", "the operator refused it"))
         return Outcome(True, f"{asked.primitive.name} was refused")
 
-    def _approved(self, agent: str, entry: _Entry, target_m: Vec3 | None) -> Outcome:
+    def _approved(self, agent: str, entry: Entry, target_m: Vec3 | None) -> Outcome:
         guard = self._guards[agent]
         if target_m is not None:
             entry.primitive = replace(entry.primitive, target_m=target_m, frame="map")
@@ -369,23 +327,11 @@ class SafetyGate:
 
     def obstacles(self, agent: str) -> tuple[str, ...]:
         """Why the agent may not move, the first to be cleared first; empty when it may."""
-        guard = self._guards[agent]
-        wrong = [c.text for c in guard.concerns if c.severity is not Severity.WARNS]
-        return (*guard.control.obstacles, *wrong)
+        return self._guards[agent].obstacles
 
     def mode(self, agent: str) -> Mode:
         """What the agent is allowed to do, in one word."""
-        guard = self._guards[agent]
-        stops = {c.rule for c in guard.concerns if c.severity is Severity.STOPS}
-        if stops & {Rule.LEASE_LOST, Rule.LINK_LOST}:
-            return Mode.LOST
-        if not guard.control.claimed:
-            return Mode.OBSERVING
-        if not guard.control.powered:
-            return Mode.CLAIMED
-        if not guard.control.standing:
-            return Mode.POWERED
-        return Mode.PAUSED if self.obstacles(agent) else Mode.READY
+        return self._guards[agent].mode
 
     def take_receipts(self) -> list[Receipt]:
         """The receipts since the last call, oldest first."""
@@ -395,22 +341,22 @@ class SafetyGate:
 
     # The rules
 
-    def _is_busy(self, guard: _Guard) -> bool:
+    def _is_busy(self, guard: Guard) -> bool:
         return guard.current is not None and not self.poll(guard.current).done
 
-    def _refusal(self, agent: str, guard: _Guard, primitive: Primitive) -> PrimitiveResult | None:
+    def _refusal(self, agent: str, guard: Guard, primitive: Primitive) -> PrimitiveResult | None:
         if guard.control.obstacles:
             text = f"{', and '.join(guard.control.obstacles)}"
-            return _not_allowed(agent, Rule.CONSENT, "NOT_READY", text)
-        concern = self._blocking(guard)
+            return not_allowed(agent, Rule.CONSENT, "NOT_READY", text)
+        concern = guard.blocking
         if concern is not None:
-            return _not_allowed(agent, concern.rule, concern.reason, concern.text)
+            return not_allowed(agent, concern.rule, concern.reason, concern.text)
         if primitive.name not in set(PrimitiveName):
             return None
         if primitive.timeout_s > self.options.motion.longest_primitive_s:
             most = self.options.motion.longest_primitive_s
             text = f"timeout_s {primitive.timeout_s:g} is longer than {most:g} s"
-            return _not_allowed(agent, Rule.COMMANDS_EXPIRE, "TOO_LONG", text)
+            return not_allowed(agent, Rule.COMMANDS_EXPIRE, "TOO_LONG", text)
         return self._zone_refusal(agent, primitive)
 
     def _zone_refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
@@ -421,7 +367,7 @@ class SafetyGate:
         if zone is None:
             return None
         text = f"the target lies in the keep-out zone {zone.name!r}"
-        return _not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
+        return not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
 
     def _in_map(self, agent: str, primitive: Primitive) -> Vec3:
         seen = self.backend.observe(agent, ())
@@ -431,17 +377,13 @@ class SafetyGate:
         }.get(primitive.frame)
         return primitive.target_m if frame is None else frame.apply(primitive.target_m)
 
-    @staticmethod
-    def _blocking(guard: _Guard) -> Concern | None:
-        return next((c for c in guard.concerns if c.severity is not Severity.WARNS), None)
-
-    def _why_ask(self, guard: _Guard, agent: str, primitive: Primitive) -> str:
+    def _why_ask(self, guard: Guard, agent: str, primitive: Primitive) -> str:
         approval = self.options.approval
         if not approval.where.holds(simulated=self.simulated) or primitive.name not in ARM:
             return ""
         return guard.approvals.reason(primitive.name, person_near=self.people.near(agent))
 
-    def _watch(self, agent: str, guard: _Guard) -> None:
+    def _watch(self, agent: str, guard: Guard) -> None:
         now_s = self.now_s()
         guard.concerns = guard.watch.look(self.health(agent), now_s) if self._robot else []
         if self._robot is not None:
@@ -450,7 +392,7 @@ class SafetyGate:
         if asked is not None and now_s >= asked.until_s:
             guard.approvals.take()
             text = "the operator did not answer in time"
-            result = _not_allowed(agent, Rule.APPROVAL, "NOT_APPROVED", text)
+            result = not_allowed(agent, Rule.APPROVAL, "NOT_APPROVED", text)
             self._finish(self._entries[asked.handle], result)
         if self._is_busy(guard):
             end = self._why_stop(agent, guard, now_s)
@@ -458,7 +400,7 @@ class SafetyGate:
                 self._halt(agent, guard, end)
         self._rest(agent, guard, now_s)
 
-    def _follow_robot(self, agent: str, guard: _Guard) -> None:
+    def _follow_robot(self, agent: str, guard: Guard) -> None:
         """The robot is the one to say whether it is ours, powered and standing."""
         if self._robot is None:
             return
@@ -470,7 +412,7 @@ class SafetyGate:
         careful = self.people.near(agent) or self.backend.observe(agent, ()).holding
         self._robot.limit_speed(agent, speed_limit(self.options, careful=careful))
 
-    def _why_stop(self, agent: str, guard: _Guard, now_s: float) -> Concern | None:
+    def _why_stop(self, agent: str, guard: Guard, now_s: float) -> Concern | None:
         stops = next((c for c in guard.concerns if c.severity is Severity.STOPS), None)
         if stops is not None:
             return stops
@@ -494,7 +436,7 @@ class SafetyGate:
                 return Concern(Rule.KEEP_OUT, Severity.STOPS, "KEEP_OUT", text)
         return None
 
-    def _reaches_beside_people(self, agent: str, guard: _Guard) -> bool:
+    def _reaches_beside_people(self, agent: str, guard: Guard) -> bool:
         """Whether the arm moves beside a person without the operator's word (rule 12)."""
         handle = guard.current
         if self._robot is None or handle is None or handle == guard.approved:
@@ -503,7 +445,7 @@ class SafetyGate:
         moving = entry.inner is not None and entry.primitive.name in ARM
         return moving and self.people.near(agent)
 
-    def _halt(self, agent: str, guard: _Guard, why: Concern) -> None:
+    def _halt(self, agent: str, guard: Guard, why: Concern) -> None:
         handle = guard.current
         if handle is None:
             return
@@ -511,10 +453,10 @@ class SafetyGate:
         self.backend.stop(agent)
         code = PrimitiveCode.NOT_ALLOWED
         self._finish(
-            self._entries[handle], _not_allowed(agent, why.rule, why.reason, why.text, code)
+            self._entries[handle], not_allowed(agent, why.rule, why.reason, why.text, code)
         )
 
-    def _rest(self, agent: str, guard: _Guard, now_s: float) -> None:
+    def _rest(self, agent: str, guard: Guard, now_s: float) -> None:
         """What is done about an agent that nobody looks after, or whose battery runs out."""
         if self._robot is None or not guard.control.claimed:
             return
@@ -544,17 +486,17 @@ class SafetyGate:
 
     # Ends and receipts
 
-    def _launch(self, entry: _Entry) -> None:
+    def _launch(self, entry: Entry) -> None:
         entry.inner = self.backend.start(entry.agent, entry.primitive)
         self._note(entry.agent, entry.primitive.name, True, "allowed", None)
 
-    def _finish(self, entry: _Entry, result: PrimitiveResult) -> None:
+    def _finish(self, entry: Entry, result: PrimitiveResult) -> None:
         self._finish_status(entry, result)
         rule = Rule(int(result.evidence["rule"]))
         self._note(entry.agent, entry.primitive.name, False, result.text, rule)
 
     @staticmethod
-    def _finish_status(entry: _Entry, result: PrimitiveResult) -> None:
+    def _finish_status(entry: Entry, result: PrimitiveResult) -> None:
         entry.end = PrimitiveStatus("refused" if entry.inner is None else "done", 0.0, result)
 
     def _note(
@@ -562,15 +504,3 @@ class SafetyGate:
     ) -> None:
         kept = None if allowed else rule
         self._receipts.append(Receipt(self.now_s(), agent, str(command), allowed, reason, kept))
-
-
-def _not_allowed(
-    agent: str,
-    rule: Rule,
-    reason: str,
-    text: str,
-    code: PrimitiveCode = PrimitiveCode.NOT_ALLOWED,
-) -> PrimitiveResult:
-    return PrimitiveResult(
-        code, f"{agent} may not move: {text}", {"rule": str(int(rule)), "reason": reason}
-    )

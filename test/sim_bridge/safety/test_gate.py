@@ -32,7 +32,8 @@ from planner.world.primitive import (
     PrimitiveName,
 )
 from sim_bridge.control import Command
-from sim_bridge.safety.gate import Mode, SafetyGate
+from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit, Supervised
 from sim_bridge.safety.rules import KEEPERS, NOTICE, Keeper, Rule
 

@@ -22,7 +22,8 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from sim_bridge.control import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.registry import make_backend
-from sim_bridge.safety.gate import Mode, SafetyGate
+from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.emulator.clock import WallClock

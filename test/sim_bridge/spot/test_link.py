@@ -14,7 +14,7 @@ from sim_bridge.control import Command
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Runtime
-from sim_bridge.safety.gate import Mode
+from sim_bridge.safety.guard import Mode
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind

@@ -1,0 +1,91 @@
+"""What the safety gate keeps of each agent and of each primitive that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult, PrimitiveStatus
+from sim_bridge.backend import Handle
+from sim_bridge.control import Command, Control
+from sim_bridge.safety.approvals import Approvals
+from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.watch import Concern, Severity, Watch
+
+
+class Mode(StrEnum):
+    """What an agent is allowed to do, in one word (research: F6.2)."""
+
+    OBSERVING = "observing"
+    CLAIMED = "claimed"
+    POWERED = "powered"
+    READY = "ready"
+    PAUSED = "paused"
+    LOST = "lost"
+
+
+@dataclass(slots=True)
+class Entry:
+    """A primitive that was asked for; `end` is how the gate ended it, if it did."""
+
+    agent: str
+    primitive: Primitive
+    inner: Handle | None
+    end: PrimitiveStatus | None = None
+
+
+@dataclass(slots=True)
+class Guard:
+    """What the gate knows of one agent."""
+
+    control: Control
+    watch: Watch
+    approvals: Approvals
+    attended_s: float = 0.0
+    radius_m: float = 0.0
+    current: Handle | None = None
+    # What the operator allowed in spite of people near.
+    approved: Handle | None = None
+    concerns: list[Concern] = field(default_factory=list)
+    # The owner of the lease as a person was told it, and when.
+    shown: tuple[str, float] | None = None
+    # What was done to bring it to rest, until a person lets it stand up again.
+    rested: set[Command] = field(default_factory=set)
+
+    @property
+    def blocking(self) -> Concern | None:
+        """The first concern that keeps the agent from moving."""
+        return next((c for c in self.concerns if c.severity is not Severity.WARNS), None)
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """Why the agent may not move, the first to be cleared first; empty when it may."""
+        wrong = [c.text for c in self.concerns if c.severity is not Severity.WARNS]
+        return (*self.control.obstacles, *wrong)
+
+    @property
+    def mode(self) -> Mode:
+        """What the agent is allowed to do, in one word."""
+        stops = {c.rule for c in self.concerns if c.severity is Severity.STOPS}
+        if stops & {Rule.LEASE_LOST, Rule.LINK_LOST}:
+            return Mode.LOST
+        if not self.control.claimed:
+            return Mode.OBSERVING
+        if not self.control.powered:
+            return Mode.CLAIMED
+        if not self.control.standing:
+            return Mode.POWERED
+        return Mode.PAUSED if self.obstacles else Mode.READY
+
+
+def not_allowed(
+    agent: str,
+    rule: Rule,
+    reason: str,
+    text: str,
+    code: PrimitiveCode = PrimitiveCode.NOT_ALLOWED,
+) -> PrimitiveResult:
+    """The result of a primitive that a rule of the gate refuses or ends."""
+    return PrimitiveResult(
+        code, f"{agent} may not move: {text}", {"rule": str(int(rule)), "reason": reason}
+    )
