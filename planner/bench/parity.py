@@ -38,6 +38,8 @@ LEAST_DEPTH, LEAST_LABELS, MOST_DETOUR = 0.999, 0.99, 0.05
 _SAME_M, _SAME_RAD = 1e-3, 1e-3
 _PANS_RAD = (0.9, 0.0, -0.9)
 _THINGS, _JOINTS = 3, 3
+# How far apart two stand who look at each other.
+_MET_M = (1.2, 2.2)
 _PATIENCE_S = 300.0
 _Entry = TypeVar("_Entry")
 
@@ -145,7 +147,17 @@ class _Body:
     walked_m: float = 0.0
     at_m: Vec3 = field(default=(0.0, 0.0, 0.0))
 
+    @staticmethod
+    def ready(backend: Backend, house: House, episode: Episode, seed: int) -> _Body:
+        """At the beginning of an episode."""
+        backend.reset(house, episode, seed)
+        asked = read_evaluation(episode.evaluation or {}, episode.episode_id)
+        body = _Body(backend, Evaluator(asked, house, truth(backend)))
+        body.at_m = truth(backend).entities[AGENT].pose.position_m
+        return body
+
     def do(self, primitive: Primitive) -> PrimitiveResult:
+        """Carries it out and measures the way."""
         backend = self.backend
         handle = backend.start(AGENT, primitive)
         for _ in range(round(_PATIENCE_S / STEP_S)):
@@ -167,27 +179,22 @@ def compare_backends(first: Backend, second: Backend, house: House, seed: int) -
     Raises:
         PlannerError: where one of them cannot load the house, or tells no truth.
     """
-    episode = _bare(house, None)
-    first.reset(house, episode, seed)
+    first.reset(house, _alone(house, None), seed)
     # Who may begin where is not compared, so both begin where the first one does.
     pose = truth(first).entities[AGENT].pose
-    at = (*pose.position_m[:2], pose.yaw_rad)
     errands, wanted = script(house, truth(first))
-    episode = _bare(house, at, wanted)
-    bodies = []
-    for backend in (first, second):
-        backend.reset(house, episode, seed)
-        asked = read_evaluation(episode.evaluation or {}, episode.episode_id)
-        body = _Body(backend, Evaluator(asked, house, truth(backend)))
-        body.at_m = truth(backend).entities[AGENT].pose.position_m
-        bodies.append(body)
+    episode = _alone(house, (*pose.position_m[:2], pose.yaw_rad), wanted)
+    bodies = [_Body.ready(backend, house, episode, seed) for backend in (first, second)]
     one, other = bodies
     pixels, deeds = Pixels(), []
     for primitive in (*camera_path(house, pose.position_m), *errands):
         deeds.append(Deed(primitive, (one.do(primitive), other.do(primitive))))
-        seen = [body.backend.observe(AGENT, CAMERAS).cameras for body in bodies]
-        for camera in CAMERAS:
-            pixels.add(seen[0][camera], seen[1][camera])
+        _look(pixels, first, second)
+    for episode in meetings(house, pose.position_m):
+        for backend in (first, second):
+            backend.reset(house, episode, seed)
+        for agent in first.agents:
+            _look(pixels, first, second, agent)
     return Parity(
         house.name,
         pixels,
@@ -195,6 +202,12 @@ def compare_backends(first: Backend, second: Backend, house: House, seed: int) -
         (one.evaluator.finish(), other.evaluator.finish()),
         (one.walked_m, other.walked_m),
     )
+
+
+def _look(pixels: Pixels, first: Backend, second: Backend, agent: str = AGENT) -> None:
+    seen = [backend.observe(agent, CAMERAS).cameras for backend in (first, second)]
+    for camera in CAMERAS:
+        pixels.add(seen[0][camera], seen[1][camera])
 
 
 def truth(backend: Backend) -> WorldState:
@@ -217,6 +230,23 @@ def camera_path(house: House, start_m: Vec3) -> Iterator[Primitive]:
             yield Primitive(PrimitiveName.NAVIGATE, (stop.x_m, stop.y_m, 0.0), heading_rad=heading)
             for pan in _PANS_RAD:
                 yield Primitive(PrimitiveName.LOOK, views_rad=((pan, LOOK_TILT_RAD),))
+
+
+def meetings(house: House, start_m: Vec3) -> Iterator[Episode]:
+    """In every room that can be reached: a robot and a person who look at each other."""
+    grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
+    for stop in plan_route(house, grid, (start_m[0], start_m[1]), len(house.rooms)):
+        near = [grid.point(int(cell)) for cell in grid.free_within(stop.x_m, stop.y_m, _MET_M[1])]
+        apart = [(math.dist(point, (stop.x_m, stop.y_m)), point) for point in near]
+        in_room = [found for found in apart if house.room_at(*found[1]) == stop.room]
+        fit = [point for gap_m, point in in_room if gap_m >= _MET_M[0]]
+        if not fit:
+            continue
+        x, y = fit[len(fit) // 2]
+        yaw = math.atan2(y - stop.y_m, x - stop.x_m)
+        episode = _alone(house, (stop.x_m, stop.y_m, yaw))
+        partner = AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN, start=(x, y, yaw + math.pi))
+        yield episode.model_copy(update={"agents": (*episode.agents, partner)})
 
 
 def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[str, str]]:
@@ -275,7 +305,7 @@ def _on_top(piece: Furniture) -> Vec3:
     return piece.pose.apply(max((s.center for s in piece.surfaces), key=lambda c: c[2]))
 
 
-def _bare(
+def _alone(
     house: House, start: tuple[float, float, float] | None, wanted: Mapping[str, str] | None = None
 ) -> Episode:
     propositions: list[JsonValue] = [
@@ -295,10 +325,7 @@ def _bare(
         episode_id=f"parity-{house.name}",
         house=house.name,
         instruction="",
-        agents=(
-            AgentPlacement(uid=AGENT, kind=AgentKind.ROBOT, start=start),
-            AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
-        ),
+        agents=(AgentPlacement(uid=AGENT, kind=AgentKind.ROBOT, start=start),),
         objects=house.objects,
         evaluation=evaluation if propositions else None,
     )

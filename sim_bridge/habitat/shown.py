@@ -174,7 +174,7 @@ class ShownWorld:
         box, world = self._sandbox(), self._world
         if box.world is not world:
             box.open(self._dataset)
-            box.process.ask("add", things=self._things)
+            box.process.ask("add", things=self._things, seed=world.seed)
             self._sent.clear()
             self._revision = -1
             box.world = world
@@ -184,7 +184,7 @@ class ShownWorld:
         poses |= {t.name: (t.x_m, t.y_m, t.z_m, t.yaw_rad) for t in world.things.values()}
         moved = {name: at for name, at in poses.items() if self._sent.get(name) != at}
         opened = {
-            name: {j.name: j.travel * piece.opening[j.name] for j in piece.record.joints}
+            name: {j.name: abs(j.travel) * piece.opening[j.name] for j in piece.record.joints}
             for name, piece in world.pieces.items()
             if piece.opening and self._sent.get(name) != tuple(piece.opening.values())
         }

@@ -37,6 +37,12 @@ _AWAY_M = 1000.0
 # A floor is that near to the navigation mesh, whose heights are rounded to its voxels.
 _FLOOR_TOLERANCE_M = 0.3
 
+# Directions in which they shine, colours, and in which frame.
+_LIGHTS = (
+    ((0.35, -0.8, -0.49, 0.0), (0.4, 0.39, 0.37), "Global"),
+    ((0.0, 0.0, -1.0, 0.0), (0.45, 0.45, 0.45), "Camera"),
+)
+
 
 class WireError(Exception):
     """The other side is gone, or what it sends is no message."""
@@ -167,6 +173,7 @@ class Simulation:
             self._sim = hsim.Simulator(configuration)
         else:
             self._sim.reconfigure(configuration)
+        self._light()
         for number, (name, lens) in enumerate(request["cameras"].items()):
             pictures = Pictures(self._memory, lens["width"], lens["height"])
             self._lenses[name] = (number, pictures)
@@ -176,6 +183,17 @@ class Simulation:
                 self._take_up(name, handles[name], instance)
         missing = [name for name in request["ids"] if name not in handles]
         return {"missing": missing, "device": settings.gpu_device_id}
+
+    def _light(self) -> None:
+        """A sun and a lamp at the camera: habitat-sim's own four lights bleach what faces up."""
+        gfx, mn = self._hsim.gfx, self._mn
+        lights = [
+            gfx.LightInfo(
+                mn.Vector4(*vector), mn.Color3(*colour), getattr(gfx.LightPositionModel, at)
+            )
+            for vector, colour, at in _LIGHTS
+        ]
+        self._sim.set_light_setup(lights, gfx.DEFAULT_LIGHTING_KEY)
 
     def _camera(self, name: str, lens: Message) -> Any:
         hsim, mn = self._hsim, self._mn
