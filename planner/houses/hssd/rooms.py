@@ -26,8 +26,8 @@ class _Region(Lenient):
     name: str = ""
     label: Annotated[str, Field(min_length=1, max_length=100)]
     poly_loop: Annotated[tuple[Number3, ...], Field(min_length=3, max_length=1000)]
-    floor_height: float = 0.0
-    extrusion_height: float = 2.6
+    floor_height: Annotated[float, Field(ge=-100, le=100)] = 0.0
+    extrusion_height: Annotated[float, Field(ge=-100, le=100)] = 2.6
 
 
 class _Regions(Lenient):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationError
 from shapely.geometry import MultiPoint
 
 from planner.houses.hssd.categories import furniture_classes, object_classes
@@ -28,7 +28,7 @@ from planner.houses.hssd.templates import (
 from planner.houses.hssd.transforms import TO_OURS, Placed, box_corners
 from planner.houses.hssd.urdf import UrdfLink, read_urdf
 from planner.world.catalogue import Catalogue
-from planner.world.errors import FileError
+from planner.world.errors import FileError, from_validation
 from planner.world.geometry import FloatArray
 from planner.world.house import Door, Furniture, House, Room
 from planner.world.vocabulary import Relation
@@ -129,16 +129,17 @@ def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> Hss
     scene = read_json(path, _Scene)
     regions = read_regions(dataset.region_file(scene_id), catalogue)
     reading = _Reading(dataset, path, scene, regions, catalogue)
-    furniture = tuple(reading.pieces())
-    doors = reading.doors()
-    house = House(
-        version=1,
-        name=f"hssd-{scene_id}",
-        foreign=True,
-        rooms=regions.rooms,
-        doors=doors,
-        furniture=furniture,
-    )
+    try:
+        house = House(
+            version=1,
+            name=f"hssd-{scene_id}",
+            foreign=True,
+            rooms=regions.rooms,
+            furniture=tuple(reading.pieces()),
+            doors=reading.doors(),
+        )
+    except ValidationError as error:
+        raise from_validation(path, error) from None
     return HssdScene(
         house=house,
         dataset=dataset.path,
@@ -323,11 +324,16 @@ def _handle_of(body: _Body) -> str:
 
 
 def _handles(instances: Sequence[Placed]) -> Iterator[tuple[str, Placed]]:
-    """Each instance by habitat-sim's name: the template's, and how many there were before."""
-    counts: Counter[str] = Counter()
+    """Each instance by habitat-sim's name: the template's, and a number.
+
+    The number is one more than the highest of all before whose names contain this one's.
+    """
+    taken: dict[str, int] = {}
     for instance in instances:
-        yield f"{instance.name}_:{counts[instance.name]:04d}", instance
-        counts[instance.name] += 1
+        name = instance.name.lower()
+        number = max((last + 1 for other, last in taken.items() if name in other), default=0)
+        taken[name] = number
+        yield f"{instance.name}_:{number:04d}", instance
 
 
 def _usable(handle: str, found: Sequence[Receptacle], usable: _Filter) -> list[Receptacle]:

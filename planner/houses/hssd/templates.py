@@ -11,7 +11,14 @@ from pydantic import Field, JsonValue
 
 from planner.houses.hssd.dataset import Lenient, read_json
 from planner.houses.hssd.glb import mesh_corners
-from planner.houses.hssd.transforms import Number3, Oriented, Wxyz, box_corners, matrix_of
+from planner.houses.hssd.transforms import (
+    Factor,
+    Number3,
+    Oriented,
+    Wxyz,
+    box_corners,
+    matrix_of,
+)
 from planner.world.errors import FileError
 from planner.world.files import parse_model
 from planner.world.geometry import FloatArray
@@ -32,7 +39,7 @@ class ArticulatedTemplate(Lenient):
     """`*.ao_config.json`."""
 
     urdf_filepath: Annotated[str, Field(min_length=1)]
-    uniform_scale: Annotated[float, Field(gt=0)] = 1.0
+    uniform_scale: Factor = 1.0
     user_defined: _UserDefined = Field(default_factory=dict)
 
 

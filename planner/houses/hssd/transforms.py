@@ -11,10 +11,12 @@ from pydantic import Field
 from planner.houses.hssd.dataset import Lenient
 from planner.world.geometry import FloatArray
 
-Number3 = tuple[float, float, float]
-Size3 = tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)],
-              Annotated[float, Field(gt=0)]]  # fmt: skip
-Wxyz = tuple[float, float, float, float]
+FARTHEST_M = 1000.0
+_Number = Annotated[float, Field(ge=-FARTHEST_M, le=FARTHEST_M)]
+Number3 = tuple[_Number, _Number, _Number]
+Factor = Annotated[float, Field(ge=1e-4, le=1e4)]
+Size3 = tuple[Factor, Factor, Factor]
+Wxyz = tuple[_Number, _Number, _Number, _Number]
 
 TO_OURS = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """Turns Habitat's axes, y up, into ours, z up: (x, y, z) to (x, -z, y)."""
@@ -27,7 +29,7 @@ class Placed(Lenient):
     translation: Number3 = (0.0, 0.0, 0.0)
     rotation: Wxyz = (1.0, 0.0, 0.0, 0.0)
     translation_origin: str | None = None
-    uniform_scale: Annotated[float, Field(gt=0)] = 1.0
+    uniform_scale: Factor = 1.0
     non_uniform_scale: Size3 = (1.0, 1.0, 1.0)
 
     @property
@@ -50,7 +52,7 @@ class Oriented(Lenient):
     up: Number3 = (0.0, 1.0, 0.0)
     front: Number3 = (0.0, 0.0, -1.0)
     scale: Size3 = (1.0, 1.0, 1.0)
-    units_to_meters: Annotated[float, Field(gt=0)] = 1.0
+    units_to_meters: Factor = 1.0
 
     def asset_to_body(self, factors: FloatArray) -> FloatArray:
         """(3, 3) that brings the mesh's up to y and its front to -z, in metres and so much larger.

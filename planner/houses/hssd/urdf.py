@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.houses.hssd.dataset import refuse_pointer
 from planner.houses.hssd.glb import bounds_of
-from planner.houses.hssd.transforms import box_corners
+from planner.houses.hssd.transforms import FARTHEST_M, box_corners
 from planner.world.errors import FileError
 from planner.world.geometry import FloatArray
 
@@ -220,6 +220,6 @@ def _number(word: str, path: Path) -> float:
         value = float(word)
     except ValueError:
         raise FileError(path, "", f"{word[:40]!r} is no number") from None
-    if not math.isfinite(value):
-        raise FileError(path, "", f"{word!r} is no number")
+    if not abs(value) <= FARTHEST_M:
+        raise FileError(path, "", f"{word[:40]!r} is no length or angle")
     return value

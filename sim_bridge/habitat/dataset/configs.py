@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -16,13 +17,15 @@ from sim_bridge.habitat.dataset.urdf import BASE, joint_origin
 Document = dict[str, object]
 
 # Where each kind of file lies; habitat-sim finds them through the dataset's configuration.
-STAGES, OBJECTS, ARTICULATED, SCENES, REGIONS = (
+STAGES, OBJECTS, ARTICULATED, SCENES, REGIONS, LIGHTS = (
     "stages",
     "objects",
     "urdf",
     "scenes",
     "semantics/scenes",
+    "lighting",
 )
+_CAMERA_LIGHTS = 3
 # What lies on top of a surface is on it within this height, as habitat-lab draws samples from it.
 _SURFACE_HALF_HEIGHT_M = 0.005
 
@@ -38,7 +41,7 @@ def dataset_config() -> Document:
         "stages": {"paths": {".json": [STAGES]}},
         "objects": {"paths": {".json": [OBJECTS]}},
         "articulated_objects": {"paths": {".json": [f"{ARTICULATED}/*"]}},
-        "light_setups": {},
+        "light_setups": {"paths": {".json": [LIGHTS]}},
         "scene_instances": {"paths": {".json": [SCENES]}},
         "semantic_scene_descriptor_instances": {"paths": {".json": [REGIONS]}},
     }
@@ -141,14 +144,42 @@ def articulated_instance(template: str, position_m: Vec3, yaw_rad: float) -> Doc
     return {**entry, "fixed_base": True, "auto_clamp_joint_limits": True}
 
 
+def lighting_config() -> Document:
+    """`*.lighting_config.json`: as near as Phong shading without ambient light comes to ours.
+
+    Three lights that go with the camera stand for what comes from everywhere, and there is the
+    embedded simulator's sun.
+    """
+    turns = [0.5 + 2 * math.pi * k / _CAMERA_LIGHTS for k in range(_CAMERA_LIGHTS)]
+    lights: dict[str, object] = {
+        f"camera_{k}": _light((0.9165 * math.cos(t), 0.9165 * math.sin(t), -0.4), 0.5, "camera")
+        for k, t in enumerate(turns)
+    }
+    return {"lights": {**lights, "sun": _light((0.35, -0.8, -0.5), 0.4, "global")}}
+
+
+def _light(direction: Vec3, intensity: float, frame: str) -> Document:
+    return {
+        "type": "directional",
+        "direction": _rounded(direction),
+        "color": [1.0, 1.0, 1.0],
+        "intensity": intensity,
+        "position_model": frame,
+    }
+
+
 def scene_config(
-    stage: str, regions: str, bodies: Iterable[Document], articulated: Iterable[Document]
+    stage: str,
+    regions: str,
+    lights: str,
+    bodies: Iterable[Document],
+    articulated: Iterable[Document],
 ) -> Document:
     """`*.scene_instance.json`: a stage and its rooms, and what stands and lies in it."""
     return {
         "translation_origin": "asset_local",
         "stage_instance": {"template_name": stage},
-        "default_lighting": "",
+        "default_lighting": lights,
         "object_instances": list(bodies),
         "articulated_object_instances": list(articulated),
         "semantic_scene_instance": regions,

@@ -20,6 +20,7 @@ from sim_bridge.habitat.dataset.records import HabitatDataset, link_name
 from sim_bridge.habitat.dataset.writer import (
     empty_scene_path,
     finish_dataset,
+    lights_path,
     make_way,
     piece_path,
     regions_path,
@@ -97,7 +98,9 @@ def export_foreign(house: House, scene: ForeignScene, directory: Path) -> Habita
     for number, body in enumerate(scene.others):
         entry = _scenery(number, body, scene.floor_m, directory)
         (articulated if "fixed_base" in entry else bodies).append(entry)
-    document = configs.scene_config(stage_path(house), regions_path(house), bodies, articulated)
+    document = configs.scene_config(
+        stage_path(house), regions_path(house), lights_path(house), bodies, articulated
+    )
     document["stage_instance"] = {
         "template_name": stage_path(house),
         **_on_our_floor(scene.stage, scene.floor_m),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ _MISSING = (
     "writing meshes needs trimesh, which is not installed: "
     ".venv/bin/pip install -c constraints.txt -e '.[habitat]'"
 )
+_GLOSS = "KHR_materials_pbrSpecularGlossiness"
 Rgb = tuple[float, float, float]
 
 
@@ -88,7 +90,24 @@ def write_glb(solids: Sequence[Solid], path: Path) -> None:
             process=False,
         )
         scene.add_geometry(mesh, node_name=f"part_{index}", geom_name=f"part_{index}")
-    write_file(path, scene.export(file_type="glb", include_normals=True))
+    content = scene.export(file_type="glb", include_normals=True, tree_postprocessor=_make_matt)
+    write_file(path, content)
+
+
+def _make_matt(tree: dict[str, Any]) -> None:
+    """Says of each material that it has no highlights.
+
+    habitat-sim's Phong shader gives a metallic-roughness material white ones however rough it is.
+    """
+    for material in tree["materials"]:
+        material["extensions"] = {
+            _GLOSS: {
+                "diffuseFactor": material["pbrMetallicRoughness"]["baseColorFactor"],
+                "specularFactor": [0.0, 0.0, 0.0],
+                "glossinessFactor": 0.0,
+            }
+        }
+    tree["extensionsUsed"] = [_GLOSS]
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -29,7 +29,8 @@ from sim_bridge.structure import Slab, structure_slabs
 
 _MESHES, _THINGS, _BODIES = "meshes", "things", "bodies"
 _FOLDERS = (
-    *(configs.STAGES, configs.OBJECTS, configs.ARTICULATED, configs.SCENES, "semantics"),
+    *(configs.STAGES, configs.OBJECTS, configs.ARTICULATED, configs.SCENES, configs.LIGHTS),
+    "semantics",
     *(_MESHES, _THINGS, _BODIES),
 )
 
@@ -61,13 +62,15 @@ def export_habitat(
 
 
 def finish_dataset(house: House, directory: Path) -> HabitatDataset:
-    """Writes the rooms, where everything is, and last the contents that make it a dataset.
+    """Writes rooms, lights, where everything is, and last the contents that make it a dataset.
 
     Raises:
         FileError: where a file cannot be written.
     """
     regions = configs.regions_config(house.rooms)
     write_file(directory / regions_path(house), configs.json_bytes(regions))
+    lights = configs.json_bytes(configs.lighting_config())
+    write_file(directory / lights_path(house), lights)
     config = directory / config_name(house)
     write_file(config, configs.json_bytes(configs.dataset_config()))
     write_contents(house, directory, (path for path in directory.rglob("*") if path.is_file()))
@@ -121,6 +124,11 @@ def stage_path(house: House) -> str:
 def regions_path(house: House) -> str:
     """The rooms."""
     return f"{configs.REGIONS}/{house.name}.semantic_config.json"
+
+
+def lights_path(house: House) -> str:
+    """The lights."""
+    return f"{configs.LIGHTS}/{house.name}.lighting_config.json"
 
 
 def scene_path(house: House) -> str:
@@ -308,5 +316,7 @@ def _write_scene(
     for item in things:
         x, y, z, yaw = item.pose
         bodies.append(configs.instance(_thing_path(item), (x, y, z), yaw, fixed=False))
-    document = configs.scene_config(stage_path(house), regions_path(house), bodies, articulated)
+    document = configs.scene_config(
+        stage_path(house), regions_path(house), lights_path(house), bodies, articulated
+    )
     write_file(directory / scene, configs.json_bytes(document))

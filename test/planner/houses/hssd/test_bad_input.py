@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hssd_layout import MODELS, SCENE, write_hssd
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.cli import main
@@ -20,7 +20,7 @@ from planner.houses.hssd.scene import read_scene
 from planner.houses.hssd.urdf import read_urdf
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError
-from planner.world.house import House
+from planner.world.house import House, house_json
 
 SCENE_FILE = f"scenes-partnr-filtered/{SCENE}.scene_instance.json"
 REGIONS = f"semantics/scenes/{SCENE}.semantic_config.json"
@@ -160,7 +160,7 @@ def test_no_bytes_do_more_than_raise_a_file_error(
                 "<robot><link name='a'><visual><geometry><box size='1 nan 1'/></geometry>"
                 "</visual></link></robot>"
             ),
-            "is no number",
+            "is no length or angle",
         ),
     ],
 )
@@ -169,3 +169,63 @@ def test_a_urdf_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FileError, match=words):
         read_urdf(path)
+
+
+EDITED = (
+    SCENE_FILE,
+    REGIONS,
+    f"scene_filter_files/{SCENE}.rec_filter.json",
+    f"objects/2/{MODELS['table_0']}.object_config.json",
+    f"objects/4/{MODELS['couch_0']}.object_config.json",
+    f"{CHEST}/{MODELS['chest_of_drawers_0']}.ao_config.json",
+    f"stages/{SCENE}.stage_config.json",
+    "hssd-hab-partnr.scene_dataset_config.json",
+)
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from([0.0, -1.5, 1e308, 1e-320, 1e9]),
+    st.text(max_size=3),
+    st.just([]),
+    st.just({}),
+    st.lists(st.sampled_from([0.0, 1.0, -1.0, 1e200]), min_size=3, max_size=4),
+)
+
+
+def _leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    found: list[tuple[str | int, ...]] = [path] if path else []
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if (isinstance(value, list))
+        else ()
+    )
+    for key, inner in items:
+        found += _leaves(inner, (*path, key))
+    return found
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_no_edit_of_a_file_does_more_than_raise(good: Path, data: st.DataObject) -> None:
+    path = good / data.draw(st.sampled_from(EDITED))
+    kept = path.read_text("utf-8")
+    document = json.loads(kept)
+    leaf = data.draw(st.sampled_from(_leaves(document)))
+    place = document
+    for key in leaf[:-1]:
+        place = place[key]
+    place[leaf[-1]] = data.draw(values)
+    try:
+        path.write_text(json.dumps(document), encoding="utf-8")
+        scene = read_scene(HssdDataset(good), SCENE, default_catalogue())
+    except PlannerError as error:
+        if "\n" in str(error):
+            raise
+    else:
+        # What is taken makes a house file that is read again.
+        assert House.model_validate_json(house_json(scene.house)) == scene.house
+    finally:
+        path.write_text(kept, encoding="utf-8")
