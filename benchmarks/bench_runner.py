@@ -2,7 +2,8 @@
 
 First PARTNR's privileged baseline solves the suite; then a model that says again what it did runs
 so many episodes as planner partnr_react, with prompts, grammars, traces and rows like a real one.
-Memory is what the process holds (resident), read as episodes end.
+They are the suite again and again with other seeds, so that each round needs what the one before
+needed. Memory is what the process holds (resident), read as episodes end.
 
 Processor time is counted, so that waiting for others is not. For two workers it is the share of
 their processor time that one worker needs: the wall time's ratio on two cores that are free. The
@@ -46,12 +47,14 @@ class Watch:
 
     def __init__(self) -> None:
         self.mib: list[float] = []
+        self.houses: list[str] = []
         # Sums only: rows that are kept would be measured too.
         self.judged = self.solved = self.calls = 0
         self.cpu_s = 0.0
 
     def take(self, row: Row, count: int, of: int) -> None:
         self.mib.append(resident_mib())
+        self.houses.append(row.house)
         self.judged += row.verdict is not None
         self.solved += row.verdict is not None and row.verdict.success
         self.calls += row.cost.calls
@@ -64,7 +67,9 @@ def carried_out(
     folder: Path, suite_name: str, episodes: int, settings: RunSettings, engine: Engine
 ) -> Watch:
     suite, watch = find_suite(suite_name), Watch()
-    jobs = jobs_of(suite, episodes, 0)
+    count = episodes or len(suite)
+    rounds = [jobs_of(suite, len(suite), seed) for seed in range(-(-count // len(suite)))]
+    jobs = tuple(job for jobs in rounds for job in jobs)[:count]
     manifest = new_manifest(suite_name, suite, len(jobs), settings)
     run_jobs(folder, manifest, jobs, engine, watch.take)
     return watch
@@ -78,22 +83,37 @@ def spent_s() -> float:
     return sum(used.ru_utime + used.ru_stime for used in (own, children))
 
 
-def memory_rows(watch: Watch, took_s: float) -> list[Row3]:
+def memory_rows(watch: Watch, took_s: float, a_round: int) -> list[Row3]:
     count = len(watch.mib)
-    tenth = max(1, count // 10)
-    # The first houses fill the caches, which are bounded; from the second tenth on it must be flat.
-    second, last = watch.mib[tenth : 2 * tenth], watch.mib[-tenth:]
-    before, after = statistics.median(second or last), statistics.median(last)
-    return [
+    rows = [
         ("episodes", f"{count}", ""),
         ("... with a verdict, solved", f"{watch.judged}, {watch.solved}", ""),
         ("calls of the model an episode", f"{watch.calls / count:.1f}", ""),
         ("episodes a minute of one core", f"{60 * count / took_s:.0f}", "at least 100"),
-        ("resident after the second tenth", f"{before:.0f} MiB", ""),
-        ("resident over the last tenth", f"{after:.0f} MiB", "the same"),
-        ("growth an episode in between", f"{1024 * (after - before) / count:.1f} KiB", "0"),
-        ("most", f"{max(watch.mib):.0f} MiB", ""),
+        ("most resident", f"{max(watch.mib):.0f} MiB", ""),
     ]
+    # A bigger house needs more: the most of each house in one round and in the last whole one.
+    whole = count // a_round
+    if whole < 4:
+        return [*rows, ("rounds of the suite", f"{whole}: too few to tell growth", "")]
+    last = most_by_house(watch, a_round * (whole - 1), a_round)
+    # Fields of ways and grammars are kept, so many of each: the first rounds fill these caches.
+    for first, wanted in ((2, ""), (whole // 2, "flat")):
+        before = most_by_house(watch, a_round * (first - 1), a_round)
+        grown = [last[house] - before[house] for house in before]
+        middle, of = statistics.median(grown), statistics.median(last.values())
+        least, most = min(grown), max(grown)
+        told = f"{middle:+.1f} MiB of {of:.0f} (houses {least:+.1f} to {most:+.1f})"
+        rows.append((f"growth from round {first} to {whole}, the median house", told, wanted))
+    return rows
+
+
+def most_by_house(watch: Watch, begin: int, count: int) -> dict[str, float]:
+    found: dict[str, float] = {}
+    stretch = slice(begin, begin + count)
+    for house, mib in zip(watch.houses[stretch], watch.mib[stretch], strict=True):
+        found[house] = max(found.get(house, 0.0), mib)
+    return found
 
 
 def pool_rows(root: Path, suite: str, episodes: int, settings: RunSettings) -> list[Row3]:
@@ -138,7 +158,8 @@ def main() -> None:
         )
         began_s = time.process_time()
         watch = carried_out(root / "run", args.suite, args.episodes, settings, OneProcess(settings))
-        rows = memory_rows(watch, time.process_time() - began_s)
+        took_s = time.process_time() - began_s
+        rows = memory_rows(watch, took_s, len(find_suite(args.suite)))
         size = sum(path.stat().st_size for path in (root / "run").rglob("*") if path.is_file())
         rows.append(("on the disk an episode", f"{size / 1024 / len(watch.mib):.0f} KiB", ""))
         if args.pool_episodes:
