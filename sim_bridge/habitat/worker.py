@@ -37,10 +37,15 @@ _AWAY_M = 1000.0
 # A floor is that near to the navigation mesh, whose heights are rounded to its voxels.
 _FLOOR_TOLERANCE_M = 0.3
 
-# Directions in which they shine, colours, and in which frame.
+# Three lamps around the camera's axis, which stand for the light from everywhere that habitat-sim
+# has not, and a sun: direction, brightness, in which frame. Its own four lights bleach what faces
+# up.
 _LIGHTS = (
-    ((0.35, -0.8, -0.49, 0.0), (0.4, 0.39, 0.37), "Global"),
-    ((0.0, 0.0, -1.0, 0.0), (0.45, 0.45, 0.45), "Camera"),
+    *(
+        ((0.9165 * math.cos(turn), 0.9165 * math.sin(turn), -0.4, 0.0), 0.5, "Camera")
+        for turn in (0.5 + math.tau * number / 3 for number in range(3))
+    ),
+    ((0.35, -0.8, -0.5, 0.0), 0.4, "Global"),
 )
 
 
@@ -185,13 +190,13 @@ class Simulation:
         return {"missing": missing, "device": settings.gpu_device_id}
 
     def _light(self) -> None:
-        """A sun and a lamp at the camera: habitat-sim's own four lights bleach what faces up."""
+        """Lights the house as the embedded simulator does, as far as that goes."""
         gfx, mn = self._hsim.gfx, self._mn
         lights = [
             gfx.LightInfo(
-                mn.Vector4(*vector), mn.Color3(*colour), getattr(gfx.LightPositionModel, at)
+                mn.Vector4(*vector), mn.Color3(bright), getattr(gfx.LightPositionModel, at)
             )
-            for vector, colour, at in _LIGHTS
+            for vector, bright, at in _LIGHTS
         ]
         self._sim.set_light_setup(lights, gfx.DEFAULT_LIGHTING_KEY)
 
