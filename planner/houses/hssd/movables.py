@@ -53,7 +53,7 @@ class Movables:
             return None
         template = read_object(config)
         bounds = bounds_of(mesh_file(config, template))
-        matrix = TO_OURS @ template.asset_to_body(np.ones(3))
+        matrix = TO_OURS @ template.sizes(np.ones(3)) @ template.turn_of_mesh()
         extent = np.ptp(box_corners(bounds.low, bounds.high) @ matrix.T, axis=0)
         x, y, z = (round(max(float(value), _LEAST_M), 4) for value in extent)
         return (x, y, z)

@@ -217,7 +217,8 @@ class _Reading:
         if triangles is None:
             self.left_out.append("the stage's mesh is compressed: passages are not known")
             return ()
-        matrix = TO_OURS @ instance.turn() @ template.asset_to_body(instance.factors())
+        sizes = template.sizes(instance.factors())
+        matrix = TO_OURS @ instance.turn() @ sizes @ template.turn_of_mesh()
         place = TO_OURS @ np.array(instance.translation) - (0.0, 0.0, self.regions.floor_m)
         return passages(self.regions.rooms, triangles @ matrix.T + place)
 
@@ -247,19 +248,19 @@ class _Reading:
                 continue
             bounds = bounds_of(mesh_file(config, template))
             turn = TO_OURS @ instance.turn()
-            matrix = turn @ template.asset_to_body(instance.factors())
-            corners = box_corners(bounds.low, bounds.high)
+            sizes = template.sizes(instance.factors())
+            corners = box_corners(bounds.low, bounds.high) @ (sizes @ template.turn_of_mesh()).T
             place = TO_OURS @ np.array(instance.translation)
             if not self._is_asset_local(instance):
-                middle = (bounds.low + bounds.high) / 2 if template.COM is None else template.COM
-                place = place - matrix @ middle
+                middle = (corners.min(axis=0) + corners.max(axis=0)) / 2
+                place = place - turn @ (middle if template.COM is None else template.COM)
             place = place - (0.0, 0.0, self.regions.floor_m)
             yield _Body(
                 handle=handle,
                 model=instance.name,
-                shells=(Shell(corners @ matrix.T + place, None),),
+                shells=(Shell(corners @ turn.T + place, None),),
                 places=tuple(
-                    Place(item.name, item.corners @ matrix.T + place, Relation.ON, None)
+                    Place(item.name, item.corners @ (turn @ sizes).T + place, Relation.ON, None)
                     for item in kept
                 ),
                 front=turn @ (0.0, 0.0, -1.0),

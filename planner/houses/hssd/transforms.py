@@ -54,15 +54,37 @@ class Oriented(Lenient):
     scale: Size3 = (1.0, 1.0, 1.0)
     units_to_meters: Factor = 1.0
 
-    def asset_to_body(self, factors: FloatArray) -> FloatArray:
-        """(3, 3) that brings the mesh's up to y and its front to -z, in metres and so much larger.
+    def sizes(self, factors: FloatArray) -> FloatArray:
+        """(3, 3) that makes the turned mesh, and what is noted beside it, so much larger."""
+        return np.diag(factors * self.scale) * self.units_to_meters
 
-        A front along up, which has no meaning, is left to the caller to refuse.
+    def turn_of_mesh(self) -> FloatArray:
+        """(3, 3) that brings the mesh's up to y and then its front to -z, as habitat-sim does it.
+
+        It applies to the mesh alone, before sizes; receptacles are noted in the turned frame. A
+        front opposite to -z turns about x, so that such a mesh lies upside down there, too.
         """
         up = np.array(self.up) / np.linalg.norm(self.up)
         front = np.array(self.front) / np.linalg.norm(self.front)
-        frame = np.stack([np.cross(front, up), up, -front])
-        return frame @ np.diag(factors * self.scale) * self.units_to_meters
+        first = _shortest_turn(np.array([0.0, 1.0, 0.0]), up)
+        second = _shortest_turn(first @ np.array([0.0, 0.0, -1.0]), front)
+        back: FloatArray = (second @ first).T
+        return back
+
+
+def _shortest_turn(one: FloatArray, other: FloatArray) -> FloatArray:
+    """(3, 3) that turns a unit vector into another the short way."""
+    cosine = float(one @ other)
+    axis = np.cross(one, other)
+    if cosine < -1.0 + 1e-6:
+        axis = np.cross([0.0, 1.0, 0.0], one)
+        if not np.linalg.norm(axis) > 1e-3:
+            axis = np.cross([1.0, 0.0, 0.0], one)
+        x, y, z = axis / np.linalg.norm(axis)
+        return matrix_of((0.0, x, y, z))
+    half = math.sqrt((1.0 + cosine) * 2.0)
+    x, y, z = axis / half
+    return matrix_of((half / 2, x, y, z))
 
 
 def matrix_of(rotation: Wxyz) -> FloatArray:

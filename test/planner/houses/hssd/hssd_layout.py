@@ -139,7 +139,10 @@ def _rotation(yaw_rad: float) -> list[float]:
 
 
 def _rigid(folder: Path, piece: Furniture) -> dict[str, Any]:
-    """Our meshes face x; told so, habitat-sim turns that to -z, which the scene turns back."""
+    """Our meshes face x; told so, habitat-sim turns that to -z, which the scene turns back.
+
+    Receptacles are in the turned frame, as habitat-lab reads them.
+    """
     model = MODELS[piece.name]
     place = folder / "objects" / model[0]
     place.mkdir(parents=True, exist_ok=True)
@@ -181,7 +184,8 @@ def _rigid(folder: Path, piece: Furniture) -> dict[str, Any]:
 def _sheet(surface: Surface) -> Solid:
     half = (surface.size[0] / 2, surface.size[1] / 2, 0.0005)
     x, y, z = surface.center
-    return Solid(box_triangles(half).shifted((x, y, z + 0.0005)), (1.0, 0.0, 1.0))
+    sheet = box_triangles(half).shifted((x, y, z + 0.0005)).turned(math.pi / 2)
+    return Solid(sheet, (1.0, 0.0, 1.0))
 
 
 def _articulated(folder: Path, piece: Furniture) -> dict[str, Any]:
