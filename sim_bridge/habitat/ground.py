@@ -13,6 +13,7 @@ from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
 from sim_bridge.embedded.world import HouseGround
 from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.footprints import write_footprints
 from sim_bridge.habitat.options import NavMesh
 from sim_bridge.habitat.process import HabitatError
 from sim_bridge.habitat.shown import Sandbox
@@ -113,7 +114,8 @@ class NavMeshGround(HouseGround):
             height_m = max(body.height_m for body in bodies if body.radius_m == radius_m)
             settings = self._options.model_dump()
             settings |= {"agent_radius": radius_m, "agent_height": height_m}
-            box.process.ask("mesh", name=name, settings=settings)
+            taken = write_footprints(self.house, self._dataset.directory)
+            box.process.ask("mesh", name=name, settings=settings, taken=str(taken))
             self._made.add((box.process.pid, name))
         return dict(box.process.ask(request, name=name, **what))
 

@@ -266,18 +266,22 @@ class Simulation:
             self._instances.pop(entity.object_id, None)
             rigid.remove_object_by_id(entity.object_id)
         self._temporary = []
-        templates = self._sim.get_object_template_manager()
         for thing in request["things"]:
-            template = thing["template"]
-            if not templates.get_library_has_handle(template):
-                templates.load_configs(template)
-            entity = rigid.add_object_by_template_handle(template)
-            if entity is None:
-                return {"error": f"habitat-sim has no object template {template}"}
+            entity = self._made(thing["template"])
             entity.motion_type = self._hsim.physics.MotionType.KINEMATIC
             self._know_rigid(thing["name"], entity, thing["id"])
             self._temporary.append(thing["name"])
         return {}
+
+    def _made(self, template: str) -> Any:
+        """A new rigid body of a template's file, at the origin."""
+        templates = self._sim.get_object_template_manager()
+        if not templates.get_library_has_handle(template):
+            templates.load_configs(template)
+        entity = self._managers()[0].add_object_by_template_handle(template)
+        if entity is None:
+            raise ValueError(f"there is no object template {template}")
+        return entity
 
     # Changing
 
@@ -373,7 +377,10 @@ class Simulation:
     # Walking
 
     def mesh(self, request: Message) -> Message:
-        """Makes the navigation mesh of the open house for a body; kept under `name`."""
+        """Makes the navigation mesh of the open house for a body; kept under `name`.
+
+        `taken` is the template of a body of all that nobody may stand on besides the house.
+        """
         if request["name"] in self._meshes:
             return {}
         hsim = self._hsim
@@ -381,23 +388,16 @@ class Simulation:
         settings.set_defaults()
         for key, value in request["settings"].items():
             setattr(settings, key, value)
+        # Of bodies only those that are static count: neither things nor agents.
         settings.include_static_objects = True
-        static, kinds = hsim.physics.MotionType.STATIC, {}
-        # Habitat leaves out what is not static: furniture that opens belongs to it, closed; things
-        # and bodies do not.
-        for name in self._joints:
-            entity = self._entities[name]
-            kinds[name] = (entity.motion_type, list(entity.joint_positions))
-            entity.joint_positions = [0.0] * len(kinds[name][1])
-            entity.motion_type = static
+        rigid, _ = self._managers()
+        taken = self._made(request["taken"])
+        taken.motion_type = hsim.physics.MotionType.STATIC
         finder = hsim.PathFinder()
         try:
             made = self._sim.recompute_navmesh(finder, settings)
         finally:
-            for name, (kind, positions) in kinds.items():
-                entity = self._entities[name]
-                entity.motion_type = kind
-                entity.joint_positions = positions
+            rigid.remove_object_by_id(taken.object_id)
         if not made or not finder.is_loaded:
             return {"error": "habitat-sim could make no navigation mesh of the house"}
         self._meshes[request["name"]] = finder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import mmap
 import os
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_bridge.habitat.process import (
+    WORKER,
     HabitatError,
     HabitatGoneError,
     HabitatProcess,
@@ -87,6 +89,19 @@ def test_pictures_lie_in_the_memory_side_by_side() -> None:
         assert (again.ids == -7).all()
         with pytest.raises(ValueError, match="buffer"):
             Pictures(memory, 6, 3)
+
+
+def test_the_worker_runs_on_python_3_9_with_nothing_of_ours() -> None:
+    tree = ast.parse(WORKER.read_text(), feature_version=(3, 9))
+    imported = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    roots = {name.partition(".")[0] for name in imported}
+    assert roots - set(sys.stdlib_module_names) == {"numpy", "habitat_sim", "magnum"}
+    assert not any(isinstance(node, ast.Match) for node in ast.walk(tree))
 
 
 def test_without_a_gpu_the_processor_draws(monkeypatch: pytest.MonkeyPatch) -> None:
