@@ -20,7 +20,7 @@ from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.observation import Observation
+from planner.world.observation import Observation, Sighting
 from planner.world.state import WorldState
 from sim_bridge.embedded.backend import EmbeddedBackend
 
@@ -119,12 +119,22 @@ def prepare_embedded(
     def shows_any(agent: str, names: Sequence[str]) -> bool:
         return backend.shows_any(agent, names, limits.farthest_m, limits.least_fraction)
 
+    def unseen(agent: str, names: Sequence[str], moments_s: Sequence[float]) -> int:
+        return backend.unseen_moments(
+            agent, names, moments_s, limits.farthest_m, limits.least_fraction
+        )
+
+    def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
+        return backend.glimpse(agent, names, limits.farthest_m, limits.least_fraction)
+
     privileged = PrivilegedUpdater(
         backend.world_state,
         limits,
         sightings=None if images else glance,
         in_view=None if images else shows_any,
         handled=None if images else lambda: backend.handled_revision,
+        unseen=None if images else unseen,
+        glimpse=None if images else glimpse,
     )
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater or privileged, agents=kinds, episode=episode.episode_id)
@@ -140,6 +150,9 @@ def prepare_embedded(
         if watch is not None:
             watch(observation, memory)
         memory.observe(observation)
+
+    def dull_looks(agent: str, stamps_s: Sequence[float]) -> int:
+        return privileged.dull_looks(agent, backend.now_s(), stamps_s, memory.entities)
 
     task = Task(
         instruction=episode.instruction,
@@ -165,6 +178,7 @@ def prepare_embedded(
         look=look,
         tell=tell or say_nothing,
         leaper=backend if leaps else None,
+        dull_looks=dull_looks if watch is None else None,
         knows=_Truth(backend).belief if all_known else None,
     )
 

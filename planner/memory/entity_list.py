@@ -82,6 +82,8 @@ class EntityList:
         self._layout = layout
         self._match = match
         self._entities: dict[int, Entity] = {}
+        # Made when it is asked for, so that who asks again sees at once that nothing changed.
+        self._all: tuple[Entity, ...] | None = None
         self._by_name: dict[str, int] = {}
         self._next_id = FIRST_ID
         self.sequence = 0
@@ -110,6 +112,7 @@ class EntityList:
     def restore(self, entities: Iterable[Entity], next_id: int, sequence: int) -> None:
         """Takes the content of a store; ids and sequence numbers go on from there."""
         self._entities.clear()
+        self._all = None
         self._by_name.clear()
         for entity in sorted(entities, key=lambda e: e.entity_id):
             self._put(entity)
@@ -125,7 +128,9 @@ class EntityList:
     @property
     def entities(self) -> Sequence[Entity]:
         """All of them, sorted by id."""
-        return tuple(self._entities.values())
+        if self._all is None:
+            self._all = tuple(self._entities.values())
+        return self._all
 
     def __len__(self) -> int:
         return len(self._entities)
@@ -218,6 +223,7 @@ class EntityList:
         if entity.picked:
             raise _RefusedError(f"Object.{entity.entity_id} is held")
         del self._entities[entity.entity_id]
+        self._all = None
         del self._by_name[entity.name]
         return Edit(OperationKind.REMOVE, entity)
 
@@ -320,6 +326,7 @@ class EntityList:
 
     def _put(self, entity: Entity) -> None:
         self._entities[entity.entity_id] = entity
+        self._all = None
         self._by_name[entity.name] = entity.entity_id
 
 

@@ -40,7 +40,13 @@ class BeliefBuilder:
         for room in layout.rooms:
             floor = _floor_node(room)
             self._fixed[floor.name] = floor
-        self._made: dict[str, tuple[Entity | AgentBelief, BeliefNode]] = {}
+        self._made: dict[str, tuple[Entity, BeliefNode]] = {}
+        self._agents: dict[str, tuple[AgentBelief, BeliefNode]] = {}
+        # Of the entities that were asked about last: all but agents and things, then things.
+        self._entities: Iterable[Entity] = ()
+        self._standing: dict[str, BeliefNode] = self._fixed
+        self._things: list[tuple[Entity, BeliefNode]] = []
+        self._holders: dict[str, str] = {}
 
     def belief(
         self,
@@ -50,43 +56,45 @@ class BeliefBuilder:
         stamp_s: float,
     ) -> Belief:
         """The belief at `stamp_s`: rooms, floors, furniture, agents, then things by number."""
-        nodes = dict(self._fixed)
-        holders: dict[str, str] = {}
-        made: dict[str, tuple[Entity | AgentBelief, BeliefNode]] = {}
-        things = []
-        for entity in entities:
-            if entity.is_furniture:
-                nodes[entity.name] = self._made_once(made, entity)
-                continue
-            things.append(entity)
-            if entity.picked and entity.parent is not None:
-                holders[entity.parent] = entity.name
+        if entities is not self._entities or not isinstance(entities, tuple):
+            self._take_up(entities)
+        nodes = dict(self._standing)
         for agent in agents:
-            node = self._made_once(made, agent)
-            held = holders.get(agent.name)
+            node = self._agent(agent)
+            held = self._holders.get(agent.name)
             nodes[agent.name] = node if held is None else replace(node, holding=held)
-        for entity in things:
-            node = self._made_once(made, entity)
+        for entity, node in self._things:
             holder = nodes.get(entity.parent or "") if entity.picked else None
             if holder is not None:
                 # What is held is where its holder is.
                 node = replace(node, position_m=holder.position_m, room=holder.room)
             nodes[entity.name] = node
-        self._made = made
         return Belief(stamp_s, sequence, nodes)
 
-    def _made_once(
-        self,
-        made: dict[str, tuple[Entity | AgentBelief, BeliefNode]],
-        of: Entity | AgentBelief,
-    ) -> BeliefNode:
-        old = self._made.get(of.name)
-        if old is not None and old[0] is of:
-            made[of.name] = old
-            return old[1]
-        node = self._agent_node(of) if isinstance(of, AgentBelief) else self._entity_node(of)
-        made[of.name] = (of, node)
-        return node
+    def _take_up(self, entities: Iterable[Entity]) -> None:
+        """Makes the nodes of entities that changed; nothing else tells one list from the next."""
+        self._entities = entities
+        self._standing = dict(self._fixed)
+        self._holders.clear()
+        self._things.clear()
+        made: dict[str, tuple[Entity, BeliefNode]] = {}
+        for entity in entities:
+            old = self._made.get(entity.name)
+            node = old[1] if old is not None and old[0] is entity else self._entity_node(entity)
+            made[entity.name] = (entity, node)
+            if entity.is_furniture:
+                self._standing[entity.name] = node
+                continue
+            self._things.append((entity, node))
+            if entity.picked and entity.parent is not None:
+                self._holders[entity.parent] = entity.name
+        self._made = made
+
+    def _agent(self, agent: AgentBelief) -> BeliefNode:
+        old = self._agents.get(agent.name)
+        if old is None or old[0] is not agent:
+            old = self._agents[agent.name] = (agent, self._agent_node(agent))
+        return old[1]
 
     def _agent_node(self, agent: AgentBelief) -> BeliefNode:
         room = self._layout.room_at(agent.position_m[0], agent.position_m[1])

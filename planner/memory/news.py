@@ -102,4 +102,6 @@ def is_elsewhere(entity: Entity, truth: EntityState | None) -> bool:
 
 
 def _differ(old: Sequence[Entity], new: Sequence[Entity]) -> bool:
+    if old is new:
+        return False
     return len(old) != len(new) or any(map(operator.is_not, old, new))

@@ -35,11 +35,14 @@ HIDING_M = 0.02
 FRAMES_TO_MISS = 2
 # Without images, what is seen to be as it was is confirmed no more often than this.
 CONFIRM_S = 5.0
+EQUAL_S = 1e-6
 _KINDS: Final = frozenset(kind.value for kind in AgentKind)
 
 Truth = Callable[[], WorldState | None]
 SightingProvider = Callable[[str], Sequence[Sighting]]
 InView = Callable[[str, Sequence[str]], bool]
+Unseen = Callable[[str, Sequence[str], Sequence[float]], int]
+Glimpse = Callable[[str, Sequence[str]], Sequence[Sighting]]
 
 
 class PrivilegedUpdater:
@@ -54,6 +57,8 @@ class PrivilegedUpdater:
         sightings: SightingProvider | None = None,
         in_view: InView | None = None,
         handled: Callable[[], int] | None = None,
+        unseen: Unseen | None = None,
+        glimpse: Glimpse | None = None,
     ) -> None:
         """Takes the ground truth's source.
 
@@ -67,12 +72,19 @@ class PrivilegedUpdater:
                 changes is learned at once, and when the rest was last seen is that coarse.
             handled: a number from 0 that grows with every change of the world but of agents and
                 of where they carry things.
+            unseen: in how many of some coming moments, seconds from now, an agent's hand camera
+                surely shows none of some entities, as long as all agents go on as they do.
+            glimpse: what an agent's hand camera shows of some entities and of what they are on,
+                where no images are made. With it a look at something new tells of that only; the
+                rest is confirmed each `CONFIRM_S`.
         """
         self._truth = truth
         self._visibility = visibility
         self._provider = sightings
         self._in_view = in_view
         self._handled = handled
+        self._unseen = unseen
+        self._glimpse = glimpse
         self._confirmed_s: dict[str, float] = {}
         self._news = News()
         self._missed: dict[str, dict[int, int]] = {}
@@ -95,16 +107,31 @@ class PrivilegedUpdater:
         if not self.is_worth_it(observation.agent, observation.stamp_s, entities):
             return []
         known = {entity.name: entity for entity in entities}
-        shown = [s for s in self._look(observation, frame, state) if self._visibility.shows(s)]
+        agent, at_once = observation.agent, False
+        if (
+            self._in_view is None
+            or self._glimpse is None
+            or self._is_due(agent, observation.stamp_s)
+        ):
+            found = self._look(observation, frame, state)
+        else:
+            at_once = True
+            found = self._glimpse(agent, self._news.names)
+        shown = [s for s in found if self._visibility.shows(s)]
         seen = {s.name: s for s in shown if s.name in state.entities}
         if self._in_view is not None:
-            self._confirmed_s[observation.agent] = observation.stamp_s
             self._news.told(seen, state.entities)
+            if not at_once:
+                self._confirmed_s[agent] = observation.stamp_s
         operations = [
             operation
             for sighting in seen.values()
             if (operation := _told(state, sighting, seen, known)) is not None
         ]
+        if at_once:
+            # Nothing is missed anywhere.
+            self._missed[agent] = {}
+            return operations
         gone = self._gone(observation, frame, state, seen, entities)
         return operations + [Operation(OperationKind.REMOVE, entity_id=e.entity_id) for e in gone]
 
@@ -116,18 +143,46 @@ class PrivilegedUpdater:
             now_s: its stamp.
             entities: what is remembered.
         """
-        if self._in_view is None:
+        if self._in_view is None or not self._follow_news(entities):
             return True
+        if self._is_due(agent, now_s):
+            return True
+        return bool(self._news.names) and self._in_view(agent, self._news.names)
+
+    def _is_due(self, agent: str, now_s: float) -> bool:
+        """Whether all that is in view is to be told, and not what is news only."""
+        fresh = 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S
+        return bool(self._news.missed) or not fresh
+
+    def dull_looks(
+        self, agent: str, now_s: float, stamps_s: Sequence[float], entities: Sequence[Entity]
+    ) -> int:
+        """How many of an agent's next looks surely are not worth it, if all go on as they do.
+
+        Args:
+            agent: who would look.
+            now_s: the present.
+            stamps_s: when it would.
+            entities: what is remembered, now and until then.
+        """
+        if self._unseen is None or not self._follow_news(entities) or self._news.missed:
+            return 0
+        # Where it is due by a rounding error, the look itself is to tell.
+        until_s = self._confirmed_s.get(agent, -math.inf) + CONFIRM_S - EQUAL_S
+        coming_s = [stamp_s - now_s for stamp_s in stamps_s if stamp_s < until_s]
+        if not self._news.names or not coming_s:
+            return len(coming_s)
+        return self._unseen(agent, self._news.names, coming_s)
+
+    def _follow_news(self, entities: Sequence[Entity]) -> bool:
+        """Brings the news up to date; whether the truth is known."""
         revision = self._handled() if self._handled is not None else -1
         if revision < 0 or not self._news.is_up_to_date(revision, entities):
             state = self._truth()
             if state is None:
-                return True
+                return False
             self._news.follow(state, entities, revision)
-        if not 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S:
-            return True
-        news = self._news
-        return bool(news.missed) or (bool(news.names) and self._in_view(agent, news.names))
+        return True
 
     def _look(
         self, observation: Observation, frame: CameraFrame | None, state: WorldState

@@ -322,7 +322,10 @@ def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
         sources.append(index[here][open_edge])
         targets.append(index[there][open_edge])
         weights.append(np.full(int(open_edge.sum()), cell_m * math.hypot(dr, dc)))
-    data = (np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets)))
+    # Both ways, as a search of a graph without directions turns it round each time.
+    ends = np.concatenate(sources), np.concatenate(targets)
+    both = (np.concatenate(ends), np.concatenate(ends[::-1]))
+    data = (np.tile(np.concatenate(weights), 2), both)
     return _Floor(cells, numbers, csr_matrix(data, shape=(len(cells), len(cells))))
 
 
@@ -334,7 +337,7 @@ def _field(floor: _Floor, goal: int) -> DistanceField:
         nowhere = np.full(len(floor.cells), np.inf)
         return DistanceField(goal, floor, nowhere, array("i"))
     distance, towards = dijkstra(
-        floor.graph, directed=False, indices=number, return_predecessors=True
+        floor.graph, directed=True, indices=number, return_predecessors=True
     )
     # An array of the standard library: as quick to read one by one as a list, a ninth of its size.
     return DistanceField(goal, floor, distance, array("i", towards.astype(np.intc).tobytes()))

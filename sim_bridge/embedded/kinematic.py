@@ -39,7 +39,7 @@ from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.walking import Courtesy, Routine, make_way
 from sim_bridge.embedded.world import KinematicWorld
 
-MOST_LEAP_STEPS = 30
+MOST_LEAP_STEPS = 180
 
 
 @dataclass(slots=True)
@@ -66,7 +66,8 @@ class KinematicBackend(ABC):
         self._world: KinematicWorld | None = None
         self._primitives: list[_Running] = []
         self._current: dict[str, Handle] = {}
-        self._courtesies: dict[str, Courtesy] = {}
+        # With for how long each goes on as it does.
+        self._courtesies: dict[str, tuple[Courtesy, float]] = {}
         self._in_vain: dict[str, list[tuple[object, ...]]] = {}
 
     # What a subclass gives
@@ -253,9 +254,11 @@ class KinematicBackend(ABC):
             working: agents that are in the middle of something; where the body of one does
                 nothing, its next step decides what comes.
         """
-        if self._courtesies or any(name not in self._current for name in working):
+        if any(name not in self._current for name in working):
             return 1
         world, steps = self._loaded(), MOST_LEAP_STEPS
+        for _, steady_s in self._courtesies.values():
+            steps = min(steps, math.ceil(steady_s / dt_s - 1e-6))
         for handle in self._current.values():
             running = self._primitives[handle]
             left_s = min(running.steady_s, running.ends_s - 1e-9 - world.time_s)
@@ -350,12 +353,12 @@ class KinematicBackend(ABC):
                 if self._in_vain.get(agent.name) == stands:
                     # Nobody moved since there was no need, or no room, to step aside.
                     return
-                courtesy = make_way(world, agent)
+                made = make_way(world, agent)
                 self._in_vain[agent.name] = stands
-                next(courtesy)
+                next(made)
                 del self._in_vain[agent.name]
-                self._courtesies[agent.name] = courtesy
-            courtesy.send(dt_s)
+                courtesy = (made, 0.0)
+            self._courtesies[agent.name] = (courtesy[0], courtesy[0].send(dt_s))
         except StopIteration:
             self._courtesies.pop(agent.name, None)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ _MARGIN_M = 0.02
 _EPSILON_M = 1e-6
 
 Point = tuple[float, float]
+Point3 = tuple[float, float, float]
 Segment = tuple[Point, Point]
 Rectangle = tuple[float, float, float, float]
 BoolArray = NDArray[np.bool_]
@@ -105,19 +107,33 @@ def contains(region: Rectangle, box: Box) -> bool:
 def swept(record: Furniture) -> Rectangle:
     """The rectangle around all places of a piece of furniture's parts, and around itself."""
     piece = Piece(record, 0, {}, {joint.name: 0.0 for joint in record.joints})
-    corners = [piece.to_map(corner) for corner in _box_corners((0.0, 0.0, 0.0), record.size_m)]
+    corners = list(_box_corners((0.0, 0.0, 0.0), record.size_m))
+    on_joints: dict[str, list[Point3]] = defaultdict(list)
     for part in record.parts:
-        outline = list(_box_corners(part.center, part.size))
+        outline = _box_corners(part.center, part.size)
         if part.joint is None:
-            corners += [piece.to_map(corner) for corner in outline]
-            continue
-        joint = record.joint(part.joint)
+            corners += outline
+        else:
+            on_joints[part.joint] += outline
+    origin, axes = _frame(piece.to_map)
+    places = [np.array(corners) @ axes + origin]
+    for name, outlines in on_joints.items():
+        joint = record.joint(name)
         for share in np.linspace(0.0, 1.0, _SWEEP + 1).tolist():
-            piece.opening[joint.name] = share
-            corners += [piece.moved(corner, joint) for corner in outline]
+            piece.opening[name] = share
+            origin, axes = _frame(partial(piece.moved, joint=joint))
+            places.append(np.array(outlines) @ axes + origin)
+    xs, ys = np.concatenate(places)[:, :2].T
     margin = _MARGIN_M if record.joints else _EPSILON_M
-    xs, ys = [corner[0] for corner in corners], [corner[1] for corner in corners]
-    return (min(xs) - margin, min(ys) - margin, max(xs) + margin, max(ys) + margin)
+    low, high = (float(xs.min()), float(ys.min())), (float(xs.max()), float(ys.max()))
+    return (low[0] - margin, low[1] - margin, high[0] + margin, high[1] + margin)
+
+
+def _frame(moved: Callable[[Point3], Point3]) -> tuple[FloatArray, FloatArray]:
+    """(3,) where a rigid motion takes the origin, and (3, 3) where it takes the axes, as rows."""
+    origin = np.array(moved((0.0, 0.0, 0.0)))
+    ends = [moved(axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    return origin, np.array(ends) - origin
 
 
 def merged(walls: Iterable[Segment]) -> list[Segment]:

@@ -12,7 +12,15 @@ from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from sim_bridge.embedded.entities import Agent, viewpoints_m
-from sim_bridge.embedded.meeting import CLOSE_M, alone_s, clear_m, way_s
+from sim_bridge.embedded.foreseen import legs
+from sim_bridge.embedded.meeting import (
+    CLOSE_M,
+    LOOK_AHEAD_S,
+    MOMENT_S,
+    alone_s,
+    clear_m,
+    gap_to_way_m,
+)
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, standing_cell
 
@@ -22,11 +30,14 @@ Stage = tuple[str, float, float]
 Routine = Generator[Stage, float, PrimitiveResult]
 Motion = Generator[Stage, float, None]
 Walking = Generator[Stage, float, PrimitiveResult | None]
-Courtesy = Generator[None, float, None]
+# Yields for how many seconds a long step comes to the same as short ones.
+Courtesy = Generator[float, float, None]
 
 NEAR_FRACTION = 0.6
 MOST_LOOKS = 60
 REPLAN_S = 1.0
+# Who is held up tries again so often, and who stands aside looks so often whether it may go on.
+PAUSE_S = 1 / 3
 LET_PASS_S = 3.0
 # One that stepped aside waits on while the other is still so near and walks, but not for ever.
 PASSING_M = 2.0
@@ -36,6 +47,8 @@ MOST_HELD_UP = 5.0
 # After so long in vain the one that should go first steps back where the other could not.
 YIELD_S = 5.0
 FLOOR_HEIGHT_M = 0.1
+# Times add up to this.
+_EQUAL_S = 1e-6
 # As near to a target as hands ask for; where no place offers that, as near as to the middle of a
 # board or a handle from its surface.
 CLEAR_VIEW_M = 0.02
@@ -158,6 +171,8 @@ class _Walk:
     def go(self, corners: list[tuple[float, float]]) -> None:
         """Heads for places one after the other."""
         self.corners = self.agent.remaining_path = corners
+        self.agent.pause_s = 0.0
+        self.agent.course += 1
 
     def step(self, dt_s: float) -> None:
         """Goes on for `dt_s`; notes when another agent is in the way."""
@@ -167,19 +182,31 @@ class _Walk:
             self.hold_s -= dt_s
             self.aside_s += dt_s
             self._give_way_again(dt_s)
-        budget = dt_s
-        while budget > 0 and self.corners:
-            budget = _advance(self.world, self.agent, self.corners[0], budget)
-            if _at(self.agent, self.corners[0]):
-                self.corners.pop(0)
-        if budget >= 0:
+            return
+        if self._gets_on(dt_s):
             self.waited_s = self.blocked_s = 0.0
             return
         self.waited_s += dt_s
         self.blocked_s += dt_s
-        if self.waited_s >= REPLAN_S:
+        if self.waited_s >= REPLAN_S - _EQUAL_S:
             self.waited_s = 0.0
             self._get_past()
+
+    def _gets_on(self, dt_s: float) -> bool:
+        """Walks on, if nobody is in the way and it does not wait a moment because of that."""
+        agent = self.agent
+        if agent.pause_s > _EQUAL_S:
+            agent.pause_s -= dt_s
+            return False
+        budget = dt_s
+        while budget > 0 and self.corners:
+            budget = _advance(self.world, agent, self.corners[0], budget)
+            if _at(agent, self.corners[0]):
+                self.corners.pop(0)
+        if budget < 0:
+            agent.pause_s = PAUSE_S - dt_s
+            agent.course += 1
+        return budget >= 0
 
     def _get_past(self) -> None:
         around = way_around(self.world, self.agent, self.goal)
@@ -188,14 +215,14 @@ class _Walk:
             return
         for other in _close_by(self.world, self.agent):
             # Two that meet in a doorway: the one named later goes back.
-            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S
+            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S - _EQUAL_S
             if other.remaining_path and first and self._step_aside(other):
                 return
 
     def _give_way_again(self, dt_s: float) -> None:
         """Who stands aside for one may be in the way of the next."""
         self.waited_s += dt_s
-        if self.waited_s < REPLAN_S:
+        if self.waited_s < REPLAN_S - _EQUAL_S:
             return
         self.waited_s = 0.0
         for other in _close_by(self.world, self.agent):
@@ -220,28 +247,44 @@ class _Walk:
         if not self.aside or other is None or not other.remaining_path:
             return False
         apart = math.dist((self.agent.x_m, self.agent.y_m), (other.x_m, other.y_m))
-        return apart < PASSING_M and self.aside_s < MOST_PASSING_S
+        return apart < PASSING_M and self.aside_s < MOST_PASSING_S - _EQUAL_S
 
     def steady_s(self) -> float:
-        """How long the walk goes on along its corners, nobody being near."""
-        if self.blocked_s > 0 or not self.corners:
-            return 0.0
+        """How long the walk goes on along its corners, or waits, whatever others do."""
         agent, others = self.agent, self.world.agents.values()
-        left_s = way_s(agent, self.corners)
+        lasts_s = self._lasts_s()
+        if not self.corners or agent.pause_s > _EQUAL_S:
+            # In the step in which it looks where the others are, they are to be there.
+            looks_s = REPLAN_S - self.waited_s - MOMENT_S
+            waits_s = agent.pause_s if self.corners else self.hold_s - MOMENT_S
+            return max(0.0, min(waits_s, looks_s, lasts_s))
+        way = legs(agent, LOOK_AHEAD_S)
+        left_s = way[-1].ends_s if way else 0.0
         apart_s = min(
-            (alone_s(agent, other, left_s) for other in others if other is not agent),
+            (alone_s(agent, way, other, left_s) for other in others if other is not agent),
             default=math.inf,
         )
-        return min(apart_s, left_s) if apart_s > 0 else 0.0
+        return max(0.0, min(apart_s, left_s, lasts_s))
+
+    def _lasts_s(self) -> float:
+        """How long its patience lasts if it does not get on."""
+        patience_s = self.world.options.durations.patience
+        if self.blocked_s > 0:
+            return min(patience_s - self.blocked_s, MOST_HELD_UP * patience_s - self.held_up_s)
+        return MOST_HELD_UP * patience_s - self.held_up_s if self.aside else math.inf
 
     def arrived(self) -> bool:
         """Whether the goal is reached; one that stepped aside sets out again."""
         if self.corners:
             return False
-        if self.hold_s > 0 or self._lets_pass():
+        if self.hold_s > _EQUAL_S:
+            return False
+        if self._lets_pass():
+            self.hold_s = PAUSE_S
             return False
         if self.aside:
             self.aside = False
+            self.waited_s = 0.0
             self.agent.precedence = self.agent.name
             self.aim(self.goal)
             return False
@@ -264,11 +307,14 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
             going.step(dt)
             walked += math.dist(before, (agent.x_m, agent.y_m))
             patience_s = world.options.durations.patience
-            if going.blocked_s > patience_s or going.held_up_s > MOST_HELD_UP * patience_s:
+            held_up_s = going.held_up_s - MOST_HELD_UP * patience_s
+            if max(going.blocked_s - patience_s, held_up_s) > _EQUAL_S:
                 return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
         return None
     finally:
         agent.remaining_path = []
+        agent.pause_s = 0.0
+        agent.course += 1
         agent.precedence = agent.name
         agent.linear_m_s = 0.0
         agent.angular_rad_s = 0.0
@@ -342,16 +388,22 @@ def _nearer_to_another(world: KinematicWorld, agent: Agent, x: float, y: float) 
 
 def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
     """Turns on the spot."""
-    while True:
-        off = wrap_angle_rad(yaw_rad - agent.yaw_rad)
-        if abs(off) < 1e-6:
-            agent.angular_rad_s = 0.0
-            return
-        dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
-        most = agent.body.turn_speed_rad_s * dt
-        turn = max(-most, min(most, off))
-        agent.angular_rad_s = turn / dt
-        world.move_agent(agent, agent.x_m, agent.y_m, wrap_angle_rad(agent.yaw_rad + turn))
+    agent.turning_to_rad = yaw_rad
+    agent.course += 1
+    try:
+        while True:
+            off = wrap_angle_rad(yaw_rad - agent.yaw_rad)
+            if abs(off) < 1e-6:
+                agent.angular_rad_s = 0.0
+                return
+            dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
+            most = agent.body.turn_speed_rad_s * dt
+            turn = max(-most, min(most, off))
+            agent.angular_rad_s = turn / dt
+            world.move_agent(agent, agent.x_m, agent.y_m, wrap_angle_rad(agent.yaw_rad + turn))
+    finally:
+        agent.turning_to_rad = None
+        agent.course += 1
 
 
 def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
@@ -360,15 +412,15 @@ def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
         if not other.remaining_path:
             continue
         aside = _aside(world, agent, other)
-        if aside is None:
+        if aside is None or len(aside) == 1:
             continue
         agent.precedence = min(agent.precedence, other.precedence)
         motion = walk(world, agent, aside[-1])
         try:
-            next(motion)
+            steady_s = next(motion)[2]
             while True:
-                dt = yield
-                motion.send(dt)
+                dt = yield steady_s
+                steady_s = motion.send(dt)[2]
         except StopIteration:
             return
 
@@ -399,11 +451,10 @@ def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | Non
     """The way to the nearest cell that leaves the other's path free."""
     clear = clear_m(agent, other)
     grid = world.ground.grid(agent.body.radius_m)
-    way = np.array([(other.x_m, other.y_m), *_sampled(other)])
     here = standing_cell(grid, agent.x_m, agent.y_m)
-    x, y = grid.point(here)
-    if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:
+    if gap_to_way_m(other, grid.point(here)) > clear + grid.cell_m:
         return [here]
+    way = np.array([(other.x_m, other.y_m), *_sampled(other)])
     field = grid.field_avoiding(here, (_keep_off(agent, other, grid),), keep=(here,))
     distance_m = field.distance_m
     cells = np.flatnonzero(np.isfinite(distance_m))

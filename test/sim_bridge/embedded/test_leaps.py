@@ -51,7 +51,7 @@ def test_leaps_and_steps_lead_to_the_same_world(seed: int) -> None:
                 primitive = _random_primitive(leaping, agent, rng)
                 handles[agent] = leaping.start(agent, primitive)
                 assert stepping.start(agent, primitive) == handles[agent]
-        count = min(leaping.steady_steps(DT_S, list(handles)), 10)
+        count = leaping.steady_steps(DT_S, list(handles))
         boxes = leaping.reach(DT_S, count) if count > 1 else {}
         before = stepping.handled_revision
         leaping.leap(DT_S, count)
@@ -77,5 +77,5 @@ def test_leaps_and_steps_lead_to_the_same_world(seed: int) -> None:
             assert place == pytest.approx(same, abs=1e-6)
             assert entity.openness == pytest.approx(other.entities[name].openness)
         leaps += count > 1
-    assert leaps > 100
+    assert leaps > 50
     assert reached > 100

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
+from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import Scene, house_spec
@@ -84,7 +87,44 @@ def test_what_walls_are_said_to_hide_no_ray_meets(name: str) -> None:
         seen = open_plan.sightings(agent, 6.0, 0.0)
         assert behind.sightings(agent, 6.0, 0.0) == seen
         names = [thing for thing in world.things if rng.random() < 0.5]
-        shown = any(s.name in names and s.fraction >= 0.001 for s in seen)
-        assert behind.shows_any(agent, names, 6.0, 0.001) == shown
+        large = {s for s in seen if s.name in names and s.fraction >= 0.001}
+        glimpsed = {s for s in behind.glimpse(agent, names, 6.0, 0.001) if s.fraction >= 0.001}
+        assert {s for s in glimpsed if s.name in names} == large
+        # Besides these only what they are on or in.
+        parents = {world.things[name].parent for name in names}
+        assert {s.name for s in glimpsed} <= {*names, *parents}
         left_out += int(screens.hidden_from(x, y).sum())
     assert left_out > 60
+
+
+def test_what_is_foreseen_to_be_out_of_sight_is() -> None:
+    house = load_house("train_0")
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    backend.reset(house, bare_episode(house, agents=2), 3)
+    state = backend.world_state()
+    assert state is not None
+    rng = random.Random(0)
+    pieces = [e for e in state.entities.values() if e.openness is not None]
+    things = [e.name for e in state.entities.values() if e.kind is EntityKind.OBJECT]
+    looks_s = [0.1 * number for number in range(1, 20)]
+    foreseen = met = 0
+    while backend.now_s() < 60.0:
+        names = rng.sample(things, 5)
+        for agent in backend.agents:
+            place = rng.choice(pieces).box.center_m
+            act = rng.choice([PrimitiveName.NAVIGATE, PrimitiveName.NAVIGATE, PrimitiveName.LOOK])
+            backend.start(agent, Primitive(act, place))
+        for _ in range(6):
+            steady = backend.steady_steps(1 / 30, backend.agents) / 30
+            moments_s = [moment for moment in looks_s if moment <= steady + 1e-6]
+            count = backend.unseen_moments("agent_0", names, moments_s, 6.0, 0.001)
+            for number in range(len(moments_s)):
+                backend.leap(1 / 30, 3)
+                shown = backend.shows_any("agent_0", names, 6.0, 0.001)
+                assert not shown or number >= count
+                foreseen, met = foreseen + (number < count), met + shown
+            backend.leap(1 / 30, 1)
+        for agent in backend.agents:
+            backend.stop(agent)
+    assert foreseen > 100
+    assert met > 5

@@ -1,0 +1,149 @@
+"""Where agents that go on with what they do will be in the next moments."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from planner.world.geometry import wrap_angle_rad
+from sim_bridge.embedded.entities import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A piece of an agent's way at one speed, times in seconds from now.
+
+    Attributes:
+        at_m: x and y where it begins, in the map.
+        speed_m_s: along x and y.
+        yaw_rad: as it begins.
+        turn_rad_s: how fast the body turns.
+    """
+
+    begins_s: float
+    ends_s: float
+    at_m: tuple[float, float]
+    speed_m_s: tuple[float, float]
+    yaw_rad: float
+    turn_rad_s: float
+
+
+class Stance(NamedTuple):
+    """Where a body is in the map, and where its camera points."""
+
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    pan_rad: float
+    tilt_rad: float
+
+
+def legs(agent: Agent, most_s: float) -> list[Leg]:
+    """The way along an agent's remaining path, up to the leg in which `most_s` passes.
+
+    One that does not walk has one leg without end.
+    """
+    x, y, yaw, now_s = agent.x_m, agent.y_m, agent.yaw_rad, 0.0
+    speed_m_s, turning_rad_s = agent.body.speed_m_s, agent.body.turn_speed_rad_s
+    found: list[Leg] = []
+    if agent.pause_s > 0 and agent.remaining_path:
+        now_s = agent.pause_s
+        found.append(Leg(0.0, now_s, (x, y), (0.0, 0.0), yaw, 0.0))
+    for corner_x, corner_y in agent.remaining_path:
+        dx, dy = corner_x - x, corner_y - y
+        gap_m = math.hypot(dx, dy)
+        if gap_m < 1e-9:
+            continue
+        heading = math.atan2(dy, dx)
+        off = wrap_angle_rad(heading - yaw)
+        if abs(off) > 1e-6:
+            ends_s = now_s + abs(off) / turning_rad_s
+            turn_rad_s = math.copysign(turning_rad_s, off)
+            found.append(Leg(now_s, ends_s, (x, y), (0.0, 0.0), yaw, turn_rad_s))
+            now_s = ends_s
+        ends_s = now_s + gap_m / speed_m_s
+        along = (dx / gap_m * speed_m_s, dy / gap_m * speed_m_s)
+        found.append(Leg(now_s, ends_s, (x, y), along, heading, 0.0))
+        x, y, yaw, now_s = corner_x, corner_y, heading, ends_s
+        if now_s > most_s:
+            return found
+    if not agent.remaining_path:
+        found.append(Leg(0.0, math.inf, (x, y), (0.0, 0.0), yaw, 0.0))
+    return found
+
+
+def first_within_s(one: list[Leg], other: list[Leg], near_m: float, most_s: float) -> float:
+    """When two ways first come nearer to each other than this; the end of what is known if never.
+
+    That is `most_s`, or the end of the way that ends first.
+    """
+    i = j = 0
+    now_s = 0.0
+    while i < len(one) and j < len(other) and now_s < most_s:
+        a, b = one[i], other[j]
+        until_s = min(a.ends_s, b.ends_s, most_s)
+        met_s = _met_s(a, b, now_s, until_s, near_m)
+        if met_s is not None:
+            return met_s
+        now_s = until_s
+        i += a.ends_s <= now_s
+        j += b.ends_s <= now_s
+    return now_s
+
+
+def _met_s(a: Leg, b: Leg, from_s: float, until_s: float, near_m: float) -> float | None:
+    """When in an interval of both legs they first come to be nearer than this."""
+    vx, vy = a.speed_m_s[0] - b.speed_m_s[0], a.speed_m_s[1] - b.speed_m_s[1]
+    after_a, after_b = from_s - a.begins_s, from_s - b.begins_s
+    rx = a.at_m[0] + a.speed_m_s[0] * after_a - b.at_m[0] - b.speed_m_s[0] * after_b
+    ry = a.at_m[1] + a.speed_m_s[1] * after_a - b.at_m[1] - b.speed_m_s[1] * after_b
+    square, half = vx * vx + vy * vy, rx * vx + ry * vy
+    if rx * rx + ry * ry < near_m * near_m:
+        # Moving apart is always allowed; but each moves while the other stands still.
+        from_b = rx * a.speed_m_s[0] + ry * a.speed_m_s[1]
+        from_a = -rx * b.speed_m_s[0] - ry * b.speed_m_s[1]
+        return None if min(from_a, from_b) >= 0.0 else from_s
+    if half >= 0.0:
+        return None
+    inner = half * half - square * (rx * rx + ry * ry - near_m * near_m)
+    if inner <= 0.0:
+        return None
+    met_s = from_s + (-half - math.sqrt(inner)) / square
+    return met_s if met_s < until_s else None
+
+
+def stances(agent: Agent, moments_s: Iterable[float]) -> list[Stance]:
+    """An agent at some moments from now, in their order, as long as it goes on as it does."""
+    moments = list(moments_s)
+    way = legs(agent, moments[-1] if moments else 0.0) if agent.remaining_path else []
+    if way:
+        ends = [leg.ends_s for leg in way]
+        return [_on(way[min(bisect.bisect_left(ends, m), len(way) - 1)], m, agent) for m in moments]
+    found = []
+    for moment_s in moments:
+        yaw, pan, tilt = agent.yaw_rad, agent.pan_rad, agent.tilt_rad
+        if agent.turning_to_rad is not None:
+            most = agent.body.turn_speed_rad_s * moment_s
+            yaw = _towards(yaw, agent.turning_to_rad, most)
+        if agent.looking_to_rad is not None:
+            most = agent.body.look_speed_rad_s * moment_s
+            pan = _towards(pan, agent.looking_to_rad[0], most)
+            off = agent.looking_to_rad[1] - tilt
+            tilt += max(-most, min(most, off))
+        found.append(Stance(agent.x_m, agent.y_m, yaw, pan, tilt))
+    return found
+
+
+def _on(leg: Leg, moment_s: float, agent: Agent) -> Stance:
+    after_s = min(moment_s, leg.ends_s) - leg.begins_s
+    x, y = leg.at_m[0] + leg.speed_m_s[0] * after_s, leg.at_m[1] + leg.speed_m_s[1] * after_s
+    yaw = leg.yaw_rad + leg.turn_rad_s * after_s
+    return Stance(x, y, yaw, agent.pan_rad, agent.tilt_rad)
+
+
+def _towards(angle_rad: float, goal_rad: float, most_rad: float) -> float:
+    off = wrap_angle_rad(goal_rad - angle_rad)
+    return angle_rad + max(-most_rad, min(most_rad, off))
