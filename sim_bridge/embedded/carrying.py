@@ -79,7 +79,7 @@ def _walked(
 ) -> tuple[list[tuple[float, float]], float]:
     """Where the hand is at the corners of the way, and how far arcs between them bulge."""
     at, yaw, bulge_m = (agent.x_m, agent.y_m), agent.yaw_rad, 0.0
-    points = [_swung(at, yaw, hand)]
+    points = [_swung(at, yaw, hand), at]
     for corner in agent.remaining_path:
         gap_m = math.dist(at, corner)
         if gap_m < 1e-9:
@@ -90,7 +90,8 @@ def _walked(
         walked_m = min(gap_m, agent.body.speed_m_s * seconds)
         share = walked_m / gap_m
         ahead = (at[0] + (corner[0] - at[0]) * share, at[1] + (corner[1] - at[1]) * share)
-        points += [_swung(at, heading, hand), _swung(ahead, heading, hand)]
+        # Before furniture it is drawn in towards the body.
+        points += [_swung(at, heading, hand), _swung(ahead, heading, hand), at, ahead]
         seconds -= turn / agent.body.turn_speed_rad_s + gap_m / agent.body.speed_m_s
         if seconds <= 0:
             return points, bulge_m

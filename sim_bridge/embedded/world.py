@@ -25,6 +25,9 @@ from sim_bridge.embedded.options import WorldOptions
 from sim_bridge.embedded.screens import Rectangle, swept
 
 AGENT_GAP_M = 0.05
+# What a hand would push into furniture it holds before the body instead, where nothing stands.
+DRAWN_IN_M = 0.2
+_CELL_M = 1.0
 
 
 class HouseGround:
@@ -35,6 +38,12 @@ class HouseGround:
         self.house = house
         self._grids: dict[float, FloorGrid] = {}
         self._swept: dict[str, Rectangle] = {}
+        self._standing: dict[tuple[int, int], list[Furniture]] = {}
+        for piece in house.furniture:
+            (x0, y0, _), (x1, y1, _) = piece.box.minimum_m, piece.box.maximum_m
+            for column in range(math.floor(x0 / _CELL_M), math.floor(x1 / _CELL_M) + 1):
+                for row in range(math.floor(y0 / _CELL_M), math.floor(y1 / _CELL_M) + 1):
+                    self._standing.setdefault((column, row), []).append(piece)
         self.rooms = {room.name: _room_state(house, room.name) for room in house.rooms}
 
     def grid(self, radius_m: float) -> FloorGrid:
@@ -72,6 +81,18 @@ class HouseGround:
     ) -> tuple[float, float]:
         """Where a straight step ends that the floor's edge may cut short."""
         return end_m
+
+    def is_in_furniture(self, x_m: float, y_m: float, lowest_m: float) -> bool:
+        """Whether what hangs so low at a place of the map is in a piece of furniture's box."""
+        cell = (math.floor(x_m / _CELL_M), math.floor(y_m / _CELL_M))
+        for piece in self._standing.get(cell, ()):
+            if lowest_m < piece.size_m[2]:
+                dx, dy = x_m - piece.x_m, y_m - piece.y_m
+                c, s = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)
+                along, across = abs(dx * c + dy * s), abs(dy * c - dx * s)
+                if along < piece.size_m[0] / 2 and across < piece.size_m[1] / 2:
+                    return True
+        return False
 
     def swept(self, name: str) -> Rectangle:
         """The rectangle around a piece of furniture and all ways of its doors and drawers."""
@@ -322,13 +343,21 @@ class KinematicWorld:
         agent.odometry_drift = (x + dx, y + dy, yaw + 0.2 * dyaw)
 
     def carry(self, agent: Agent) -> None:
-        """Brings what an agent holds to its hand, after the agent or its hand moved."""
+        """Brings what an agent holds to its hand, after the agent or its hand moved.
+
+        Turning and walking by, a hand does not reach through furniture: that would put things
+        into a closed fridge for a moment (D-13 judges what is held by where it is).
+        """
         self.touch(agent.name)
         if agent.holding is not None:
             thing = self.things[agent.holding]
-            x, y, z = agent.to_map(agent.hand_in_base())
-            thing.x_m, thing.y_m = x, y
+            hand = agent.hand_in_base()
+            x, y, z = agent.to_map(hand)
             thing.z_m = z - thing.size_m[2] / 2
+            if self.ground.is_in_furniture(x, y, thing.z_m):
+                share = min(1.0, DRAWN_IN_M / math.hypot(hand[0], hand[1]))
+                x, y, _ = agent.to_map((hand[0] * share, hand[1] * share, z))
+            thing.x_m, thing.y_m = x, y
             thing.yaw_rad = agent.yaw_rad + agent.pan_rad
             thing.room = agent.room
             self.touch(thing.name)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.opening import bare_episode
 
 AGENTS = ("agent_0", "agent_1")
 OVERLAP_M = 1e-4
@@ -96,3 +99,25 @@ def test_the_same_calls_give_the_same_world(
         return backend.world_state()
 
     assert play() == play()
+
+
+def test_what_is_carried_past_furniture_is_not_inside_of_it() -> None:
+    house = load_house("train_0")
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    backend.reset(house, bare_episode(house, 1), 0)
+    world = backend._loaded()
+    agent, thing = world.agents["agent_0"], next(iter(world.things.values()))
+    world.take(agent, thing)
+    rng = random.Random(0)
+    grid = world.ground.grid(agent.body.radius_m)
+    drawn_in = 0
+    for x, y in rng.sample(grid.free_points_m.tolist(), 400):
+        world.move_agent(agent, x, y, rng.uniform(-math.pi, math.pi))
+        away_m = math.dist((thing.x_m, thing.y_m), (x, y))
+        drawn_in += away_m < math.hypot(*agent.body.hand_m[:2]) - 1e-6
+        for piece in world.pieces.values():
+            along, across, _ = map(abs, piece.to_local((thing.x_m, thing.y_m, 0.0)))
+            width, depth, height = piece.record.size_m
+            over = thing.z_m >= height or along > width / 2 - 0.01 or across > depth / 2 - 0.01
+            assert over, (piece.name, x, y)
+    assert 0 < drawn_in < 400
