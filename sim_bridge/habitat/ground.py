@@ -21,6 +21,9 @@ from sim_bridge.habitat.shown import Sandbox
 Point = tuple[float, float]
 # Nearer than this to where a step was to end, it ended there: habitat-sim reckons with 32 bits.
 _SAME_M = 2e-3
+# Ways keep so much farther off walls and furniture than need be, where there is such a way: the
+# other simulators' floor of coarse cells has no narrower passages either, but by chance.
+_SHY_M = 0.025
 
 
 class NavMeshGround(HouseGround):
@@ -77,15 +80,21 @@ class NavMeshGround(HouseGround):
         key = (radius_m, start_m, goal)
         known = self._ways.get(key)
         if known is None:
-            reply = self._ask("path", radius_m, start=_across(start_m), end=_across(end))
-            points = [_across(p) for p in cast(Sequence[Point], reply["points"])]
-            length_m = cast(float | None, reply["length_m"])
-            if not points or length_m is None or math.dist(points[-1], end) > self.grid_slack_m:
-                known = ([], math.inf)
-            else:
-                known = ([*points[1:-1], end], length_m)
+            known = self._found(radius_m + _SHY_M, start_m, end)
+            if not known[0]:
+                known = self._found(radius_m, start_m, end)
             self._ways = {key: known}
         return known
+
+    def _found(self, radius_m: float, start_m: Point, end_m: Point) -> tuple[list[Point], float]:
+        """The way of a body of some radius, and its length; no corners where there is none."""
+        reply = self._ask("path", radius_m, start=_across(start_m), end=_across(end_m))
+        points = [_across(p) for p in cast(Sequence[Point], reply["points"])]
+        length_m = cast(float | None, reply["length_m"])
+        near_m = self.grid_slack_m + _SHY_M
+        if not points or length_m is None or math.dist(points[-1], end_m) > near_m:
+            return [], math.inf
+        return [*points[1:-1], end_m], length_m
 
     @property
     def grid_slack_m(self) -> float:
@@ -111,7 +120,7 @@ class NavMeshGround(HouseGround):
         if (box.process.pid, name) not in self._made:
             box.open(self._dataset)
             bodies = default_bodies().values()
-            height_m = max(body.height_m for body in bodies if body.radius_m == radius_m)
+            height_m = max(body.height_m for body in bodies)
             settings = self._options.model_dump()
             settings |= {"agent_radius": radius_m, "agent_height": height_m}
             taken = write_footprints(self.house, self._dataset.directory)
