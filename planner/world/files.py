@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,6 +17,14 @@ class FileModel(BaseModel):
     """A frozen record of a file; unknown fields, NaN and infinities are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields changed; what was reckoned from the old ones is not kept."""
+        copied = super().model_copy(update=update, deep=deep)
+        if update:
+            for name in copied.__dict__.keys() - type(copied).model_fields.keys():
+                del copied.__dict__[name]
+        return copied
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
