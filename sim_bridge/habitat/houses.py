@@ -22,8 +22,8 @@ from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
 def written_house(house: House, cache: str, catalogue: Catalogue) -> HabitatDataset:
     """A house's data set in the cache, written now unless it was before.
 
-    It is known by what it was made of; one that lacks a file is written anew. The house's
-    things are left out: episodes bring their own.
+    It is known by what it was made of and by what; one that lacks a file is written anew. The
+    house's things are left out: episodes bring their own.
 
     Raises:
         FileError: where it cannot be written.
@@ -66,13 +66,16 @@ def _cache(named: str) -> Path:
 
 @lru_cache(maxsize=4)
 def _looks(catalogue: Catalogue) -> str:
-    """What rooms, things and bodies look like, as a digest."""
+    """What rooms, things and bodies look like and who writes them, as a digest."""
     models: Iterable[FileModel] = (
         *catalogue.rooms.values(),
         *catalogue.objects.values(),
         *default_bodies().values(),
     )
     digest = hashlib.sha256()
+    here = Path(__file__).parent
+    for writer in (here / "footprints.py", *sorted((here / "dataset").glob("*.py"))):
+        digest.update(writer.read_bytes())
     for model in models:
         digest.update(model.model_dump_json().encode())
     return digest.hexdigest()
