@@ -119,11 +119,6 @@ def prepare_embedded(
     def shows_any(agent: str, names: Sequence[str]) -> bool:
         return backend.shows_any(agent, names, limits.farthest_m, limits.least_fraction)
 
-    def unseen(agent: str, names: Sequence[str], moments_s: Sequence[float]) -> int:
-        return backend.unseen_moments(
-            agent, names, moments_s, limits.farthest_m, limits.least_fraction
-        )
-
     def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
         return backend.glimpse(agent, names, limits.farthest_m, limits.least_fraction)
 
@@ -133,7 +128,6 @@ def prepare_embedded(
         sightings=None if images else glance,
         in_view=None if images else shows_any,
         handled=None if images else lambda: backend.handled_revision,
-        unseen=None if images else unseen,
         glimpse=None if images else glimpse,
     )
     kinds = {placement.uid: placement.kind for placement in episode.agents}
@@ -150,9 +144,6 @@ def prepare_embedded(
         if watch is not None:
             watch(observation, memory)
         memory.observe(observation)
-
-    def dull_looks(agent: str, stamps_s: Sequence[float]) -> int:
-        return privileged.dull_looks(agent, backend.now_s(), stamps_s, memory.entities)
 
     task = Task(
         instruction=episode.instruction,
@@ -178,7 +169,6 @@ def prepare_embedded(
         look=look,
         tell=tell or say_nothing,
         leaper=backend if leaps else None,
-        dull_looks=dull_looks if watch is None else None,
         knows=_Truth(backend).belief if all_known else None,
     )
 

@@ -8,9 +8,8 @@ simulated time here.
 from __future__ import annotations
 
 import asyncio
-import bisect
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -34,8 +33,6 @@ from sim_bridge.backend import Backend
 STEP_S = 1 / 30
 # Cameras expose ten times a second, from the world's beginning on, as the bridge has it.
 EXPOSURE_STEPS = 3
-# So far ahead it is sought for a look that may tell something.
-LOOK_AHEAD_STEPS = 180
 # spec/partnr.md 1.4.
 MOST_STEPS = 20_000
 
@@ -129,8 +126,6 @@ class EpisodeRun:
         leaper: the backend, where it can take steps in which nothing happens in one go.
         knows: what planners and skills are told instead of what the memory believes; then nobody
             looks.
-        dull_looks: how many of an agent's looks at some coming stamps surely tell nothing, as long
-            as all agents go on as they do.
     """
 
     backend: Backend
@@ -143,9 +138,7 @@ class EpisodeRun:
     tell: Callable[[Event], None] = say_nothing
     leaper: Leaper | None = None
     knows: Callable[[], Belief] | None = None
-    dull_looks: Callable[[str, Sequence[float]], int] | None = None
     _judged: int = -1
-    _due: list[int] = field(default_factory=lambda: [0])
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -227,7 +220,7 @@ class EpisodeRun:
             self.backend.step(STEP_S)
             self._judge()
             return 1
-        count = max(1, self._to_look(min(leaper.steady_steps(STEP_S, working), most)))
+        count = max(1, min(leaper.steady_steps(STEP_S, working), self._to_look(most), most))
         if not leaper.moves_things():
             leaper.leap(STEP_S, count)
             self._judge_changes(leaper)
@@ -241,35 +234,17 @@ class EpisodeRun:
         return count
 
     def _to_look(self, most: int) -> int:
-        """Steps until a look is due that may tell something; at most `most`.
-
-        Or until the last one before that, which the memory is to hear of.
-        """
+        """Steps until a look is due; `most` where nobody looks."""
         if self.knows is not None:
             return most
         now_s = self.backend.now_s()
+        left = 0
+        if not any(self.memory.due(agent, now_s) for agent in self.backend.agents):
+            left = math.ceil(self.memory.next_look_s(now_s) / STEP_S - 1e-6)
         step = round(now_s / STEP_S)
-        due = any(self.memory.due(agent, now_s) for agent in self.backend.agents)
-        look = _exposure(step, step if due else self._next_due(step))
-        if look - step >= most or self.dull_looks is None:
-            return min(look - step, most)
-        coming = self._coming(step + LOOK_AHEAD_STEPS)
-        looks = [look, *coming[bisect.bisect_right(coming, look) :]]
-        stamps_s = [look * STEP_S for look in looks]
-        dull = min(self.dull_looks(agent, stamps_s) for agent in self.backend.agents)
-        within = bisect.bisect_right(looks, step + most)
-        return looks[min(dull, within - 1)] - step
-
-    def _coming(self, until: int) -> list[int]:
-        """The steps of all looks of the episode that are taken as soon as they are due."""
-        looks = self._due
-        while looks[-1] < until:
-            looks.append(_exposure(looks[-1], self._next_due(looks[-1])))
-        return looks
-
-    def _next_due(self, step: int) -> int:
-        """The step from which on a look is due again after one at `step`."""
-        return step + math.ceil(self.memory.next_look_s(step * STEP_S) / STEP_S - 1e-6)
+        # At the first exposure from then on, but not at the present one again.
+        exposure = -(-max(step + left, step + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
+        return exposure - step
 
     def _judge_changes(self, leaper: Leaper) -> None:
         if leaper.revision != self._judged:
@@ -343,11 +318,6 @@ class EpisodeRun:
     def _note(self, event: Event) -> None:
         self.events.append(event)
         self.tell(event)
-
-
-def _exposure(after: int, due: int) -> int:
-    """The first step after one, and not before `due`, in which cameras expose."""
-    return -(-max(due, after + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
 
 
 def _stopped(decision: Decision) -> tuple[End, str]:

@@ -35,13 +35,11 @@ HIDING_M = 0.02
 FRAMES_TO_MISS = 2
 # Without images, what is seen to be as it was is confirmed no more often than this.
 CONFIRM_S = 5.0
-EQUAL_S = 1e-6
 _KINDS: Final = frozenset(kind.value for kind in AgentKind)
 
 Truth = Callable[[], WorldState | None]
 SightingProvider = Callable[[str], Sequence[Sighting]]
 InView = Callable[[str, Sequence[str]], bool]
-Unseen = Callable[[str, Sequence[str], Sequence[float]], int]
 Glimpse = Callable[[str, Sequence[str]], Sequence[Sighting]]
 
 
@@ -57,7 +55,6 @@ class PrivilegedUpdater:
         sightings: SightingProvider | None = None,
         in_view: InView | None = None,
         handled: Callable[[], int] | None = None,
-        unseen: Unseen | None = None,
         glimpse: Glimpse | None = None,
     ) -> None:
         """Takes the ground truth's source.
@@ -72,8 +69,6 @@ class PrivilegedUpdater:
                 changes is learned at once, and when the rest was last seen is that coarse.
             handled: a number from 0 that grows with every change of the world but of agents and
                 of where they carry things.
-            unseen: in how many of some coming moments, seconds from now, an agent's hand camera
-                surely shows none of some entities, as long as all agents go on as they do.
             glimpse: what an agent's hand camera shows of some entities and of what they are on,
                 where no images are made. With it a look at something new tells of that only; the
                 rest is confirmed each `CONFIRM_S`.
@@ -83,7 +78,6 @@ class PrivilegedUpdater:
         self._provider = sightings
         self._in_view = in_view
         self._handled = handled
-        self._unseen = unseen
         self._glimpse = glimpse
         self._confirmed_s: dict[str, float] = {}
         self._news = News()
@@ -153,26 +147,6 @@ class PrivilegedUpdater:
         """Whether all that is in view is to be told, and not what is news only."""
         fresh = 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S
         return bool(self._news.missed) or not fresh
-
-    def dull_looks(
-        self, agent: str, now_s: float, stamps_s: Sequence[float], entities: Sequence[Entity]
-    ) -> int:
-        """How many of an agent's next looks surely are not worth it, if all go on as they do.
-
-        Args:
-            agent: who would look.
-            now_s: the present.
-            stamps_s: when it would.
-            entities: what is remembered, now and until then.
-        """
-        if self._unseen is None or not self._follow_news(entities) or self._news.missed:
-            return 0
-        # Where it is due by a rounding error, the look itself is to tell.
-        until_s = self._confirmed_s.get(agent, -math.inf) + CONFIRM_S - EQUAL_S
-        coming_s = [stamp_s - now_s for stamp_s in stamps_s if stamp_s < until_s]
-        if not self._news.names or not coming_s:
-            return len(coming_s)
-        return self._unseen(agent, self._news.names, coming_s)
 
     def _follow_news(self, entities: Sequence[Entity]) -> bool:
         """Brings the news up to date; whether the truth is known."""

@@ -103,22 +103,16 @@ def _view_of(agent: Agent, point_m: Vec3) -> tuple[float, float]:
 def _point_camera(act: Act, pan_rad: float, tilt_rad: float, progress: float) -> Motion:
     agent = act.agent
     speed = agent.body.look_speed_rad_s
-    agent.looking_to_rad = (pan_rad, tilt_rad)
-    agent.course += 1
-    try:
-        while True:
-            pan_off = wrap_angle_rad(pan_rad - agent.pan_rad)
-            tilt_off = tilt_rad - agent.tilt_rad
-            if abs(pan_off) < 1e-6 and abs(tilt_off) < 1e-6:
-                return
-            dt = yield "looking", progress, max(abs(pan_off), abs(tilt_off)) / speed
-            most = speed * dt
-            agent.pan_rad = wrap_angle_rad(agent.pan_rad + max(-most, min(most, pan_off)))
-            agent.tilt_rad += max(-most, min(most, tilt_off))
-            act.world.carry(agent)
-    finally:
-        agent.looking_to_rad = None
-        agent.course += 1
+    while True:
+        pan_off = wrap_angle_rad(pan_rad - agent.pan_rad)
+        tilt_off = tilt_rad - agent.tilt_rad
+        if abs(pan_off) < 1e-6 and abs(tilt_off) < 1e-6:
+            return
+        dt = yield "looking", progress, max(abs(pan_off), abs(tilt_off)) / speed
+        most = speed * dt
+        agent.pan_rad = wrap_angle_rad(agent.pan_rad + max(-most, min(most, pan_off)))
+        agent.tilt_rad += max(-most, min(most, tilt_off))
+        act.world.carry(agent)
 
 
 def _spend(

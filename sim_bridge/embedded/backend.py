@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +24,6 @@ from sim_bridge.structure import wall_segments
 
 # As many as are shipped, with some to spare; one takes some megabytes.
 _HOUSES_KEPT = 16
-# Times add up to this.
-_EQUAL_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +34,6 @@ class _Known:
     ground: HouseGround
     spec: mujoco.MjSpec
     screens: Screens
-
-
-@dataclass(frozen=True, slots=True)
-class _Unseen:
-    """Until when an agent surely sees none of some entities, on one course; may it see one next?"""
-
-    key: tuple[int, int, float, float]
-    names: Sequence[str]
-    until_s: float
-    ends_in_sight: bool
 
 
 class EmbeddedBackend(KinematicBackend):
@@ -67,7 +53,6 @@ class EmbeddedBackend(KinematicBackend):
         self._renderer_tried = False
         self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
         self._shown: dict[str, tuple[tuple[float, ...], Sequence[str], list[Sighting]]] = {}
-        self._unseen: dict[str, _Unseen] = {}
 
     # Episodes
 
@@ -81,7 +66,6 @@ class EmbeddedBackend(KinematicBackend):
         self._screens, self._sight = known.screens, None
         self._sightings.clear()
         self._shown.clear()
-        self._unseen.clear()
 
     def _know(self, house: House) -> _Known:
         for known in self._houses:
@@ -150,45 +134,6 @@ class EmbeddedBackend(KinematicBackend):
             found = self._sight_now().glimpse(body, names, farthest_m, least_fraction)
             known = self._shown[agent] = (key, names, found)
         return known[2]
-
-    def unseen_moments(
-        self,
-        agent: str,
-        names: Sequence[str],
-        moments_s: Sequence[float],
-        farthest_m: float,
-        least_fraction: float,
-    ) -> int:
-        """In how many of some moments from now `shows_any` is surely False, if all go on so.
-
-        Args:
-            agent: who looks.
-            names: of entities.
-            moments_s: from now, in their order; what is found out of all of them is kept for as
-                long as the agent does not do something else.
-            farthest_m: as of `shows_any`.
-            least_fraction: likewise.
-        """
-        world, body = self._loaded(), self._agent(agent)
-        if world.opening:
-            return 0
-        known = self._unseen.get(agent)
-        key = (body.course, world.scenery_revision, farthest_m, least_fraction)
-        if known is not None and known.key == key:
-            until_s = known.until_s - world.time_s
-            count = bisect.bisect_right(moments_s, until_s)
-            if known.names is names and (count == len(moments_s) or known.ends_in_sight):
-                return count
-            if count == len(moments_s) and set(names) <= set(known.names):
-                return count
-        limits = (farthest_m, least_fraction)
-        count = self._sight_now().unseen_moments(body, moments_s, names, *limits)
-        ends = count < len(moments_s)
-        until_s = world.time_s + (moments_s[count - 1] if count else 0.0) + _EQUAL_S
-        if body.is_at_rest and not ends:
-            until_s = math.inf
-        self._unseen[agent] = _Unseen(key, names, until_s, ends)
-        return count
 
     def _sight_now(self) -> Sight:
         if self._sight is None:

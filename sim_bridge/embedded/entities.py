@@ -210,11 +210,6 @@ class Agent:
     is_still: bool = False
     # For so long it does not try to walk on, after somebody was in its way.
     pause_s: float = 0.0
-    # Grows whenever it begins to move otherwise than was to be expected before.
-    course: int = 0
-    # The heading that the body turns to on the spot; the pan and tilt that the hand swings to.
-    turning_to_rad: float | None = None
-    looking_to_rad: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         self.tilt_rad = self.rest_tilt_rad
@@ -229,12 +224,6 @@ class Agent:
     def stance(self) -> tuple[float, float, float, float, float]:
         """All that decides what the agent's camera has in its picture."""
         return (self.x_m, self.y_m, self.yaw_rad, self.pan_rad, self.tilt_rad)
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether neither body nor hand is on its way somewhere."""
-        turns = self.turning_to_rad is not None or self.looking_to_rad is not None
-        return not (turns or self.remaining_path)
 
     def to_map(self, point_m: Vec3) -> Vec3:
         """A point of `base_link` in the map."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from planner.world.geometry import wrap_angle_rad
 from sim_bridge.embedded.entities import Agent
@@ -29,16 +26,6 @@ class Leg:
     speed_m_s: tuple[float, float]
     yaw_rad: float
     turn_rad_s: float
-
-
-class Stance(NamedTuple):
-    """Where a body is in the map, and where its camera points."""
-
-    x_m: float
-    y_m: float
-    yaw_rad: float
-    pan_rad: float
-    tilt_rad: float
 
 
 def legs(agent: Agent, most_s: float) -> list[Leg]:
@@ -113,37 +100,3 @@ def _met_s(a: Leg, b: Leg, from_s: float, until_s: float, near_m: float) -> floa
         return None
     met_s = from_s + (-half - math.sqrt(inner)) / square
     return met_s if met_s < until_s else None
-
-
-def stances(agent: Agent, moments_s: Iterable[float]) -> list[Stance]:
-    """An agent at some moments from now, in their order, as long as it goes on as it does."""
-    moments = list(moments_s)
-    way = legs(agent, moments[-1] if moments else 0.0) if agent.remaining_path else []
-    if way:
-        ends = [leg.ends_s for leg in way]
-        return [_on(way[min(bisect.bisect_left(ends, m), len(way) - 1)], m, agent) for m in moments]
-    found = []
-    for moment_s in moments:
-        yaw, pan, tilt = agent.yaw_rad, agent.pan_rad, agent.tilt_rad
-        if agent.turning_to_rad is not None:
-            most = agent.body.turn_speed_rad_s * moment_s
-            yaw = _towards(yaw, agent.turning_to_rad, most)
-        if agent.looking_to_rad is not None:
-            most = agent.body.look_speed_rad_s * moment_s
-            pan = _towards(pan, agent.looking_to_rad[0], most)
-            off = agent.looking_to_rad[1] - tilt
-            tilt += max(-most, min(most, off))
-        found.append(Stance(agent.x_m, agent.y_m, yaw, pan, tilt))
-    return found
-
-
-def _on(leg: Leg, moment_s: float, agent: Agent) -> Stance:
-    after_s = min(moment_s, leg.ends_s) - leg.begins_s
-    x, y = leg.at_m[0] + leg.speed_m_s[0] * after_s, leg.at_m[1] + leg.speed_m_s[1] * after_s
-    yaw = leg.yaw_rad + leg.turn_rad_s * after_s
-    return Stance(x, y, yaw, agent.pan_rad, agent.tilt_rad)
-
-
-def _towards(angle_rad: float, goal_rad: float, most_rad: float) -> float:
-    off = wrap_angle_rad(goal_rad - angle_rad)
-    return angle_rad + max(-most_rad, min(most_rad, off))

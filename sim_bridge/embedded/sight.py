@@ -17,7 +17,6 @@ from planner.world.geometry import Box, FloatArray, Vec3
 from planner.world.observation import Intrinsics, Sighting
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Thing
-from sim_bridge.embedded.foreseen import Stance, stances
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
 from sim_bridge.embedded.screens import Screens, contains
 from sim_bridge.embedded.sensing import optical_rotation
@@ -35,8 +34,6 @@ _POINTS = np.concatenate([_PROBES, _CORNERS])
 # Of a projected box, what shapes like cups and lamps cover.
 _FILL = 0.7
 _NONE = np.empty(0)
-# What is foreseen differs from what comes by rounding.
-_SLACK = 1e-6
 _GROUPS = np.array([1, 1, 1, 1, 0, 0], np.uint8)
 
 
@@ -85,7 +82,6 @@ class Sight:
         # The number of the region of the screens that a row is all in; -1 for what is never hidden.
         self._regions = np.full(count, -1, np.intp)
         self._unhidden: dict[str, tuple[Sequence[str], object, list[str]]] = {}
-        self._asked: tuple[Sequence[str], str, Rows] | None = None
         self._scenery = -1
         for piece in pieces:
             record = piece.record
@@ -139,86 +135,6 @@ class Sight:
             pixel = (x / z * lens.fx_px + lens.cx_px, y / z * lens.fy_px + lens.cy_px)
             found.append(Sighting(self._names[row], fraction, z, pixel, (cx, cy, cz)))
         return sorted(found, key=lambda s: (s.distance_m, s.name))
-
-    def unseen_moments(
-        self,
-        agent: Agent,
-        moments_s: Sequence[float],
-        names: Sequence[str],
-        farthest_m: float,
-        least_fraction: float,
-    ) -> int:
-        """In how many of some moments from now on `sightings` would surely have none of these.
-
-        As long as agents go on as they do, and nothing moves but they and what they carry.
-        """
-        self._follow_scenery()
-        self._follow_hands()
-        held = {other.holding for other in self._world.agents.values()}
-        if not held.isdisjoint(names):
-            return 0
-        coming = stances(agent, moments_s[:1] if agent.is_at_rest else moments_s)
-        rows = self._rows_of(names, agent.name)
-        eyes, headings, tilts = self._lenses_at(agent, coming)
-        hidden = np.zeros((len(coming), len(rows)), np.bool_)
-        if self._screens is not None:
-            regions = self._regions[rows]
-            for number, (x, y, _) in enumerate(eyes.tolist()):
-                hidden[number] = self._screens.hidden_from(x, y)[regions]
-        near = self._in_views(agent, eyes, headings, tilts, rows, farthest_m) & ~hidden
-        moments, which = np.nonzero(near)
-        if not len(moments):
-            return len(moments_s)
-        corners = self._points[rows[which], len(_PROBES) :] - eyes[moments, None]
-        rotations = _rotations(headings[moments], tilts[moments])
-        mount = agent.body.cameras["hand"]
-        shares = _FILL * _image_share(self._lenses[agent.name], mount.near_m, corners @ rotations)
-        large = moments[shares >= least_fraction - _SLACK]
-        return int(large[0]) if len(large) else len(moments_s)
-
-    def _rows_of(self, names: Sequence[str], agent: str) -> Rows:
-        """The rows of some names but the agent's own; kept for the very same names."""
-        if self._asked is None or self._asked[0] is not names or self._asked[1] != agent:
-            rows = np.array([self._rows[name] for name in names if name != agent], np.intp)
-            self._asked = (names, agent, rows)
-        return self._asked[2]
-
-    def _lenses_at(
-        self, agent: Agent, coming: Sequence[Stance]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n, 3) where a camera will be, (n,) where it points from above, (n,) its tilts."""
-        at = np.array(coming).reshape(-1, 5)
-        headings = at[:, 2] + at[:, 3]
-        c, s = np.cos(headings), np.sin(headings)
-        x, y, z = agent.body.cameras["hand"].position_m
-        eyes = [at[:, 0] + x * c - y * s, at[:, 1] + x * s + y * c, np.full(len(at), z)]
-        return np.stack(eyes, axis=1), headings, at[:, 4]
-
-    def _in_views(
-        self,
-        agent: Agent,
-        eyes: FloatArray,
-        headings: FloatArray,
-        tilts: FloatArray,
-        rows: Rows,
-        farthest_m: float,
-    ) -> NDArray[np.bool_]:
-        """(n, rows) whether a centre may be in each of n pictures, as `_in_view` has it."""
-        lens, mount = self._lenses[agent.name], agent.body.cameras["hand"]
-        across, up = lens.width_px / 2 / lens.fx_px, lens.height_px / 2 / lens.fy_px
-        cp, sp = np.cos(headings)[:, None], np.sin(headings)[:, None]
-        ct, st = np.cos(tilts)[:, None], np.sin(tilts)[:, None]
-        relative = self._centers[rows] - eyes[:, None]
-        dx, dy, dz = relative[..., 0], relative[..., 1], relative[..., 2]
-        ahead = dx * cp + dy * sp
-        depth = ahead * ct - dz * st
-        slacks = self._slacks[rows] + _SLACK
-        near: NDArray[np.bool_] = (depth > mount.near_m - _SLACK) & (depth < mount.far_m + _SLACK)
-        near &= np.abs(dx * sp - dy * cp) < depth * across + slacks
-        near &= np.abs(ahead * st + dz * ct) < depth * up + slacks
-        near &= (dx * dx + dy * dy <= farthest_m**2 + _SLACK) | self._always[rows]
-        near &= self._may_show[rows]
-        return near
 
     def _unscreened_names(self, names: Sequence[str], agent: str, eye_m: Vec3) -> Sequence[str]:
         """Those of some names that no wall hides; kept for the same names and the same square."""
@@ -415,14 +331,6 @@ def _near_view(scene: Scene, eye: _Eye) -> NDArray[np.bool_]:
     ):
         near &= np.abs(across) < z * slope + radius * math.hypot(1.0, slope)
     return near
-
-
-def _rotations(headings: FloatArray, tilts: FloatArray) -> FloatArray:
-    """(n, 3, 3) what `optical_rotation` is for each of n headings and tilts."""
-    cp, sp, ct, st = np.cos(headings), np.sin(headings), np.cos(tilts), np.sin(tilts)
-    right = np.stack([sp, -cp, np.zeros(len(cp))], axis=1)
-    down = np.stack([-st * cp, -st * sp, -ct], axis=1)
-    return np.stack([right, down, np.stack([ct * cp, ct * sp, -st], axis=1)], axis=2)
 
 
 def _image_share(lens: Intrinsics, near_m: float, optical: FloatArray) -> FloatArray:

@@ -172,7 +172,6 @@ class _Walk:
         """Heads for places one after the other."""
         self.corners = self.agent.remaining_path = corners
         self.agent.pause_s = 0.0
-        self.agent.course += 1
 
     def step(self, dt_s: float) -> None:
         """Goes on for `dt_s`; notes when another agent is in the way."""
@@ -205,7 +204,6 @@ class _Walk:
                 self.corners.pop(0)
         if budget < 0:
             agent.pause_s = PAUSE_S - dt_s
-            agent.course += 1
         return budget >= 0
 
     def _get_past(self) -> None:
@@ -314,7 +312,6 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
     finally:
         agent.remaining_path = []
         agent.pause_s = 0.0
-        agent.course += 1
         agent.precedence = agent.name
         agent.linear_m_s = 0.0
         agent.angular_rad_s = 0.0
@@ -388,22 +385,16 @@ def _nearer_to_another(world: KinematicWorld, agent: Agent, x: float, y: float) 
 
 def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
     """Turns on the spot."""
-    agent.turning_to_rad = yaw_rad
-    agent.course += 1
-    try:
-        while True:
-            off = wrap_angle_rad(yaw_rad - agent.yaw_rad)
-            if abs(off) < 1e-6:
-                agent.angular_rad_s = 0.0
-                return
-            dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
-            most = agent.body.turn_speed_rad_s * dt
-            turn = max(-most, min(most, off))
-            agent.angular_rad_s = turn / dt
-            world.move_agent(agent, agent.x_m, agent.y_m, wrap_angle_rad(agent.yaw_rad + turn))
-    finally:
-        agent.turning_to_rad = None
-        agent.course += 1
+    while True:
+        off = wrap_angle_rad(yaw_rad - agent.yaw_rad)
+        if abs(off) < 1e-6:
+            agent.angular_rad_s = 0.0
+            return
+        dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
+        most = agent.body.turn_speed_rad_s * dt
+        turn = max(-most, min(most, off))
+        agent.angular_rad_s = turn / dt
+        world.move_agent(agent, agent.x_m, agent.y_m, wrap_angle_rad(agent.yaw_rad + turn))
 
 
 def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:

@@ -8,12 +8,9 @@ import pytest
 
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.foreseen import Leg, first_within_s, legs, stances
+from sim_bridge.embedded.foreseen import Leg, first_within_s, legs
 from sim_bridge.embedded.options import EmbeddedOptions
-
-STEP_S = 1 / 30
 
 
 def straight(x: float, y: float, vx: float, vy: float, ends_s: float = math.inf) -> list[Leg]:
@@ -44,29 +41,3 @@ def test_who_waits_sets_out_later(small_house: House, small_episode: Episode) ->
     at_once = legs(agent, 9.0)[-1].ends_s
     agent.pause_s = 0.3
     assert legs(agent, 9.0)[-1].ends_s == pytest.approx(at_once + 0.3)
-
-
-def test_stances_are_those_that_come(small_house: House, small_episode: Episode) -> None:
-    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
-    backend.reset(small_house, small_episode, 0)
-    state = backend.world_state()
-    assert state is not None
-    agent = backend._loaded().agents["agent_0"]
-    compared = 0
-    for name, target in (
-        (PrimitiveName.NAVIGATE, "sink_0"),
-        (PrimitiveName.LOOK, "cup_0"),
-        (PrimitiveName.NAVIGATE, "cup_0"),
-    ):
-        handle = backend.start("agent_0", Primitive(name, state.entities[target].box.center_m))
-        while not backend.poll(handle).done:
-            steps = backend.steady_steps(STEP_S, ["agent_0"])
-            # The last of the steps may end what it does before it is over.
-            foreseen = stances(agent, [STEP_S * step for step in range(1, steps)])
-            for stance in foreseen:
-                backend.step(STEP_S)
-                for told, true in zip(stance, agent.stance, strict=True):
-                    assert math.remainder(told - true, math.tau) == pytest.approx(0.0, abs=1e-6)
-                compared += 1
-            backend.step(STEP_S)
-    assert compared > 60

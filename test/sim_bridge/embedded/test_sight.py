@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
-from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import Scene, house_spec
@@ -95,36 +92,3 @@ def test_what_walls_are_said_to_hide_no_ray_meets(name: str) -> None:
         assert {s.name for s in glimpsed} <= {*names, *parents}
         left_out += int(screens.hidden_from(x, y).sum())
     assert left_out > 60
-
-
-def test_what_is_foreseen_to_be_out_of_sight_is() -> None:
-    house = load_house("train_0")
-    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
-    backend.reset(house, bare_episode(house, agents=2), 3)
-    state = backend.world_state()
-    assert state is not None
-    rng = random.Random(0)
-    pieces = [e for e in state.entities.values() if e.openness is not None]
-    things = [e.name for e in state.entities.values() if e.kind is EntityKind.OBJECT]
-    looks_s = [0.1 * number for number in range(1, 20)]
-    foreseen = met = 0
-    while backend.now_s() < 60.0:
-        names = rng.sample(things, 5)
-        for agent in backend.agents:
-            place = rng.choice(pieces).box.center_m
-            act = rng.choice([PrimitiveName.NAVIGATE, PrimitiveName.NAVIGATE, PrimitiveName.LOOK])
-            backend.start(agent, Primitive(act, place))
-        for _ in range(6):
-            steady = backend.steady_steps(1 / 30, backend.agents) / 30
-            moments_s = [moment for moment in looks_s if moment <= steady + 1e-6]
-            count = backend.unseen_moments("agent_0", names, moments_s, 6.0, 0.001)
-            for number in range(len(moments_s)):
-                backend.leap(1 / 30, 3)
-                shown = backend.shows_any("agent_0", names, 6.0, 0.001)
-                assert not shown or number >= count
-                foreseen, met = foreseen + (number < count), met + shown
-            backend.leap(1 / 30, 1)
-        for agent in backend.agents:
-            backend.stop(agent)
-    assert foreseen > 100
-    assert met > 5
