@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.world.geometry import wrap_angle_rad
 from sim_bridge.embedded.entities import Agent
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(NamedTuple):
     """A piece of an agent's way at one speed, times in seconds from now.
 
     Attributes:
