@@ -23,7 +23,6 @@ from planner.world.primitive import (
     Capabilities,
     Primitive,
     PrimitiveCode,
-    PrimitiveName,
     PrimitiveResult,
     PrimitiveStatus,
 )
@@ -38,6 +37,7 @@ from sim_bridge.embedded.sensing import observation
 from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.walking import Courtesy, Routine, make_way
 from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.refusals import refusal_of
 
 MOST_LEAP_STEPS = 180
 
@@ -198,25 +198,8 @@ class KinematicBackend(ABC):
         body = self._world.agents.get(agent)
         if body is None:
             return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
-        if primitive.name not in set(PrimitiveName):
-            return PrimitiveResult(
-                PrimitiveCode.UNKNOWN_PRIMITIVE, f"there is no primitive {primitive.name!r}"
-            )
-        if primitive.name not in body.body.primitives:
-            return PrimitiveResult(
-                PrimitiveCode.NOT_ABLE, f"a {body.body.kind} cannot {primitive.name}"
-            )
-        if primitive.frame not in ("map", f"{agent}/odom", f"{agent}/base_link"):
-            return PrimitiveResult(
-                PrimitiveCode.BAD_FRAME,
-                f"frame {primitive.frame!r} is none of map, {agent}/odom, {agent}/base_link",
-            )
-        problem = bad_numbers(primitive)
-        if problem:
-            return PrimitiveResult(PrimitiveCode.BAD_TARGET, problem)
-        if agent in self._current:
-            return PrimitiveResult(PrimitiveCode.BUSY, f"{agent} is doing something else")
-        return None
+        able, busy = body.body.primitives, agent in self._current
+        return refusal_of(agent, body.body.kind, able, primitive, busy=busy)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive stands."""
@@ -393,24 +376,6 @@ class KinematicBackend(ABC):
             known = ", ".join(self.agents)
             raise PlannerError(f"there is no agent {name!r}; there are {known}")
         return agent
-
-
-def bad_numbers(primitive: Primitive) -> str:
-    """What is wrong with the numbers of a primitive; empty when nothing is."""
-    looks_around = primitive.name is PrimitiveName.LOOK and primitive.views_rad
-    if not looks_around and not all(map(math.isfinite, primitive.target_m)):
-        return f"the target {primitive.target_m} is not a finite point"
-    if primitive.reference_m is not None and not all(map(math.isfinite, primitive.reference_m)):
-        return f"the reference {primitive.reference_m} is not a finite point"
-    if not all(math.isfinite(v) for view in primitive.views_rad for v in view):
-        return "a view is not finite"
-    if math.isinf(primitive.heading_rad) or math.isinf(primitive.standoff_m):
-        return "heading and standoff are finite or NaN"
-    if not math.isfinite(primitive.timeout_s) or primitive.timeout_s < 0:
-        return f"the timeout {primitive.timeout_s} is not a finite time of 0 or more"
-    if not math.isfinite(primitive.tolerance_m) or primitive.tolerance_m < 0:
-        return f"the tolerance {primitive.tolerance_m} is not a finite distance of 0 or more"
-    return ""
 
 
 def _in_map(agent: Agent, primitive: Primitive) -> tuple[Vec3, Vec3 | None, float]:

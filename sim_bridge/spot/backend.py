@@ -20,15 +20,14 @@ from planner.world.primitive import (
     Capabilities,
     Primitive,
     PrimitiveCode,
-    PrimitiveName,
     PrimitiveResult,
     PrimitiveStatus,
 )
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
-from sim_bridge.embedded.kinematic import bad_numbers
 from sim_bridge.embedded.options import default_options
+from sim_bridge.refusals import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
 from sim_bridge.spot.body import BodyState, optical_of
@@ -442,22 +441,8 @@ class SpotBackend:
             return PrimitiveResult(PrimitiveCode.NO_WORLD, "no episode is loaded")
         if agent != self._agent:
             return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
-        if primitive.name not in set(PrimitiveName):
-            text = f"there is no primitive {primitive.name!r}"
-            return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
-        if primitive.name not in self.physique.primitives:
-            return PrimitiveResult(PrimitiveCode.NOT_ABLE, f"a Spot cannot {primitive.name}")
-        if primitive.frame not in ("map", f"{agent}/odom", f"{agent}/base_link"):
-            return PrimitiveResult(
-                PrimitiveCode.BAD_FRAME,
-                f"frame {primitive.frame!r} is none of map, {agent}/odom, {agent}/base_link",
-            )
-        problem = bad_numbers(primitive)
-        if problem:
-            return PrimitiveResult(PrimitiveCode.BAD_TARGET, problem)
-        if self._current is not None:
-            return PrimitiveResult(PrimitiveCode.BUSY, f"{agent} is doing something else")
-        return None
+        able, busy = self.physique.primitives, self._current is not None
+        return refusal_of(agent, "Spot", able, primitive, busy=busy)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive stands."""
