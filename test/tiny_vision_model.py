@@ -106,6 +106,14 @@ def _words_tokenizer(length: int) -> object:
     )
 
 
+_SMALL = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+}
+
+
 def make_tiny_owl(folder: Path) -> Path:
     """Writes an OWLv2 class model with its processor; returns the folder."""
     import torch
@@ -113,15 +121,9 @@ def make_tiny_owl(folder: Path) -> Path:
     from transformers.models.owlv2.image_processing_pil_owlv2 import Owlv2ImageProcessorPil
 
     torch.manual_seed(2)
-    small = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-    }
     config = Owlv2Config(
-        text_config={**small, "vocab_size": 10, "max_position_embeddings": 16},
-        vision_config={**small, "image_size": 64, "patch_size": 16},
+        text_config={**_SMALL, "vocab_size": 10, "max_position_embeddings": 16},
+        vision_config={**_SMALL, "image_size": 64, "patch_size": 16},
         projection_dim=32,
     )
     model = Owlv2ForObjectDetection(config)
@@ -141,15 +143,9 @@ def make_tiny_siglip(folder: Path) -> Path:
     from transformers import SiglipConfig, SiglipImageProcessorPil, SiglipModel
 
     torch.manual_seed(3)
-    small = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-    }
     config = SiglipConfig(
-        text_config={**small, "vocab_size": 10, "max_position_embeddings": 16},
-        vision_config={**small, "image_size": 32, "patch_size": 16},
+        text_config={**_SMALL, "vocab_size": 10, "max_position_embeddings": 16},
+        vision_config={**_SMALL, "image_size": 32, "patch_size": 16},
     )
     SiglipModel(config).save_pretrained(folder)
     _words_tokenizer(16).save_pretrained(folder)  # type: ignore[attr-defined]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -19,6 +19,8 @@ from planner.houses.hssd.passages import passages
 from planner.houses.hssd.pieces import Place, Shell, build_piece
 from planner.houses.hssd.rooms import Regions, read_regions
 from planner.houses.hssd.templates import (
+    ArticulatedTemplate,
+    ObjectTemplate,
     Receptacle,
     mesh_file,
     read_articulated,
@@ -35,6 +37,7 @@ from planner.world.vocabulary import Relation
 
 _MOST_INSTANCES = 5_000
 _ASSET_LOCAL = "asset_local"
+TemplateT = TypeVar("TemplateT", ObjectTemplate, ArticulatedTemplate)
 
 
 class _User(Lenient):
@@ -234,18 +237,14 @@ class _Reading:
         return read_json(path, _Filter)
 
     def _rigid(self, usable: _Filter) -> Iterator[_Body]:
-        for handle, instance in _handles(self.scene.object_instances):
-            config = self.dataset.objects.get(instance.name)
-            if config is None:
-                where = f"object_instances.{handle}"
-                raise FileError(self.path, where, f"there is no object {instance.name!r}")
-            self.bodies[handle] = HssdBody(config, instance, self._is_asset_local(instance))
-            template = read_object(config)
-            found = receptacles_of(config, template.user_defined)
-            kept = _usable(handle, found, usable)
-            if not kept:
-                self.plain += 1
-                continue
+        rigid = self._with_receptacles(
+            "object_instances",
+            self.scene.object_instances,
+            self.dataset.objects,
+            read_object,
+            usable,
+        )
+        for handle, instance, config, template, kept in rigid:
             bounds = bounds_of(mesh_file(config, template))
             turn = TO_OURS @ instance.turn()
             sizes = template.sizes(instance.factors())
@@ -267,18 +266,14 @@ class _Reading:
             )
 
     def _articulated(self, usable: _Filter) -> Iterator[_Body]:
-        for handle, instance in _handles(self.scene.articulated_object_instances):
-            config = self.dataset.articulated.get(instance.name)
-            if config is None:
-                where = f"articulated_object_instances.{handle}"
-                raise FileError(self.path, where, f"there is no object {instance.name!r}")
-            self.bodies[handle] = HssdBody(config, instance, self._is_asset_local(instance))
-            template = read_articulated(config)
-            found = receptacles_of(config, template.user_defined)
-            kept = _usable(handle, found, usable)
-            if not kept:
-                self.plain += 1
-                continue
+        articulated = self._with_receptacles(
+            "articulated_object_instances",
+            self.scene.articulated_object_instances,
+            self.dataset.articulated,
+            read_articulated,
+            usable,
+        )
+        for handle, instance, config, template, kept in articulated:
             links = read_urdf(config.parent / template.urdf_filepath)
             turn = TO_OURS @ instance.turn()
             size = template.uniform_scale * instance.uniform_scale
@@ -296,6 +291,28 @@ class _Reading:
                 ),
                 front=turn @ (0.0, 0.0, -1.0),
             )
+
+    def _with_receptacles(
+        self,
+        what: str,
+        instances: Sequence[Placed],
+        known: Mapping[str, Path],
+        read: Callable[[Path], TemplateT],
+        usable: _Filter,
+    ) -> Iterator[tuple[str, Placed, Path, TemplateT, list[Receptacle]]]:
+        """Instances with receptacles that can be used, and their templates; counts the others."""
+        for handle, instance in _handles(instances):
+            config = known.get(instance.name)
+            if config is None:
+                reason = f"there is no object {instance.name!r}"
+                raise FileError(self.path, f"{what}.{handle}", reason)
+            self.bodies[handle] = HssdBody(config, instance, self._is_asset_local(instance))
+            template = read(config)
+            kept = _usable(handle, receptacles_of(config, template.user_defined), usable)
+            if kept:
+                yield handle, instance, config, template, kept
+            else:
+                self.plain += 1
 
     def _is_asset_local(self, instance: Placed) -> bool:
         said = instance.translation_origin or self.scene.translation_origin or ""
