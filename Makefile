@@ -12,7 +12,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
 
-.PHONY: help setup test lint test-unit test-fast test-slow test-integration nightly test-vllm demo demo-spot spot test-spot bench clean
+.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm demo demo-spot spot test-spot bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -20,9 +20,13 @@ setup: ## virtual environment, ROS 2 from PyPI, interfaces
 	@$(TIMED) set-up scripts/setup.sh
 
 # Side by side, each told of when it has ended.
-test: setup ## everything that must hold
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target \
-	  lint test-integration test-unit
+SIDE_BY_SIDE := --no-print-directory --jobs=2 --keep-going --output-sync=target
+
+test: setup ## what must hold at every change: minutes
+	@$(MAKE) $(SIDE_BY_SIDE) lint test-integration test-fast
+
+test-slow: setup ## the rest of it: many more cases of the same properties, every fault in every phase
+	@$(MAKE) $(SIDE_BY_SIDE) slow-integration slow-properties
 
 lint: setup ## format, lint, types, walls
 	@$(TIMED) format $(BESIDE) $(BIN)/ruff format --check .
@@ -33,20 +37,22 @@ lint: setup ## format, lint, types, walls
 # Reported, and repeated once: what a starved machine can break is only the waiting.
 UNIT := $(BESIDE) $(BIN)/pytest -n 2 --dist worksteal --ignore=test/integration -rR --reruns 1
 
-test-unit: setup ## tests without ROS, the slow ones too
-	@$(TIMED) 'tests without ROS' $(UNIT) $(ARGS)
+test-fast: setup ## tests without ROS
+	@$(TIMED) 'tests without ROS' $(UNIT) -m 'not slow' $(ARGS)
 
-test-fast: setup ## of these, those for each change
-	@$(TIMED) 'fast tests' $(UNIT) -m 'not slow' $(ARGS)
-
-test-slow: setup ## of these, properties over many cases
-	@$(TIMED) 'slow tests' $(UNIT) -m slow $(ARGS)
+slow-properties: setup
+	@$(TIMED) 'slow tests without ROS' $(UNIT) -m slow $(ARGS)
 
 # Three files at a time, each in a ROS domain of its own; they wait more than they reckon. The
 # order is that of test/integration/conftest.py.
+INTEGRATION := $(BIN)/pytest test/integration \
+  -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2
+
 test-integration: setup ## tests with real ROS nodes
-	@$(TIMED) 'integration tests' $(BIN)/pytest test/integration \
-	  -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2 $(ARGS)
+	@$(TIMED) 'integration tests' $(INTEGRATION) -m 'not slow' $(ARGS)
+
+slow-integration: setup
+	@$(TIMED) 'slow integration tests' $(INTEGRATION) -m slow $(ARGS)
 
 nightly: setup ## interfaces for C++ too; judge and reference, 10,000 random cases (about an hour)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \

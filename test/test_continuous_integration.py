@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
-    ("opted", "ran"), [({}, ["test"]), ({"PLANNER_CI_VLLM": "1"}, ["test", "test-vllm"])]
+    ("opted", "ran"),
+    [({}, ["test", "test-slow"]), ({"PLANNER_CI_VLLM": "1"}, ["test", "test-slow", "test-vllm"])],
 )
 def test_the_real_model_server_is_opted_in(
     tmp_path: Path, opted: dict[str, str], ran: list[str]
@@ -38,3 +39,19 @@ def test_an_environment_of_the_server_that_is_ready_is_taken_as_it_is(tmp_path: 
         text=True,
     )
     assert told.stdout.strip() == f"{tmp_path}/bin/python"
+
+
+def test_what_one_target_leaves_out_the_other_runs() -> None:
+    told = subprocess.run(
+        ["make", "--dry-run", "test", "test-slow"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    suites = ("pytest test/integration", "--ignore=test/integration")
+    ran = [line for line in told.replace("\\\n", "").splitlines() if "bin/pytest" in line]
+    for suite in suites:
+        for mark in ("-m 'not slow'", "-m slow"):
+            assert len([line for line in ran if suite in line and mark in line]) == 1
+    assert len(ran) == 4

@@ -134,6 +134,8 @@ def test_one_instruction_at_a_time_and_cancel_stops_within_a_second(
     assert instructions.follow().code == InstructionCode.DONE
 
 
+# test_faults.py kills the memory in each phase at every change.
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", ["skills", "memory"])
 def test_a_killed_node_comes_back_and_the_task_goes_on(
     stack: Callable[..., Stack], client: Client, victim: str
