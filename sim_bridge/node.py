@@ -40,6 +40,7 @@ from sim_bridge.pacing import (
     split_step,
     ticks_in,
 )
+from sim_bridge.people.node import PeopleTopic
 from sim_bridge.registry import BACKENDS, make_backend
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.options import SafetyOptions, default_safety
@@ -144,6 +145,7 @@ class BridgeNode(Node):
         self._diagnostics = outlet(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         self._clock_outlet = outlet(Clock, "/clock", qos.CLOCK)
         self._state = outlet(WorldMessage, "/world/state", qos.TRUTH)
+        self._people = PeopleTopic(self, self._runtime, self._losses)
 
     def destroy_node(self) -> None:
         """Stops every agent, frees the world and the domain."""
@@ -194,6 +196,7 @@ class BridgeNode(Node):
         if wanted:
             self._publish_clock()
         self._publish_state()
+        self._people.tick(now_s)
         tf_wanted, quiet = self._tf.wanted and wanted, None if busy else self._quiet()
         links = [
             link
@@ -259,6 +262,7 @@ class BridgeNode(Node):
                 )
         for schedule in (self._seconds, self._halves, self._fifths, self._calm):
             schedule.restart()
+        self._people.restart()
         self._state_messages = WorldMessages()
         self._state_revision = -1
         self._publish_clock()
@@ -340,8 +344,8 @@ class BridgeNode(Node):
     def _diagnose(self, statuses: list[DiagnosticStatus]) -> None:
         blind, fault, lost = self._runtime.blind, self._runtime.fault, dict(self._losses)
         if blind and not self._told_blind:
-            self._told_blind = True
             self.get_logger().error(f"no pictures: {blind}")
+        self._told_blind = bool(blind)
         world = {
             "house": self._runtime.house,
             "episode": self._runtime.episode_id,
@@ -354,6 +358,7 @@ class BridgeNode(Node):
             status=[
                 _status("bridge: world", fault and f"lost, load an episode: {fault}", world),
                 _status("bridge: pictures", blind and f"none: {blind}", {}),
+                _status("bridge: people", self._runtime.gate.people.unknown, {}),
                 _status(
                     "bridge: publishing",
                     "messages could not be sent and are lost" if lost else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -18,7 +19,11 @@ from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.health import Supervised
 from sim_bridge.safety.options import SafetyOptions
+
+# How long a robot whose pictures did not come is not asked for any.
+LOOK_AGAIN_S = 1.0
 
 
 @runtime_checkable
@@ -46,11 +51,13 @@ class Runtime:
     def __init__(self, backend: Backend, safety: SafetyOptions | None = None) -> None:
         """Puts the safety gate before the backend, whichever it is."""
         self.gate = SafetyGate(backend, safety)
+        self._robot = isinstance(backend, Supervised)
         self._losable = backend if isinstance(backend, Losable) else None
         self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""
         self.blind = ""
+        self._looks_again_s = math.inf
         self._running: list[Job] = []
 
     @property
@@ -131,15 +138,20 @@ class Runtime:
         self.refresh()
 
     def sense(self, agent: str, cameras: Sequence[str]) -> Observation:
-        """What an agent senses now, with pictures only while they can be drawn.
+        """What an agent senses now, with pictures only while there are any.
 
-        The first failure to draw is remembered in `blind`; the world goes on without.
+        A failure is remembered in `blind`, and the world goes on without. A simulator that cannot
+        draw is not asked again before the next episode; a robot's cameras are, a little later.
         """
-        if cameras and not self.blind:
+        if cameras and (not self.blind or self.now_s() >= self._looks_again_s):
             try:
-                return self.backend.observe(agent, cameras)
+                seen = self.backend.observe(agent, cameras)
             except PlannerError as error:
                 self.blind = str(error)
+                self._looks_again_s = self.now_s() + LOOK_AGAIN_S if self._robot else math.inf
+            else:
+                self.blind = ""
+                return seen
         return self.backend.observe(agent, ())
 
     def world_state(self) -> WorldState | None:

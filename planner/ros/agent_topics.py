@@ -169,9 +169,15 @@ class AgentTopics:
             joints = {"gripper": observation.gripper_opening}
             self._gripper.publish(_joint_state(observation.stamp_s, joints))
 
-    def publish_battery(self, stamp_s: float) -> None:
-        """A simulated body's battery: full, its currents unmeasured."""
+    def publish_battery(self, stamp_s: float, share: float) -> None:
+        """The battery's share of a full one, NaN where nobody knows it; currents are unmeasured."""
         unknown = math.nan
+        status = BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
+        if share >= 1.0:
+            status = BatteryState.POWER_SUPPLY_STATUS_FULL
+        elif math.isnan(share):
+            status = BatteryState.POWER_SUPPLY_STATUS_UNKNOWN
+        healthy = not math.isnan(share)
         self._battery.publish(
             BatteryState(
                 header=header(stamp_s, f"{self._agent}/base_link"),
@@ -181,9 +187,13 @@ class AgentTopics:
                 charge=unknown,
                 capacity=unknown,
                 design_capacity=unknown,
-                percentage=1.0,
-                power_supply_status=BatteryState.POWER_SUPPLY_STATUS_FULL,
-                power_supply_health=BatteryState.POWER_SUPPLY_HEALTH_GOOD,
+                percentage=float(share),
+                power_supply_status=status,
+                power_supply_health=(
+                    BatteryState.POWER_SUPPLY_HEALTH_GOOD
+                    if healthy
+                    else BatteryState.POWER_SUPPLY_HEALTH_UNKNOWN
+                ),
                 present=True,
             )
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from planner.ros.agent_topics import AgentTopics, CameraTopics, TriggerServices,
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal
 from planner.ros.primitive_server import PrimitiveServer
+from sim_bridge.asking.node import AskingTopics
 from sim_bridge.control import Command
 from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Every, Exposures
@@ -67,6 +69,7 @@ class AgentPort:
             if camera in can.cameras
         }
         self._topics = AgentTopics(node, agent, losses)
+        self._asking = AskingTopics(node, runtime, agent, losses)
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
         self._server = PrimitiveServer(
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
@@ -145,8 +148,13 @@ class AgentPort:
             "standing": str(control.standing),
             "estop": str(control.estop),
             "owner": health.owner,
+            "warns": "; ".join(gate.warnings(self.agent)),
             "asks": "" if asked is None else f"{asked.primitive.name}: {asked.why}",
+            "asks_pixel": ""
+            if asked is None or asked.pixel is None
+            else "{}, {}".format(*asked.pixel),
         }
+        self._asking.show(asked)
         self._topics.publish_safety(obstacles, details, repeat=repeat)
         return safety_status(self.agent, obstacles, details)
 
@@ -161,8 +169,11 @@ class AgentPort:
         )
 
     def announce_battery(self) -> None:
-        """Publishes the battery's state."""
-        self._topics.publish_battery(self._runtime.now_s())
+        """Publishes the battery's state: as a robot tells it, full in a simulator without one."""
+        share = self._runtime.gate.health(self.agent).battery
+        if share is None:
+            share = 1.0 if self._runtime.backend.simulated else math.nan
+        self._topics.publish_battery(self._runtime.now_s(), share)
 
     def _command(self, command: str) -> tuple[bool, str]:
         if command in set(Answer):
@@ -218,6 +229,7 @@ class AgentPort:
     def destroy(self) -> None:
         """Takes the agent's names out of the graph."""
         self._topics.destroy()
+        self._asking.destroy()
         for camera in self._cameras.values():
             camera.destroy()
         self._services.destroy()

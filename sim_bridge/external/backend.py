@@ -29,6 +29,8 @@ from sim_bridge.safety.options import SafetyOptions
 
 # The body's frame of a standing Spot is higher than this over the ground.
 STANDING_M = 0.35
+# So long a robot that speaks of wrong frames is listened to before it is given up.
+WRONG_S = 1.0
 _NO_MOTION = (
     "the backend 'external' observes a robot that other software drives and sends it no motion; "
     "use backend:=spot to drive it"
@@ -79,10 +81,12 @@ class ExternalBackend:
         self._began_s = self._ear.now_s()
 
     def _wait_for_it(self) -> None:
-        ends_s = self._ear.now_s() + self.options.wait_s
+        ends_s, wrong_s = self._ear.now_s() + self.options.wait_s, math.inf
         while math.isinf(self._ear.heard().at_s):
-            if self._ear.now_s() >= ends_s:
-                topic, wrong = f"/{self.options.namespace}/odometry", self._ear.heard().wrong
+            topic, wrong = f"/{self.options.namespace}/odometry", self._ear.heard().wrong
+            if wrong:
+                wrong_s = min(wrong_s, self._ear.now_s())
+            if self._ear.now_s() >= min(ends_s, wrong_s + WRONG_S):
                 raise PlannerError(
                     f"external: {wrong}"
                     if wrong

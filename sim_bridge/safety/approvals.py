@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.observation import CameraFrame
 from planner.world.primitive import Primitive, PrimitiveName
-from sim_bridge.backend import Handle
+from sim_bridge.backend import Backend, Handle
 
 # What hands do to things and furniture, and what moves the arm at all.
 HANDLING = frozenset(
@@ -30,14 +31,15 @@ class Answer(StrEnum):
 class Asked:
     """A primitive that waits; `why` is what the operator is told, `until_s` ends the wait.
 
-    `view` is what the hand's camera sees, `pixel` where the target is in it; None where it sees
-    nothing or the target is not in the picture.
+    `target_m` is its target in the map, `view` what the hand's camera sees and `pixel` where the
+    target is in it; None where it sees nothing or the target is not in the picture.
     """
 
     handle: Handle
     primitive: Primitive
     why: str
     until_s: float
+    target_m: Vec3
     view: CameraFrame | None = None
     pixel: tuple[int, int] | None = None
 
@@ -74,6 +76,31 @@ class Approvals:
         if asked is not None and remember and not self._every_grasp:
             self._allowed.add(asked.primitive.name)
         return asked
+
+
+def question(
+    backend: Backend, agent: str, asked: tuple[Handle, Primitive], why: str, until_s: float
+) -> Asked:
+    """What the operator is shown of a primitive that waits."""
+    handle, primitive = asked
+    try:
+        view = backend.observe(agent, ("hand",)).cameras.get("hand")
+    except PlannerError:
+        # The operator sees no picture then, and decides with that.
+        view = None
+    target_m = in_map(backend, agent, primitive.target_m, primitive.frame)
+    pixel = None if view is None else pixel_of(view, target_m)
+    return Asked(handle, primitive, why, until_s, target_m, view, pixel)
+
+
+def in_map(backend: Backend, agent: str, point_m: Vec3, frame: str) -> Vec3:
+    """A point of one of the agent's frames in the map; of any other frame as it is."""
+    seen = backend.observe(agent, ())
+    pose = {
+        f"{agent}/base_link": seen.base,
+        f"{agent}/odom": seen.base.compose(seen.odometry.inverse()),
+    }.get(frame)
+    return point_m if pose is None else pose.apply(point_m)
 
 
 def pixel_of(view: CameraFrame, point_m: Vec3) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +24,8 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
-from sim_bridge.safety.approvals import ARM, Approvals, Asked, pixel_of, point_at
+from sim_bridge.frames import optical_frame
+from sim_bridge.safety.approvals import ARM, Approvals, Asked, in_map, point_at, question
 from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
 from sim_bridge.safety.health import CLEARABLE_CAUSE, Health, Lease, Receipt, Supervised
 from sim_bridge.safety.options import SafetyOptions, default_safety
@@ -92,6 +94,7 @@ class SafetyGate:
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; on an error everything stays as it was."""
         self.backend.reset(house, episode, seed)
+        self.people.forget()
         self._entries.clear()
         self._guards = {
             agent: Guard(
@@ -144,20 +147,10 @@ class SafetyGate:
         if not why:
             self._launch(entry)
             return handle
-        guard.approvals.ask(self._question(agent, handle, primitive, why))
+        until_s = self.now_s() + self.options.approval.timeout_s
+        guard.approvals.ask(question(self.backend, agent, (handle, primitive), why, until_s))
         self._note(agent, primitive.name, False, f"waits for approval: {why}", Rule.APPROVAL)
         return handle
-
-    def _question(self, agent: str, handle: Handle, primitive: Primitive, why: str) -> Asked:
-        until_s = self.now_s() + self.options.approval.timeout_s
-        try:
-            view = self.backend.observe(agent, ("hand",)).cameras.get("hand")
-        except PlannerError:
-            # The operator sees no picture then, and decides with that.
-            view = None
-        target_m = self._in_map(agent, primitive)
-        pixel = None if view is None else pixel_of(view, target_m)
-        return Asked(handle, primitive, why, until_s, view, pixel)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive stands."""
@@ -292,6 +285,35 @@ class SafetyGate:
         self._finish(entry, not_allowed(agent, Rule.APPROVAL, "REFUSED", "the operator refused it"))
         return Outcome(True, f"{asked.primitive.name} was refused")
 
+    def answer_at(self, agent: str, point_m: Vec3, frame: str) -> Outcome:
+        """The operator approves what waits at another place.
+
+        Args:
+            agent: whose question is answered.
+            point_m: a point of `frame`; of the frame of the hand's pictures a pixel of the one
+                that was shown with the question, as column, row and anything.
+            frame: `map`, one of the agent's frames that targets may have, or that of the pictures.
+        """
+        command = "safety/approve_at"
+        pictures = optical_frame(agent, "hand")
+        if not all(math.isfinite(value) for value in point_m):
+            outcome = Outcome(False, f"{command}: the point is no number; give finite values")
+        elif frame == pictures:
+            pixel = (round(point_m[0]), round(point_m[1]))
+            outcome = self.answer(agent, approve=True, pixel=pixel)
+        elif frame in ("map", f"{agent}/odom", f"{agent}/base_link"):
+            target_m = in_map(self.backend, agent, point_m, frame)
+            outcome = self.answer(agent, approve=True, target_m=target_m)
+        else:
+            text = (
+                f"{command} in the frame {frame!r} is not used; give a point of 'map', of "
+                f"'{agent}/odom' or '{agent}/base_link', or a pixel of {pictures!r}"
+            )
+            outcome = Outcome(False, text)
+        if not outcome.success:
+            self._note(agent, command, False, outcome.message, Rule.APPROVAL)
+        return outcome
+
     def _approved(self, agent: str, entry: Entry, target_m: Vec3 | None) -> Outcome:
         guard = self._guards[agent]
         if target_m is not None:
@@ -329,6 +351,11 @@ class SafetyGate:
         """Why the agent may not move, the first to be cleared first; empty when it may."""
         return self._guards[agent].obstacles
 
+    def warnings(self, agent: str) -> tuple[str, ...]:
+        """What is wrong and lets the agent move all the same, at most slower."""
+        unknown = self.people.unknown
+        return (*self._guards[agent].warnings, *([unknown] if unknown else ()))
+
     def mode(self, agent: str) -> Mode:
         """What the agent is allowed to do, in one word."""
         return self._guards[agent].mode
@@ -363,19 +390,12 @@ class SafetyGate:
         zones = self.options.keep_out.zones
         if not zones or primitive.views_rad:
             return None
-        zone = zone_at(self._in_map(agent, primitive), zones)
+        target_m = in_map(self.backend, agent, primitive.target_m, primitive.frame)
+        zone = zone_at(target_m, zones)
         if zone is None:
             return None
         text = f"the target lies in the keep-out zone {zone.name!r}"
         return not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
-
-    def _in_map(self, agent: str, primitive: Primitive) -> Vec3:
-        seen = self.backend.observe(agent, ())
-        frame = {
-            f"{agent}/base_link": seen.base,
-            f"{agent}/odom": seen.base.compose(seen.odometry.inverse()),
-        }.get(primitive.frame)
-        return primitive.target_m if frame is None else frame.apply(primitive.target_m)
 
     def _why_ask(self, guard: Guard, agent: str, primitive: Primitive) -> str:
         approval = self.options.approval
@@ -425,7 +445,8 @@ class SafetyGate:
             text = f"whoever asked for it was not heard of for {alone_s:.1f} s"
             return Concern(Rule.EXECUTIVE_LOST, Severity.STOPS, "EXECUTIVE_LOST", text)
         if self._reaches_beside_people(agent, guard):
-            text = f"a person came within {self.options.people.near_m:g} m of the moving arm"
+            near_m = self.options.people.near_m
+            text = self.people.unknown or f"a person came within {near_m:g} m of the moving arm"
             return Concern(Rule.ARM, Severity.STOPS, "PERSON_NEAR", text)
         if self.options.keep_out.zones:
             seen, radius_m = self.backend.observe(agent, ()), guard.radius_m

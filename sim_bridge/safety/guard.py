@@ -64,6 +64,11 @@ class Guard:
         return (*self.control.obstacles, *wrong)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong and does not keep it from moving."""
+        return tuple(c.text for c in self.concerns if c.severity is Severity.WARNS)
+
+    @property
     def mode(self) -> Mode:
         """What the agent is allowed to do, in one word."""
         stops = {c.rule for c in self.concerns if c.severity is Severity.STOPS}

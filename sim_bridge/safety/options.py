@@ -111,10 +111,11 @@ class Executive(FileModel):
 
 
 class People(FileModel):
-    """Rules 9 and 12: how near a person is near."""
+    """Rules 9 and 12: how near a person is near, and how long a report of persons holds."""
 
     where: Where = Where.REAL
     near_m: Metres = 2.0
+    seen_for_s: Annotated[float, Field(gt=0, le=10)] = 1.0
 
 
 class Zone(FileModel):

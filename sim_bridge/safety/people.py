@@ -10,12 +10,15 @@ from planner.world.vocabulary import EntityKind
 from sim_bridge.backend import Backend
 from sim_bridge.safety.options import SafetyOptions
 
-# So long a person counts as being where somebody last saw one.
-SEEN_FOR_S = 2.0
+FRAME = "map"
 
 
 class People:
-    """Simulators know where persons are; before a real robot somebody has to report them."""
+    """Simulators know where persons are; before a real robot somebody has to report them.
+
+    Whoever reported once and then falls silent, or reports what cannot be used, leaves unknown
+    where persons are; until the next good report that counts as a person beside every agent.
+    """
 
     def __init__(
         self,
@@ -26,22 +29,74 @@ class People:
         """Asks `known` where persons are, in `map`; None asks the ground truth, if any."""
         self._backend, self._rule = backend, options.people
         self._known = known or self._true
-        self._reported: tuple[float, tuple[Vec3, ...]] = (-math.inf, ())
+        self.forget()
 
-    def report(self, positions_m: Sequence[Vec3]) -> None:
-        """Somebody sees persons at these points of the map; it holds for `SEEN_FOR_S`."""
-        self._reported = (self._backend.now_s(), tuple(positions_m))
+    def forget(self) -> None:
+        """Begins anew, for another episode: nobody has reported anything."""
+        self._seen_s = -math.inf
+        self._reported: tuple[Vec3, ...] = ()
+        self._why = ""
+
+    def report(self, positions_m: Sequence[Vec3], *, frame: str = FRAME, age_s: float = 0.0) -> str:
+        """Somebody sees persons at these points, and no others; it holds for `seen_for_s`.
+
+        Args:
+            positions_m: metres, in `frame`; empty says that nobody is there.
+            frame: `map`; another one is refused.
+            age_s: how long ago they were seen.
+
+        Returns:
+            Why the report cannot be used and what to do; empty where it is used.
+        """
+        why = self._fault(positions_m, frame, age_s)
+        if why:
+            self._why = why
+            self._reported = ()
+        else:
+            self._why = ""
+            self._reported = tuple(positions_m)
+        self._seen_s = self._backend.now_s()
+        return why
+
+    def _fault(self, positions_m: Sequence[Vec3], frame: str, age_s: float) -> str:
+        if frame != FRAME:
+            return f"people are reported in the frame {frame!r}; report them in {FRAME!r}"
+        if not all(math.isfinite(value) for point in positions_m for value in point):
+            return "a person is reported at a place that is no number; report finite metres"
+        most_s = self._rule.seen_for_s
+        if not abs(age_s) <= most_s:
+            way = "old" if age_s > 0 else "ahead of time"
+            return (
+                f"people are reported {abs(age_s):.1f} s {way}, more than {most_s:g} s "
+                "(people.seen_for_s); set the tracker's clock or make it faster"
+            )
+        return ""
+
+    @property
+    def unknown(self) -> str:
+        """Why nobody knows where persons are, though somebody reported; empty where known."""
+        if math.isinf(self._seen_s):
+            return ""
+        silent_s = self._backend.now_s() - self._seen_s
+        if silent_s > self._rule.seen_for_s:
+            return f"nobody has reported people for {silent_s:.1f} s; start the tracker again"
+        return self._why
 
     def near(self, agent: str) -> bool:
-        """Whether a person is within the distance at which an agent takes care."""
+        """Whether a person is, or may be, so near to an agent that it takes care."""
         if not self._rule.where.holds(simulated=self._backend.simulated):
             return False
-        seen_s, reported = self._reported
-        fresh = reported if self._backend.now_s() - seen_s <= SEEN_FOR_S else ()
+        if self.unknown:
+            return True
         x, y, _ = self._backend.observe(agent, ()).base.position_m
         return any(
-            math.hypot(p[0] - x, p[1] - y) <= self._rule.near_m for p in (*self._known(), *fresh)
+            math.hypot(p[0] - x, p[1] - y) <= self._rule.near_m
+            for p in (*self._known(), *self._reported)
         )
+
+    def true_positions(self) -> Sequence[Vec3]:
+        """Where the ground truth has persons, in `map`; empty where nobody knows it."""
+        return self._true()
 
     def _true(self) -> Sequence[Vec3]:
         state = self._backend.world_state()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from bridge_harness import BEST_EFFORT, LATCHED, Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseArray
 from nav_msgs.msg import Odometry
 from planner_msgs.msg import WorldState
 from planner_msgs.srv import LoadEpisode
@@ -42,6 +43,8 @@ PER_AGENT = {
     "gripper_state": "sensor_msgs/msg/JointState",
     "safety/state": "diagnostic_msgs/msg/DiagnosticStatus",
     "safety/motion_allowed": "std_msgs/msg/Bool",
+    "safety/asks/image": IMAGE,
+    "safety/asks/target": "geometry_msgs/msg/PointStamped",
 }
 SHARED = {
     "/tf": "tf2_msgs/msg/TFMessage",
@@ -49,10 +52,15 @@ SHARED = {
     "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
     "/clock": "rosgraph_msgs/msg/Clock",
     "/world/state": "planner_msgs/msg/WorldState",
+    "/people": "geometry_msgs/msg/PoseArray",
 }
 STAYS = {
     *(f"/{a}/{t}" for a in AGENTS for t in ("battery_state", "gripper_state")),
-    *(f"/{a}/safety/{t}" for a in AGENTS for t in ("state", "motion_allowed")),
+    *(
+        f"/{a}/safety/{t}"
+        for a in AGENTS
+        for t in ("state", "motion_allowed", "asks/image", "asks/target")
+    ),
     "/tf_static",
     "/world/state",
 }
@@ -203,6 +211,14 @@ def test_all_stamps_are_of_the_simulated_clock(client: Client) -> None:
     after = seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
     for message in stamped:
         assert before <= seconds(message.header.stamp) <= after + 0.2
+
+
+def test_people_are_told_where_they_are(client: Client) -> None:
+    """Rules 9 and 12 of docs/spot.md: the partner is a person, the robot is none."""
+    told = client.hear(PoseArray, "/people", BEST_EFFORT)
+    assert told.header.frame_id == "map"
+    partner = client.state().entities["agent_1"].pose.position_m
+    assert [(p.position.x, p.position.y) for p in told.poses] == [pytest.approx(partner[:2])]
 
 
 def test_a_late_joiner_gets_what_stands(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bridge_harness import BEST_EFFORT, Bridge, Client, bridge, write_world
-from geometry_msgs.msg import TransformStamped
+from bridge_harness import BEST_EFFORT, LATCHED, Bridge, Client, bridge, write_world
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Point, PointStamped, Pose, PoseArray, TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
+from std_msgs.msg import Bool, Header
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -110,8 +113,19 @@ def world(
     folder = tmp_path_factory.mktemp("external")
     alone = small_episode.model_copy(update={"agents": small_episode.agents[:1]})
     settings = folder / "external.yaml"
-    settings.write_text("version: 1\nodom_in_map: [1.0, 1.0, 0.0]\nwait_s: 15.0\n")
-    return {"episode": write_world(folder, small_house, alone), "backend_config": settings}
+    settings.write_text("version: 1\nodom_in_map: [1.0, 1.0, 0.0]\nwait_s: 60.0\n")
+    safety = folder / "safety.yaml"
+    # The stand-in is a thread of this process and real time is real: on a busy machine it may say
+    # nothing for seconds, and the rest at the end takes its time. Neither is what is tested here.
+    safety.write_text(
+        "version: 1\nlink: {stale_after_s: 60.0}\nexecutive: {stop_after_s: 60.0}\n"
+        "shutdown_s: 120.0\n"
+    )
+    return {
+        "episode": write_world(folder, small_house, alone),
+        "backend_config": settings,
+        "safety_config": safety,
+    }
 
 
 @pytest.fixture
@@ -153,16 +167,58 @@ def test_a_robot_of_others_is_seen_as_all_robots_are_and_is_not_moved(
             answer = client.call(Trigger, f"/agent_0/{name}")
             assert answer.success, answer.message
         assert stand_in.asked == ["claim", "power_on", "stand"]
-        client.idle(0.5)
+        allowed = client.listen(Bool, "/agent_0/safety/motion_allowed", LATCHED)
+        client.wait(lambda: allowed and allowed[-1].data, "the permission to move")
         refused = client.do("navigate", (2.0, 2.0, 0.0))
-        assert refused.code == PrimitiveCode.NOT_ABLE
+        assert refused.code == PrimitiveCode.NOT_ABLE, refused
         assert "use backend:=spot" in refused.text
+        charge = client.hear(BatteryState, "/agent_0/battery_state", LATCHED).percentage
+        assert math.isnan(charge), "standard types do not tell of the battery"
+        asks_first_and_heeds_people(client)
         motion = {"/spot/cmd_vel", "/spot/body_pose", "/spot/arm_pose_commands"}
         topics = {name for name, _ in client.node.get_topic_names_and_types()}
         assert not motion & topics, "no topic of motion is even advertised"
         client.close()
     # We claimed it, so we leave it at rest; its arm has no such service here, which is no matter.
     assert stand_in.asked[-3:] == ["sit", "power_off", "release"], running.log
+
+
+def asks_first_and_heeds_people(client: Client) -> None:
+    """Rules 9, 12 and 14 on topics: persons on /people, and the question before a grasp."""
+    tell = client.node.create_publisher(PoseArray, "/people", 1)
+    states = client.listen(DiagnosticStatus, "/agent_0/safety/state", LATCHED)
+
+    def told(key: str) -> str:
+        return next(v.value for v in states[-1].values if v.key == key) if states else ""
+
+    def say(frame: str) -> None:
+        tell.publish(PoseArray(header=Header(frame_id=frame), poses=[Pose()]))
+
+    def warned(words: str, frame: str = "") -> bool:
+        if frame:
+            say(frame)
+        return words in told("warns")
+
+    client.wait(lambda: warned("in the frame 'kitchen'; report them in 'map'", "kitchen"), "it")
+    client.wait(lambda: warned("", "map") and not told("warns"), "persons in the map")
+    client.wait(lambda: warned("start the tracker again"), "the tracker's silence")
+    client.node.destroy_publisher(tell)
+
+    picture = client.listen(Image, "/agent_0/safety/asks/image", LATCHED)
+    target = client.listen(PointStamped, "/agent_0/safety/asks/target", LATCHED)
+    answer = client.node.create_publisher(PointStamped, "/agent_0/safety/approve_at", 1)
+    receipts = client.listen(DiagnosticStatus, "/agent_0/safety/receipts")
+    pick = client.start("pick", (2.5, 1.5, 0.5))
+    client.wait(lambda: picture and target, "what is asked")
+    client.wait(lambda: told("asks") == "pick: a person is near", "the question")
+    assert (picture[-1].height, picture[-1].header.frame_id) == (24, "agent_0/hand_optical_frame")
+    assert (target[-1].header.frame_id, target[-1].point.x) == ("map", 2.5)
+    client.wait(answer.get_subscription_count, "who takes the answer")
+    answer.publish(PointStamped(header=Header(frame_id="kitchen")))
+    client.wait(lambda: any("'kitchen' is not used" in r.message for r in receipts), "the receipt")
+    answer.publish(PointStamped(header=Header(frame_id="map"), point=Point(x=2.4, y=1.5, z=0.5)))
+    done = pick.result()
+    assert done.code == PrimitiveCode.NOT_ABLE, "it was approved, and this backend sends no motion"
 
 
 def test_odometry_in_a_wrong_frame_is_told_and_not_used(world: dict[str, Path]) -> None:
@@ -177,8 +233,12 @@ def test_odometry_in_a_wrong_frame_is_told_and_not_used(world: dict[str, Path]) 
     assert "Traceback" not in running.log
 
 
-def test_without_spot_ros2_the_bridge_says_what_to_do(world: dict[str, Path]) -> None:
-    running = Bridge(backend="external", **world)
+def test_without_spot_ros2_the_bridge_says_what_to_do(
+    world: dict[str, Path], tmp_path: Path
+) -> None:
+    brief = tmp_path / "external.yaml"
+    brief.write_text("version: 1\nwait_s: 1.0\n")
+    running = Bridge(backend="external", **(world | {"backend_config": brief}))
     assert running.ended() == EXIT_CONFIGURATION
     assert "is spot_ros2 running under this name" in running.log
     assert "Traceback" not in running.log

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -204,13 +205,53 @@ def test_rule_12_a_person_who_comes_near_stops_an_arm_that_nobody_approved() -> 
     assert gate.poll(running).result is None
 
 
-def test_rules_9_and_12_persons_are_also_where_somebody_reports_them_and_only_for_a_while() -> None:
+def test_rules_9_and_12_persons_are_where_somebody_reports_them_and_silence_counts_as_one() -> None:
     gate, robot = made(safety=options())
-    gate.people.report([(1.0, 0.0, 0.0)])
+    slow, fast = SpeedLimit(0.25, 0.8), SpeedLimit(0.5, 0.8)
+    assert gate.people.report([(1.0, 0.0, 0.0)]) == ""
+    gate.step(0.1)
+    assert robot.limits[-1] == slow
+    assert gate.warnings(ROBOT) == ()
+    assert gate.people.report([(5.0, 0.0, 0.0)]) == ""
+    gate.step(0.1)
+    assert robot.limits[-1] == fast
+    # Who reported and fell silent may miss somebody: that is told, and care taken.
+    let_pass(gate, 1.3)
+    assert robot.limits[-1] == slow
+    assert "start the tracker again" in gate.warnings(ROBOT)[0]
+    look = gate.start(ROBOT, LOOK)
+    assert gate.poll(look).phase == "waiting for approval"
+    gate.stop(ROBOT)
+    assert gate.people.report([]) == ""
+    gate.step(0.1)
+    assert robot.limits[-1] == fast
+    gate.reset(HOUSE, EPISODE, 0)
+    assert gate.people.unknown == ""
+
+
+@pytest.mark.parametrize(
+    ("frame", "age_s", "x", "words"),
+    [
+        ("odom", 0.0, 9.0, "in the frame 'odom'; report them in 'map'"),
+        ("", 0.0, 9.0, "in the frame ''"),
+        ("map", 1.5, 9.0, "1.5 s old, more than 1 s .people.seen_for_s.; set the tracker's clock"),
+        ("map", -5.0, 9.0, "5.0 s ahead of time"),
+        ("map", math.nan, 9.0, "people.seen_for_s"),
+        ("map", 0.0, math.nan, "a place that is no number"),
+    ],
+)
+def test_a_report_of_persons_that_cannot_be_used_is_told_and_counts_as_a_person(
+    frame: str, age_s: float, x: float, words: str
+) -> None:
+    gate, robot = made(safety=options())
+    look = gate.start(ROBOT, LOOK)
+    told = gate.people.report([(x, 0.0, 0.0)], frame=frame, age_s=age_s)
+    assert re.search(words, told)
+    gate.attend(ROBOT)
     gate.step(0.1)
     assert robot.limits[-1].linear_m_s == 0.25
-    let_pass(gate, 2.3)
-    assert robot.limits[-1].linear_m_s == 0.5
+    assert gate.warnings(ROBOT) == (told,)
+    refused_by(gate, look, Rule.ARM, "PERSON_NEAR")
 
 
 # Rule 11
@@ -287,6 +328,52 @@ def test_rule_14_another_place_is_checked_like_the_first() -> None:
     refused_by(gate, pick, Rule.KEEP_OUT)
 
 
+def test_rule_14_another_place_may_be_given_in_a_frame_or_as_a_pixel_of_the_picture() -> None:
+    gate, robot = made(options())
+    robot.sees, robot.at = True, (1.0, 0.0, 0.0)
+    told = {
+        "map": ((1.2, 0.1, 0.6), (1.2, 0.1, 0.6)),
+        f"{ROBOT}/base_link": ((0.2, 0.1, 0.6), (1.2, 0.1, 0.6)),
+        f"{ROBOT}/odom": ((1.2, 0.1, 0.6), (1.2, 0.1, 0.6)),
+        f"{ROBOT}/hand_optical_frame": ((50.2, 49.9, math.pi), (2.0, 0.0, 0.0)),
+    }
+    for frame, (place, point_m) in told.items():
+        gate.start(ROBOT, PICK)
+        asked = gate.asked(ROBOT)
+        assert asked is not None
+        assert asked.target_m == PICK.target_m
+        assert gate.answer_at(ROBOT, place, frame).success, frame
+        assert (robot.told[-1].target_m, robot.told[-1].frame) == (pytest.approx(point_m), "map")
+        gate.stop(ROBOT)
+
+
+@pytest.mark.parametrize(
+    ("frame", "point_m", "words"),
+    [
+        ("odom", (1.0, 0.0, 0.5), "the frame 'odom' is not used; give a point of 'map'"),
+        ("agent_1/base_link", (1.0, 0.0, 0.5), "is not used"),
+        ("map", (math.nan, 0.0, 0.5), "give finite values"),
+        (f"{ROBOT}/hand_optical_frame", (math.inf, 0.0, 0.0), "give finite values"),
+        (f"{ROBOT}/hand_optical_frame", (500.0, 0.0, 0.0), "shows nothing; it still waits"),
+    ],
+)
+def test_rule_14_a_place_that_makes_no_sense_approves_nothing(
+    frame: str, point_m: Vec3, words: str
+) -> None:
+    gate, robot = made(options())
+    robot.sees = True
+    pick = gate.start(ROBOT, PICK)
+    gate.take_receipts()
+    told = gate.answer_at(ROBOT, point_m, frame)
+    assert not told.success
+    assert words in told.message
+    assert gate.poll(pick).phase == "waiting for approval"
+    assert robot.running is None
+    assert [(r.command, r.rule) for r in gate.take_receipts()] == [
+        ("safety/approve_at", Rule.APPROVAL)
+    ]
+
+
 def test_rule_14_no_answer_is_a_refusal_and_cancel_withdraws_the_question() -> None:
     gate, robot = made(options(approval={"timeout_s": 2}))
     pick = gate.start(ROBOT, PICK)
@@ -318,6 +405,7 @@ def test_rule_15_the_steps_of_an_emptying_battery() -> None:
     for percent in range(40, 4, -1):
         robot.condition = replace(robot.condition, battery=percent / 100)
         gate.step(0.1)
+        assert (f"the battery has {percent}%" in gate.warnings(ROBOT)) == (20 <= percent < 30)
         if gate.mode(ROBOT) is Mode.READY:
             walk = gate.start(ROBOT, WALK)
             assert gate.poll(walk).result is None

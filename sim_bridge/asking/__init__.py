@@ -1,0 +1,1 @@
+"""The operator, who is asked and answers, on topics."""

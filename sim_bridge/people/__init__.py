@@ -1,0 +1,1 @@
+"""Where persons are, on a topic."""

@@ -1,0 +1,64 @@
+"""The bridge without ROS: cameras that fail, of simulators and of robots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from walker import EPISODE, HOUSE, ROBOT, Walker, no_approval
+
+from planner.world.errors import PlannerError
+from planner.world.observation import Observation
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.runtime import LOOK_AGAIN_S, Runtime
+
+
+class Blinking(Walker):
+    """A robot whose pictures do not come while `shut`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shut, self.sees, self.looks = True, True, 0
+
+    def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
+        self.looks += bool(cameras)
+        if cameras and self.shut:
+            raise PlannerError("no pictures: it answers too slowly; check the network")
+        return super().observe(agent, cameras)
+
+
+def test_a_robots_pictures_are_asked_for_again_and_come_back_without_a_restart() -> None:
+    robot = Blinking()
+    runtime = Runtime(robot, no_approval())
+    runtime.load(HOUSE, EPISODE, 0)
+    assert runtime.sense(ROBOT, ("hand",)).cameras == {}
+    assert "check the network" in runtime.blind
+    robot.shut = False
+    runtime.sense(ROBOT, ("hand",))
+    assert robot.looks == 1, "not with every tick: each may take a second of a dead link"
+    runtime.step(LOOK_AGAIN_S)
+    assert "hand" in runtime.sense(ROBOT, ("hand",)).cameras
+    assert runtime.blind == ""
+
+
+def test_a_simulator_that_cannot_draw_is_asked_once_an_episode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = EmbeddedBackend()
+    runtime = Runtime(backend)
+    runtime.load(HOUSE, EPISODE, 0)
+    observe, looks = backend.observe, []
+
+    def fails(agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
+        if cameras:
+            looks.append(agent)
+            raise PlannerError("no renderer")
+        return observe(agent, cameras)
+
+    monkeypatch.setattr(backend, "observe", fails)
+    for _ in range(3):
+        runtime.sense(ROBOT, ("hand",))
+        runtime.step(2 * LOOK_AGAIN_S)
+    assert looks == [ROBOT]
+    assert runtime.blind == "no renderer"
+    runtime.close()
