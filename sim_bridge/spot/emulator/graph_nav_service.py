@@ -57,6 +57,7 @@ class GraphNav:
                 "SetLocalization": self._localize,
                 "GetLocalizationState": self._state,
                 "NavigateTo": self._navigate,
+                "NavigateToAnchor": self._navigate_to_anchor,
                 "NavigationFeedback": self._feedback,
             }
         }
@@ -172,7 +173,34 @@ class GraphNav:
     # Walking
 
     def _navigate(self, machine: Machine, request: Any, response: Any) -> None:
-        reply = graph_nav_pb2.NavigateToResponse
+        places, goal = self._in_map(), request.destination_waypoint_id
+        last = None
+        if goal in places:
+            offset = request.destination_waypoint_tform_body_goal
+            turned = Pose.planar(offset.position.x, offset.position.y, offset.angle)
+            last = goal, places[goal].compose(turned)
+        self._go(machine, request, response, places, last)
+
+    def _navigate_to_anchor(self, machine: Machine, request: Any, response: Any) -> None:
+        """A pose of the map's own frame: along the route to the waypoint nearest to it."""
+        places, seed = self._in_map(), self._seed_in_map()
+        last = None
+        if places and seed is not None:
+            pose = seed.compose(pose_of(request.seed_tform_goal))
+            near = min(places, key=lambda name: math.dist(places[name].position_m, pose.position_m))
+            last = near, pose
+        self._go(machine, request, response, places, last)
+
+    def _go(
+        self,
+        machine: Machine,
+        request: Any,
+        response: Any,
+        places: dict[str, Pose],
+        last: tuple[str, Pose] | None,
+    ) -> None:
+        """Begins or prolongs a walk to a waypoint and the pose there; None: there is no such."""
+        reply = type(response)
         results = response.lease_use_results
         # Each lease leaves its result, the good ones too.
         used = [use_lease(machine, lease, results.add()) for lease in request.leases]
@@ -190,8 +218,13 @@ class GraphNav:
         elif request.command_id and request.command_id == self._latest:
             self._again(machine, request.command_id, ends_s)
             response.command_id, response.status = request.command_id, reply.STATUS_OK
+        elif last is None:
+            anchorless = reply is graph_nav_pb2.NavigateToAnchorResponse
+            response.status = (
+                reply.STATUS_NO_ANCHORING if anchorless else reply.STATUS_UNKNOWN_WAYPOINT
+            )
         else:
-            response.status = self._begin(machine, request, response, ends_s)
+            self._begin(machine, request, response, (ends_s, places, *last))
 
     def _again(self, machine: Machine, number: int, ends_s: float) -> None:
         walk = self._walks[number]
@@ -199,19 +232,21 @@ class GraphNav:
         if machine.walk is None and not walk.arrived:
             walk.ended, machine.walk = False, walk
 
-    def _begin(self, machine: Machine, request: Any, response: Any, ends_s: float) -> int:
-        reply, places = graph_nav_pb2.NavigateToResponse, self._in_map()
-        goal = request.destination_waypoint_id
-        if goal not in places:
-            return int(reply.STATUS_UNKNOWN_WAYPOINT)
+    def _begin(
+        self,
+        machine: Machine,
+        request: Any,
+        response: Any,
+        way: tuple[float, dict[str, Pose], str, Pose],
+    ) -> None:
+        ends_s, places, goal, last = way
         here = machine.world.base.position_m
         start = min(places, key=lambda name: math.dist(places[name].position_m[:2], here[:2]))
         route = self._route(start, goal, places)
         if not route:
-            return int(reply.STATUS_NO_PATH)
+            response.status = response.STATUS_NO_PATH
+            return
         limit = request.travel_params.velocity_limit.max_vel
-        offset = request.destination_waypoint_tform_body_goal
-        last = places[goal].compose(Pose.planar(offset.position.x, offset.position.y, offset.angle))
         steps = [*(places[name] for name in route[:-1]), last]
         if machine.walk is not None:
             machine.walk.ended = True
@@ -227,7 +262,7 @@ class GraphNav:
         )
         number = response.command_id = self._latest = machine.next_number()
         machine.walk = self._walks[number] = walk
-        return int(reply.STATUS_OK)
+        response.status = response.STATUS_OK
 
     def _route(self, start: str, goal: str, places: dict[str, Pose]) -> list[str]:
         """The shortest way over the edges, which can be walked both ways; empty for none."""
