@@ -18,13 +18,14 @@ import random
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
 
-from planner.bringup import ARGUMENTS, BAG_FOLDER, Arguments, node_list
+from planner.bringup import ARGUMENTS, BAG_FOLDER, Arguments, NodeSpec, node_list
 from planner.demo_log import story_writer
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
@@ -41,6 +42,8 @@ from planner.world.vocabulary import Relation
 
 LOG_FILE = "log.txt"
 _TRIES = 60
+# Every ten of the paper's simulation steps, as often as the memory looks.
+CAMERA_HZ = "3.0"
 _CALL = re.compile(r"(\w+)\[(.*)\]")
 _RELATIONS = {Predicate.IS_ON_TOP: "on", Predicate.IS_INSIDE: "within"}
 _PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
@@ -66,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.2,
         help="share of runs in which a thing is never seen",
     )
+    parser.add_argument(
+        "--max-calls",
+        type=_count,
+        default=25,
+        help="planner calls of a run; more are a search for what is never seen",
+    )
     parser.add_argument("-o", "--output", default="", help="folder; default demo_output/TIME_spot")
 
 
@@ -74,6 +83,12 @@ def _share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text} is no share, 0 to 1")
     return value
+
+
+def _count(text: str) -> int:
+    if not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text} is no number of 1 or more")
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
     """Run all, print a line each and the table; 0 where every run could be judged."""
     if args.runs < 1:
         raise PlannerError("--runs: at least 1")
+    if find_spec("bosdyn") is None or find_spec("bosdyn.client") is None:
+        raise PlannerError("demo-spot needs the Spot SDK: make spot (read its licence first)")
     tasks = args.tasks or sorted((config_dir() / "spot_scenarios").glob("*.json"))
     stamp = time.strftime("%Y%m%d_%H%M%S")
     output = Path(args.output or f"demo_output/{stamp}_spot").resolve()
@@ -137,9 +154,12 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run:
             "record": str(folder),
             "narrate": "true",
             "paced": "false",
+            "camera_hz": CAMERA_HZ,
         }
     )
-    run_nodes(node_list(arguments), partial(story_writer, folder / LOG_FILE, io.StringIO()))
+    run_nodes(
+        nodes(arguments, args.max_calls), partial(story_writer, folder / LOG_FILE, io.StringIO())
+    )
     request = Request(Mode.STRICT, str(episode), True, True)
     for judged in judge(folder / BAG_FOLDER, request):
         if isinstance(judged, PlannerError):
@@ -158,6 +178,16 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run:
                 missed,
             )
     raise PlannerError(f"{folder}: the run left no verdict; see {LOG_FILE}")
+
+
+def nodes(arguments: Arguments, most: int) -> tuple[NodeSpec, ...]:
+    """The nodes of `planner up`, with a task planner that makes so many calls at most."""
+    return tuple(
+        replace(node, parameters={**node.parameters, "max_calls": most})
+        if node.name == "task_planner"
+        else node
+        for node in node_list(arguments)
+    )
 
 
 def backend_settings(args: argparse.Namespace, missed: str) -> dict[str, object]:

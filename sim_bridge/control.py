@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+NOT_STANDING = "it is not standing"
+
 
 class Command(StrEnum):
     """The Trigger services of an agent; values are their names."""
@@ -99,7 +101,7 @@ class Control:
         if not self.powered:
             found.append("its motors are off")
         if not self.standing:
-            found.append("it is not standing")
+            found.append(NOT_STANDING)
         return tuple(found)
 
     def apply(self, command: Command) -> Outcome:

@@ -129,6 +129,8 @@ class Runtime:
         """What the operator says to what waits for approval, or to who holds the lease."""
         if answer is Answer.TAKE_LEASE:
             return self.gate.take_lease(agent)
+        if answer in (Answer.DOCK, Answer.UNDOCK):
+            return self.gate.go_home(agent, leave=answer is Answer.UNDOCK)
         approve = answer is not Answer.REFUSE
         return self.gate.answer(agent, approve=approve, remember=answer is Answer.APPROVE_KIND)
 

@@ -268,6 +268,16 @@ class ExternalBackend:
         self._check_agent(agent)
         return self._trigger("take_lease")
 
+    def dock(self, agent: str) -> Handle | None:
+        """No motion of ours; whoever drives it docks it."""
+        self._check_agent(agent)
+        return None
+
+    def undock(self, agent: str) -> Handle | None:
+        """No motion of ours."""
+        self._check_agent(agent)
+        return None
+
     def stow(self, agent: str, within_s: float) -> Outcome:
         """Folds the arm of a robot that is ours."""
         self._check_agent(agent)

@@ -25,6 +25,8 @@ class Answer(StrEnum):
     APPROVE_KIND = "safety/approve_kind"
     REFUSE = "safety/refuse"
     TAKE_LEASE = "take_lease"
+    DOCK = "dock"
+    UNDOCK = "undock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from sim_bridge.frames import optical_frame
 from sim_bridge.safety.approvals import ARM, Approvals, Asked, in_map, point_at, question
 from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
 from sim_bridge.safety.health import CLEARABLE_CAUSE, Health, Lease, Receipt, Supervised
+from sim_bridge.safety.home import Deed, begin_way, why_not_home
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.safety.people import People
 from sim_bridge.safety.rest import put_to_rest, what_rests
@@ -223,6 +224,7 @@ class SafetyGate:
                 self._clear_faults(agent)
             if command in (Command.STAND, Command.POWER_ON):
                 guard.rested.clear()
+                guard.sent_home = False
         self._note(agent, command, outcome.success, outcome.message, Rule.CONSENT)
         return outcome
 
@@ -436,8 +438,8 @@ class SafetyGate:
         stops = next((c for c in guard.concerns if c.severity is Severity.STOPS), None)
         if stops is not None:
             return stops
-        if guard.control.obstacles:
-            text = ", and ".join(guard.control.obstacles)
+        if guard.hindrances:
+            text = ", and ".join(guard.hindrances)
             return Concern(Rule.CONSENT, Severity.STOPS, "NOT_READY", text)
         executive = self.options.executive
         alone_s = now_s - guard.attended_s
@@ -481,6 +483,7 @@ class SafetyGate:
         """What is done about an agent that nobody looks after, or whose battery runs out."""
         if self._robot is None or not guard.control.claimed:
             return
+        self._arrive(agent, guard)
         executive = self.options.executive
         alone = (
             executive.where.holds(simulated=self.simulated)
@@ -489,7 +492,10 @@ class SafetyGate:
             and now_s - guard.attended_s > executive.sit_after_s
         )
         reasons = {concern.reason for concern in guard.concerns}
-        wanted, rule = what_rests(reasons, idle=not self._is_busy(guard), alone=alone)
+        docked, idle = self._robot.health(agent).docked, not self._is_busy(guard)
+        wanted, rule = what_rests(reasons, idle=idle, alone=alone, docked=docked)
+        if wanted == (Command.SIT,) and rule is Rule.BATTERY and self._sent_home(agent, guard):
+            return
         for command in wanted:
             if command in guard.rested:
                 continue
@@ -498,6 +504,56 @@ class SafetyGate:
             if outcome.success:
                 guard.control.apply(command)
             self._note(agent, command, outcome.success, outcome.message, rule)
+
+    def go_home(self, agent: str, *, leave: bool = False) -> Outcome:
+        """The operator sends an agent onto its dock, or off it; receipts tell how it ended."""
+        guard, deed = self._guards[agent], Deed.UNDOCK if leave else Deed.DOCK
+        why = why_not_home(guard, deed, busy=self._is_busy(guard))
+        if not why and not self._begin_way(agent, guard, deed):
+            why = "it has no dock (dock in config/spot.yaml)"
+        if why:
+            self._note(agent, deed, False, why, Rule.CONSENT)
+            return Outcome(False, f"{deed} is refused: {why}")
+        return Outcome(True, f"{deed} has begun")
+
+    def _begin_way(self, agent: str, guard: Guard, deed: Deed) -> bool:
+        """Begins the way onto or off the dock; whether the agent has one."""
+        inner = None if self._robot is None else begin_way(self._robot, agent, deed)
+        if inner is None:
+            return False
+        guard.current = guard.home = Handle(len(self._entries))
+        place = Primitive(PrimitiveName.NAVIGATE, (0.0, 0.0, 0.0))
+        self._entries.append(Entry(agent, place, inner, deed=deed))
+        self._note(agent, deed, True, "allowed", None)
+        return True
+
+    def _sent_home(self, agent: str, guard: Guard) -> bool:
+        """Sends an agent with a low battery to its dock, once; whether it is on its way."""
+        sent, guard.sent_home = guard.sent_home, True
+        return not sent and self._begin_way(agent, guard, Deed.DOCK)
+
+    def _arrive(self, agent: str, guard: Guard) -> None:
+        """Tells how the way onto or off the dock ended; on it the motors are not needed."""
+        handle = guard.home
+        if handle is None or self._robot is None:
+            return
+        # The gate itself is who asked for it (rule 8).
+        guard.attended_s = self.now_s()
+        result = self.poll(handle).result
+        if result is None:
+            return
+        guard.home = None
+        deed = self._entries[handle].name
+        if self._entries[handle].end is None:
+            self._note(agent, deed, result.succeeded, result.text, Rule.BATTERY)
+        if not result.succeeded:
+            return
+        guard.control.standing, guard.sent_home = deed == Deed.UNDOCK, False
+        if deed == Deed.DOCK:
+            off = self._robot.operate(agent, Command.POWER_OFF)
+            if off.success:
+                guard.control.apply(Command.POWER_OFF)
+            self._note(agent, Command.POWER_OFF, off.success, off.message, Rule.BATTERY)
 
     def _clear_faults(self, agent: str) -> None:
         if self._robot is not None:
@@ -514,7 +570,7 @@ class SafetyGate:
     def _finish(self, entry: Entry, result: PrimitiveResult) -> None:
         self._finish_status(entry, result)
         rule = Rule(int(result.evidence["rule"]))
-        self._note(entry.agent, entry.primitive.name, False, result.text, rule)
+        self._note(entry.agent, entry.name, False, result.text, rule)
 
     @staticmethod
     def _finish_status(entry: Entry, result: PrimitiveResult) -> None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Control
+from sim_bridge.control import NOT_STANDING, Command, Control
 from sim_bridge.safety.approvals import Approvals
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.watch import Concern, Severity, Watch
@@ -32,6 +32,13 @@ class Entry:
     primitive: Primitive
     inner: Handle | None
     end: PrimitiveStatus | None = None
+    # What receipts call it where it is no primitive of somebody's.
+    deed: str = ""
+
+    @property
+    def name(self) -> str:
+        """What receipts call it."""
+        return self.deed or str(self.primitive.name)
 
 
 @dataclass(slots=True)
@@ -49,8 +56,12 @@ class Guard:
     concerns: list[Concern] = field(default_factory=list)
     # The owner of the lease as a person was told it, and when.
     shown: tuple[str, float] | None = None
+    # The way onto or off the dock, until its end was told.
+    home: Handle | None = None
     # What was done to bring it to rest, until a person lets it stand up again.
     rested: set[Command] = field(default_factory=set)
+    # Whether its low battery sent it to the dock already.
+    sent_home: bool = False
 
     @property
     def blocking(self) -> Concern | None:
@@ -62,6 +73,13 @@ class Guard:
         """Why the agent may not move, the first to be cleared first; empty when it may."""
         wrong = [c.text for c in self.concerns if c.severity is not Severity.WARNS]
         return (*self.control.obstacles, *wrong)
+
+    @property
+    def hindrances(self) -> tuple[str, ...]:
+        """What ends what it does; on the way onto or off its dock it gets up and sits by itself."""
+        if self.home is None or self.current != self.home:
+            return self.control.obstacles
+        return tuple(text for text in self.control.obstacles if text != NOT_STANDING)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
+from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.rules import Rule
@@ -42,7 +43,7 @@ class Health:
         lease: who may command it, and `owner` the name it gave.
         battery: share of a full one, 0 to 1; None where unknown.
         estopped: whether an emergency stop is engaged.
-        powered, standing: as the robot reports.
+        powered, standing: as the robot reports; `docked` whether it stands on its dock.
         faults: those that are active.
     """
 
@@ -54,6 +55,7 @@ class Health:
     estopped: bool = False
     powered: bool = True
     standing: bool = True
+    docked: bool = False
     faults: tuple[Fault, ...] = ()
 
 
@@ -89,6 +91,12 @@ class Supervised(Protocol):
 
     def clear_faults(self, agent: str, cause: str) -> None:
         """Clears the behaviour faults of one cause."""
+
+    def dock(self, agent: str) -> Handle | None:
+        """Begins the way to its dock and onto it, as a primitive; None where it has no dock."""
+
+    def undock(self, agent: str) -> Handle | None:
+        """Begins to walk off the dock and stand; None where it has no dock."""
 
     def take_lease(self, agent: str) -> Outcome:
         """Takes the lease by force; only ever called for a person who saw the owner's name."""

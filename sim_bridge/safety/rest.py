@@ -29,9 +29,11 @@ def put_to_rest(robot: Supervised, agent: str, within_s: float) -> Iterator[tupl
 
 
 def what_rests(
-    reasons: Collection[str], *, idle: bool, alone: bool
+    reasons: Collection[str], *, idle: bool, alone: bool, docked: bool
 ) -> tuple[tuple[Command, ...], Rule]:
     """What is done about an agent whose battery runs out, or that nobody looks after."""
+    if docked:
+        return (), Rule.BATTERY
     if "BATTERY_EMPTY" in reasons:
         return (Command.SIT, Command.POWER_OFF), Rule.BATTERY
     if "BATTERY_DOCK" in reasons and idle:

@@ -53,7 +53,7 @@ KEEPERS: dict[Rule, Keeper] = {
     Rule.ARM: Keeper.BOTH,
     Rule.CARRYING: Keeper.DRIVER,
     Rule.APPROVAL: Keeper.GATE,
-    Rule.BATTERY: Keeper.GATE,
+    Rule.BATTERY: Keeper.BOTH,
     Rule.FAULTS: Keeper.BOTH,
     Rule.CONSENT: Keeper.GATE,
     Rule.SHUTDOWN: Keeper.BOTH,

@@ -31,6 +31,7 @@ from sim_bridge.refusals import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
 from sim_bridge.spot.body import BodyState, optical_of
+from sim_bridge.spot.docking import before_dock, off_dock, onto_dock
 from sim_bridge.spot.emulator.clock import SteppedClock
 from sim_bridge.spot.emulator.faults import FaultScript
 from sim_bridge.spot.emulator.server import SpotEmulator
@@ -86,6 +87,9 @@ class SpotBackend:
             world = default_options().model_copy(update={"noise": self.options.noise})
             self.emulator = SpotEmulator(self._clock, options=world, script=script)
             self.emulator.calls.keep_requests = False
+            if self.options.dock is not None:
+                x, y, _ = self.options.dock.pose
+                self.emulator.machine.docks[self.options.dock.number] = (x, y)
         self._watch: Supervision | None = None
         self._agent = ""
         self._began_s = 0.0
@@ -424,12 +428,32 @@ class SpotBackend:
             frame.apply(primitive.target_m),
             None if reference is None else frame.apply(reference),
         )
+        return self._begin(primitive, steps)
+
+    def _begin(self, primitive: Primitive, steps: Routine) -> Handle:
+        handle = Handle(len(self._handles))
         ends_s = self.clock_s() + (primitive.timeout_s or DEFAULT_TIMEOUT_S)
         status = PrimitiveStatus("starting", 0.0, None)
         self._handles.append(_Running(primitive, steps, ends_s, status))
         self._current = handle
         self._advance()
         return handle
+
+    def dock(self, agent: str) -> Handle | None:
+        """Begins the way to the dock of the settings and onto it; None where there is none."""
+        self._check_agent(agent)
+        dock = self.options.dock
+        if dock is None or self._current is not None:
+            return None
+        return self._begin(before_dock(dock), onto_dock(self, dock))
+
+    def undock(self, agent: str) -> Handle | None:
+        """Begins to walk off the dock."""
+        self._check_agent(agent)
+        dock = self.options.dock
+        if dock is None or self._current is not None:
+            return None
+        return self._begin(before_dock(dock), off_dock(self))
 
     def _frame_of(self, frame: str) -> Pose:
         if frame == "map":

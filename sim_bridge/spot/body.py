@@ -29,6 +29,7 @@ class BodyState:
         body_height_m: of the SDK's body frame over the ground.
         hand: the hand in `base_link`.
         battery: share of a full one.
+        docked: whether the dock powers it.
     """
 
     odometry: Pose
@@ -43,6 +44,7 @@ class BodyState:
     standing: bool
     estopped: bool
     battery: float | None
+    docked: bool
     faults: tuple[Fault, ...]
     fault_numbers: dict[str, list[int]]
 
@@ -95,6 +97,7 @@ def read_state(state: Any) -> BodyState:
         powered=power.motor_power_state == robot_state_pb2.PowerState.STATE_ON,
         standing=state.behavior_state.state in _STANDING,
         estopped=any(stop.state == stops.STATE_ESTOPPED for stop in state.estop_states),
+        docked=power.shore_power_state == robot_state_pb2.PowerState.STATE_ON_SHORE_POWER,
         battery=power.locomotion_charge_percentage.value / 100.0 if charged else None,
         faults=tuple(faults),
         fault_numbers=numbers,

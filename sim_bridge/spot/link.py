@@ -14,11 +14,13 @@ from bosdyn.api import (
     robot_state_pb2,
     service_fault_pb2,
 )
+from bosdyn.api.docking import docking_pb2
 from bosdyn.api.spot import robot_command_pb2 as spot_pb2
 from bosdyn.client import create_standard_sdk, frame_helpers
 from bosdyn.client import lease as lease_module
 from bosdyn.client.auth import InvalidLoginError
 from bosdyn.client.directory import DirectoryClient, NonexistentServiceError
+from bosdyn.client.docking import DockingClient
 from bosdyn.client.exceptions import (
     Error,
     LeaseUseError,
@@ -327,6 +329,42 @@ class SpotLink:
             ),
             ttl_s=5.0,
         )
+
+    # The dock (rule 15); each way onto or off it ends by itself unless it is prolonged (rule 1)
+
+    def dock(self, number: int) -> int:
+        """Begins to walk onto a dock that is near."""
+        return self._docking(number, docking_pb2.PREP_POSE_USE_POSE)
+
+    def undock(self) -> int:
+        """Begins to walk off the dock that it is on."""
+        client = self.robot.ensure_client(DockingClient.default_service_name)
+        timeout = self._safety.timeouts.state_s
+        dock = self._call(lambda: client.get_docking_state(timeout=timeout))
+        return self._docking(dock.dock_id, docking_pb2.PREP_POSE_UNDOCK)
+
+    def _docking(self, number: int, how: int) -> int:
+        client = self.robot.ensure_client(DockingClient.default_service_name)
+        clock, ends = self.sync.clock_identifier, self._docking_ends()
+        timeout = self._safety.timeouts.command_s
+        return int(
+            self._call(lambda: client.docking_command(number, clock, ends, how, timeout=timeout))
+        )
+
+    def _docking_ends(self) -> Any:
+        ends_s = self.now_s() + self._safety.motion.command_ttl_s
+        return self.sync.robot_timestamp_from_local_secs(ends_s)
+
+    def docking(self, command: int) -> str:
+        """Prolongs the way onto or off the dock; the name of how it stands."""
+        client = self.robot.ensure_client(DockingClient.default_service_name)
+        timeout = self._safety.timeouts.command_s
+        told = self._call(
+            lambda: client.docking_command_feedback_full(
+                command, self._docking_ends(), timeout=timeout
+            )
+        )
+        return str(docking_pb2.DockingCommandFeedbackResponse.Status.Name(told.status))
 
     def reach(self, hand: Pose) -> int:
         """Brings the hand to a pose of the odometry frame, at the speed that is allowed."""

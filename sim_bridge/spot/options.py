@@ -23,6 +23,13 @@ class Target(StrEnum):
     ROBOT = "robot"
 
 
+class Dock(FileModel):
+    """The robot's dock: the number of its marker, and where to stand before it, in the map."""
+
+    number: Annotated[int, Field(ge=1)]
+    pose: tuple[float, float, float]
+
+
 class SpotOptions(FileModel):
     """All settings of the backend."""
 
@@ -38,6 +45,7 @@ class SpotOptions(FileModel):
     fiducials: tuple[Fiducial, ...] = ()
     layout: str = ""
     graph: str = ""
+    dock: Dock | None = None
     noise: Noise = Noise()
     grasp_tries: Annotated[int, Field(ge=1, le=10)] = 3
     place_tries: Annotated[int, Field(ge=1, le=10)] = 3

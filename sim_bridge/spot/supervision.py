@@ -137,6 +137,7 @@ class Supervision:
             estopped=state.estopped,
             powered=state.powered,
             standing=state.standing,
+            docked=state.docked,
             faults=faults,
         )
 

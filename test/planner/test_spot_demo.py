@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.bringup import Arguments
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
@@ -17,10 +18,13 @@ from planner.spot_demo import (
     Run,
     add_arguments,
     backend_settings,
+    nodes,
     planned_well,
+    run,
     shuffle,
     table,
 )
+from planner.world.errors import PlannerError
 from planner.world.files import parse_model
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
@@ -80,6 +84,23 @@ def test_a_goal_that_holds_was_planned_well() -> None:
 
 def test_a_goal_that_no_plan_of_places_answers_is_left_out() -> None:
     assert planned_well(trace((PICK, 0), predicate=Predicate.IS_CLEAN)) is None
+
+
+def test_only_the_task_planner_is_bounded() -> None:
+    arguments = Arguments.from_text({"planner": "expert", "episode": str(TASKS[0])})
+    bounded = {node.name: node.parameters.get("max_calls") for node in nodes(arguments, 25)}
+    assert bounded.pop("task_planner") == 25
+    assert set(bounded.values()) == {None}
+
+
+def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.spot_demo.find_spec", lambda _: None)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    with pytest.raises(PlannerError, match="needs the Spot SDK: make spot"):
+        run(parser.parse_args([]))
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--max-calls", "0"])
 
 
 def test_the_papers_shares() -> None:

@@ -23,6 +23,7 @@ POSTURE_S = 1.0
 GRASP_S = 2.0
 GRIPPER_S = 0.5
 JOINT_S = 3.0
+DOCK_S = 5.0
 SETTLE_S = 2.0
 LONGEST_STEP_S = 0.05
 STALE_S = 3.0
@@ -103,6 +104,16 @@ class Pull:
     since_s: float
     start: float
     lost: bool = False
+
+
+@dataclass(slots=True)
+class Docking:
+    """The way onto a dock of a number, or off any of them (0); ended before `since_s` is set."""
+
+    station: int
+    ends_s: float
+    since_s: float | None = None
+    done: bool = False
 
 
 @dataclass(slots=True)
@@ -192,6 +203,10 @@ class Machine:
     grasp: Grasp | None = None
     held_handle: Handle | None = None
     pull: Pull | None = None
+    # Docks by number, where they stand in the map; the one that it is on, 0 for none.
+    docks: dict[int, tuple[float, float]] = field(default_factory=dict)
+    docked: int = 0
+    docking: Docking | None = None
     gripper: float = 0.0
     gripper_goal: float = 0.0
     carriable: bool = False
@@ -262,7 +277,7 @@ class Machine:
             self.walk.ended = True
         if self.grasp is not None and self.grasp.state in (GraspState.WALKING, GraspState.MOVING):
             self.grasp.state = GraspState.FAILED
-        self.walk = self.reach = self.pull = None
+        self.walk = self.reach = self.pull = self.docking = None
         self.world.halt()
 
     def reboot(self) -> None:
@@ -308,6 +323,8 @@ class Machine:
             self._grasp(self.grasp)
         if self.pull is not None:
             self._pull(self.pull)
+        if self.docking is not None:
+            self._dock(self.docking)
         if self.on_step is not None:
             self.on_step(dt_s)
 
@@ -372,6 +389,15 @@ class Machine:
             return
         share = min(1.0, (self.last_s - pull.since_s) / JOINT_S)
         self.world.move_joint(pull.handle, pull.start + (pull.goal - pull.start) * share)
+
+    def _dock(self, docking: Docking) -> None:
+        if self.last_s > docking.ends_s + 1e-9:
+            self.docking = None
+        elif docking.since_s is None:
+            docking.since_s = self.last_s
+        elif self.last_s - docking.since_s >= DOCK_S:
+            self.docked, docking.done, self.docking = docking.station, True, None
+            self.posture = Posture.SITTING if docking.station else Posture.STANDING
 
     def move_gripper(self, fraction: float) -> None:
         """Opens or closes the claw; what it held falls when it opens."""

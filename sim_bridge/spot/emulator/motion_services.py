@@ -116,6 +116,12 @@ class Commands:
 
     def _synchronized(self, machine: Machine, number: int, command: Any) -> None:
         _need_power(machine)
+        if machine.docked and command.mobility_command.WhichOneof("command") not in (
+            None,
+            "sit_request",
+            "stop_request",
+        ):
+            raise CommandError(_REPLY.STATUS_DOCKED, "it is on a dock")
         if command.HasField("mobility_command"):
             self._mobility(machine, number, command.mobility_command)
         if command.HasField("arm_command"):

@@ -61,11 +61,19 @@ def _state(machine: Machine, _request: Any, response: Any) -> None:
     power.motor_power_state = _MOTORS[machine.motors]
     power.robot_power_state = robot_state_pb2.PowerState.ROBOT_POWER_STATE_ON
     power.locomotion_charge_percentage.value = machine.battery_percent
+    kinds = robot_state_pb2.PowerState
+    power.shore_power_state = (
+        kinds.STATE_ON_SHORE_POWER if machine.docked else kinds.STATE_OFF_SHORE_POWER
+    )
     battery = state.battery_states.add()
     set_stamp(battery.timestamp, stamp_s)
     battery.identifier, battery.voltage.value, battery.current.value = "emulated", 52.0, -4.0
     battery.charge_percentage.value = machine.battery_percent
-    battery.status = robot_state_pb2.BatteryState.STATUS_DISCHARGING
+    battery.status = (
+        robot_state_pb2.BatteryState.STATUS_CHARGING
+        if machine.docked
+        else robot_state_pb2.BatteryState.STATUS_DISCHARGING
+    )
     stop = state.estop_states.add()
     stop.name, stop.type = "software_estop", robot_state_pb2.EStopState.TYPE_SOFTWARE
     kinds = robot_state_pb2.EStopState

@@ -16,6 +16,7 @@ from planner.world.state import WorldState
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.spot.emulator import control_services, identity_services, sensing_services
 from sim_bridge.spot.emulator.clock import Clock, SteppedClock
+from sim_bridge.spot.emulator.docking_service import Docks
 from sim_bridge.spot.emulator.faults import FaultScript, Trouble, TroubleKind
 from sim_bridge.spot.emulator.graph_nav_service import GraphNav
 from sim_bridge.spot.emulator.house_world import HouseWorld
@@ -72,6 +73,7 @@ class SpotEmulator:
             sensing_services.handlers(),
             Commands().handlers(),
             GraphNav().handlers(),
+            Docks().handlers(),
             Picks().handlers(),
         ):
             for name, methods in services.items():
@@ -106,6 +108,7 @@ class SpotEmulator:
             self.machine.gripper = self.machine.gripper_goal = 0.0
             self.machine.held_handle = self.machine.tool = self.machine.grasp = None
             self.machine.no_go.clear()
+            self.machine.docked = 0
 
     def advance(self) -> None:
         """Brings the robot up to the clock's present."""

@@ -21,6 +21,7 @@ from sim_bridge.spot.emulator.machine import Machine
 _DESCRIPTIONS = (
     "auth",
     "directory",
+    "docking.docking",
     "estop",
     "fault",
     "graph_nav.graph_nav",

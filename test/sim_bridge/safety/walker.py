@@ -86,6 +86,8 @@ class Walker:
         self.limits: list[SpeedLimit] = []
         self.held = False
         self.closed = 0
+        self.has_dock = False
+        self.home: list[str] = []
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         self.agents = tuple(agent.uid for agent in episode.agents)
@@ -187,6 +189,24 @@ class Walker:
         self.cleared.append(cause)
         left = tuple(f for f in self.condition.faults if f.cause != cause)
         self.condition = replace(self.condition, faults=left)
+
+    def dock(self, agent: str) -> Handle | None:
+        return self._home("dock")
+
+    def undock(self, agent: str) -> Handle | None:
+        return self._home("undock")
+
+    def _home(self, deed: str) -> Handle | None:
+        if not self.has_dock:
+            return None
+        self.home.append(deed)
+        return self.start(ROBOT, WALK)
+
+    def arrive(self, code: PrimitiveCode = PrimitiveCode.SUCCESS) -> None:
+        """Ends what it does; on the dock, if that was the way to it."""
+        on = code is PrimitiveCode.SUCCESS and self.home[-1:] == ["dock"]
+        self.condition = replace(self.condition, docked=on, standing=not on)
+        self._end(code)
 
     def take_lease(self, agent: str) -> Outcome:
         self.taken += 1

@@ -1,0 +1,56 @@
+"""The way to the dock and onto it, and off it again, as routines (rule 15)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from sim_bridge.spot.options import Dock
+from sim_bridge.spot.routines import Robot, Routine, routine
+
+PATIENCE_S = 60.0
+_GOING = "STATUS_IN_PROGRESS"
+
+
+def before_dock(dock: Dock) -> Primitive:
+    """The walk to where the robot sees the dock's marker."""
+    x, y, yaw = dock.pose
+    return Primitive(PrimitiveName.NAVIGATE, (x, y, 0.0), heading_rad=yaw, standoff_m=0.0)
+
+
+def onto_dock(robot: Robot, dock: Dock) -> Routine:
+    """Walks to the dock of the settings and onto it."""
+    walk = before_dock(dock)
+    there = yield from routine(robot, walk, walk.target_m, None)
+    if not there.succeeded:
+        return there
+    told = yield from _follow(robot, lambda: robot.link.dock(dock.number), "docking")
+    if told != "STATUS_DOCKED":
+        return _failed(f"it did not get onto the dock {dock.number}: {told}")
+    return PrimitiveResult(PrimitiveCode.SUCCESS, f"on the dock {dock.number}")
+
+
+def off_dock(robot: Robot) -> Routine:
+    """Walks off the dock and stands before it."""
+    told = yield from _follow(robot, robot.link.undock, "undocking")
+    if told != "STATUS_AT_PREP_POSE":
+        return _failed(f"it did not get off the dock: {told}")
+    return PrimitiveResult(PrimitiveCode.SUCCESS, "off the dock")
+
+
+def _failed(text: str) -> PrimitiveResult:
+    return PrimitiveResult(PrimitiveCode.BLOCKED, f"{text}; see to the robot")
+
+
+def _follow(
+    robot: Robot, begin: Callable[[], int], phase: str
+) -> Generator[tuple[str, float], None, str]:
+    """Prolongs the command until it is over; the name of its last status."""
+    number = begin()
+    told_s, until_s, told = -math.inf, robot.clock_s() + PATIENCE_S, _GOING
+    while told == _GOING and robot.clock_s() < until_s:
+        if robot.clock_s() - told_s >= robot.safety.motion.resend_s:
+            told, told_s = robot.link.docking(number), robot.clock_s()
+        yield phase, 0.9
+    return told
