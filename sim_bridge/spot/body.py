@@ -19,6 +19,9 @@ _STANDING = (
     robot_state_pb2.BehaviorState.STATE_STEPPING,
 )
 
+# Of the SDK's body frame: in front of it and above it, from where folding is a short way.
+FOLD_M = (0.75, 0.0, 0.25)
+
 
 @dataclass(frozen=True, slots=True)
 class BodyState:
@@ -53,6 +56,12 @@ def flat(pose: Pose) -> Pose:
     """A pose put upright on the ground."""
     x, y, _ = pose.position_m
     return Pose.planar(x, y, pose.yaw_rad)
+
+
+def hand_before_body(state: BodyState) -> Pose:
+    """Where the hand is brought before the arm is folded, in the odometry frame."""
+    x, y, z = FOLD_M
+    return state.odometry.compose(Pose((x, y, state.body_height_m + z)))
 
 
 def read_state(state: Any) -> BodyState:

@@ -68,6 +68,8 @@ class SpotLink:
         self._where, self._safety, self.now_s = where, safety, now_s
         self.lease: Any = None
         self._policy: int | None = None
+        # Whether the hand was sent anywhere since the arm was last folded.
+        self.reached_out = False
         self.limit = SpeedLimit(safety.motion.speed_m_s, safety.motion.turn_speed_rad_s)
 
     def use_clock(self) -> None:
@@ -316,6 +318,7 @@ class SpotLink:
 
     def gaze(self, point_m: Vec3) -> int:
         """Points the hand's camera at a point of the odometry frame."""
+        self.reached_out = True
         x, y, z = point_m
         motion = self._safety.motion
         return self.command(
@@ -368,6 +371,7 @@ class SpotLink:
 
     def reach(self, hand: Pose) -> int:
         """Brings the hand to a pose of the odometry frame, at the speed that is allowed."""
+        self.reached_out = True
         (x, y, z), (qx, qy, qz, qw) = hand.position_m, hand.orientation
         command = RobotCommandBuilder.arm_pose_command(
             x, y, z, qw, qx, qy, qz, frame_helpers.ODOM_FRAME_NAME, seconds=1.5
@@ -379,10 +383,12 @@ class SpotLink:
 
     def stow(self) -> int:
         """Folds the arm."""
+        self.reached_out = False
         return self.command(RobotCommandBuilder.arm_stow_command(), ttl_s=5.0)
 
     def carry(self) -> int:
         """Brings the arm to where it carries things: what is held may be too big to fold it."""
+        self.reached_out = False
         return self.command(RobotCommandBuilder.arm_carry_command(), ttl_s=5.0)
 
     def gripper(self, fraction: float) -> int:
@@ -393,6 +399,7 @@ class SpotLink:
 
     def pick(self, shot: Any, source: Any, pixel: tuple[float, float]) -> int:
         """Begins to grasp what a pixel of a picture shows; returns the pick's number."""
+        self.reached_out = True
         pick = manipulation_api_pb2.PickObjectInImage(
             pixel_xy=geometry_pb2.Vec2(x=pixel[0], y=pixel[1]),
             transforms_snapshot_for_camera=shot.transforms_snapshot,
@@ -425,6 +432,7 @@ class SpotLink:
 
     def pull(self, direction: Vec3, *, turns: bool) -> int:
         """Moves the held handle that way (in the odometry frame): a drawer, or what turns."""
+        self.reached_out = True
         kinds = basic_command_pb2.ConstrainedManipulationCommand.Request
         x, y, z = direction
         wrench = geometry_pb2.Wrench(

@@ -12,7 +12,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, Pri
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.manipulation import RefusalError
 from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.body import BodyState
+from sim_bridge.spot.body import BodyState, hand_before_body
 from sim_bridge.spot.eyes import Picture, apart_m
 from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.link import SpotLink
@@ -238,7 +238,14 @@ def _arm_done(robot: Robot, number: int) -> Callable[[], bool]:
 
 
 def _stow(robot: Robot) -> Motion:
-    """Folds the arm, or with something in the hand brings it to where it carries things."""
+    """Folds the arm, or with something in the hand brings it to where it carries things.
+
+    Both are named positions, for which the robot takes no limit of speed (rule 12); so a hand that
+    was reached out is brought before the body first, at the speed that is allowed.
+    """
+    if robot.link.reached_out:
+        number = robot.link.reach(hand_before_body(robot.state))
+        yield from _await(robot, _arm_done(robot, number), "stowing")
     number = robot.link.carry() if _holds(robot) else robot.link.stow()
     yield from _await(robot, _arm_done(robot, number), "stowing")
 

@@ -11,7 +11,7 @@ from planner.world.geometry import Pose
 from sim_bridge.control import Command, Outcome
 from sim_bridge.safety.health import Fault, Health, Lease
 from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.body import BodyState, read_state
+from sim_bridge.spot.body import BodyState, hand_before_body, read_state
 from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.link import CLIENT_NAME, SDK_ERRORS, SpotLink, explain
 from sim_bridge.spot.localisation import Localisation
@@ -224,11 +224,17 @@ class Supervision:
             return Outcome(True, "the arm stays as it is")
         numbers: list[int] = []
 
-        def folded() -> bool:
-            told = self.link.feedback(numbers[0]).synchronized_feedback.arm_command_feedback
-            return bool(told.named_arm_position_feedback.status == 1)
+        def there() -> bool:
+            told = self.link.feedback(numbers[-1]).synchronized_feedback.arm_command_feedback
+            kind = told.WhichOneof("feedback")
+            return kind is not None and getattr(told, kind).status == 1
 
-        return self._done(lambda: numbers.append(self.link.stow()), "stowed", folded, within_s)
+        if self.link.reached_out:
+            before = hand_before_body(self._state)
+            reach = partial(self.link.reach, before)
+            self._done(lambda: numbers.append(reach()), "before the body", there, within_s / 2)
+            within_s /= 2
+        return self._done(lambda: numbers.append(self.link.stow()), "stowed", there, within_s)
 
     def clear_faults(self, cause: str) -> None:
         """Clears the behaviour faults of one cause."""

@@ -242,6 +242,44 @@ def test_rule_12_the_arm_is_folded_before_walking_and_still_while_it_walks(
     assert "arm" not in kinds[kinds.index("walk") :]
 
 
+def test_rule_12_a_hand_that_was_reached_out_comes_back_slowly_before_the_arm_folds(
+    spot: SpotBackend,
+) -> None:
+    """Named positions have no limit of speed, lines have; from before the body a fold is short."""
+    _, middle = far_thing(spot)
+    deeds = (
+        Primitive(PrimitiveName.LOOK, middle),
+        Primitive(PrimitiveName.PICK, middle),
+        Primitive(PrimitiveName.PLACE, middle, relation=Relation.ON),
+        Primitive(PrimitiveName.NAVIGATE, (*spot.base.position_m[:2], 0.0), standoff_m=0.0),
+    )
+    emulator_of(spot).requests.clear()
+    for deed in deeds:
+        assert finish(spot, spot.start(ROBOT, deed)).succeeded
+    kinds: list[str] = []
+    for record in emulator_of(spot).requests:
+        if record.method == "ManipulationApi":
+            kinds.append("grasp")
+        elif record.method == "RobotCommand":
+            arm = record.request.command.synchronized_command.arm_command
+            kinds.append(arm.WhichOneof("command") or "")
+    sent = [kind.removesuffix("_command") for kind in kinds if kind]
+    folds = [index for index, kind in enumerate(sent) if kind == "named_arm_position"]
+    assert len(folds) >= 3
+    last = [sent[index - 1] for index in folds if index]
+    # Straight from where it was folded before, or along a line at the speed of rule 12.
+    assert set(last) <= {"arm_cartesian", "named_arm_position"}
+    assert last.count("arm_cartesian") >= 2
+
+
+def test_rule_18_the_arm_comes_back_slowly_at_the_end_too(spot: SpotBackend) -> None:
+    finish(spot, spot.start(ROBOT, Primitive(PrimitiveName.LOOK, (3.0, 1.0, 0.5))))
+    emulator_of(spot).requests.clear()
+    assert spot.stow(ROBOT, 4.0).success
+    sent = [arm.WhichOneof("command") for arm in arms(spot)]  # type: ignore[attr-defined]
+    assert sent == ["arm_cartesian_command", "named_arm_position_command"]
+
+
 def test_rule_13_what_is_carried_is_not_dropped_when_the_bridge_is_gone(spot: SpotBackend) -> None:
     name, middle = far_thing(spot)
     emulator = emulator_of(spot)
