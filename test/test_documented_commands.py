@@ -69,7 +69,15 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/test_memory_commands.py"
         "::test_views_are_made_and_a_second_call_makes_none_anew"
     ),
-    "planner train memory-model data/views data/model --steps 2000": (
+    "planner train memory-views data/even --houses 10 --even": (
+        "test/planner/bench/test_memory_commands.py::test_even_views_show_each_class_as_often"
+    ),
+    "planner train memory-model data/views data/first --steps 2000": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_a_model_is_trained_and_training_goes_on_where_it_was_stopped"
+    ),
+    "planner train memory-model data/views data/model --more data/even --start data/first "
+    "     --steps 700 --rate 1.5e-3 --looked-at 1600": (
         "test/planner/bench/test_memory_commands.py"
         "::test_a_model_is_trained_and_training_goes_on_where_it_was_stopped"
     ),

@@ -21,6 +21,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import default_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         )
     episode, house = load_episode(args.episode)
     print(f'task: "{episode.instruction}"')
-    backend = EmbeddedBackend()
+    # Only the privileged memory wants to know whose each pixel is.
+    instances = args.memory == "privileged"
+    backend = EmbeddedBackend(default_options().model_copy(update={"instances": instances}))
     log = _opened(args.state_log) if args.state_log else None
     builder = LoggedTrace(StateLogWriter(log)) if log else TraceBuilder()
     try:

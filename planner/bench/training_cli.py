@@ -60,8 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--looked-at", type=int, default=2200, help="frames for the classifier; 0 = all"
     )
     model.add_argument(
-        "--more", type=Path, help="folder of further views, for the classifier alone, all of them"
+        "--more", type=Path, help="folder of further views, which count as much as the first"
     )
+    model.add_argument(
+        "--start", type=Path, help="folder of an earlier training whose network is the first"
+    )
+    model.add_argument("--rate", type=float, default=steps.rate, help="highest learning rate")
 
     tuned = actions.add_parser(
         "memory", help="a LoRA adapter of a vision-language model, from conversations"
@@ -109,7 +113,9 @@ def _data(args: argparse.Namespace) -> int:
 
 def _model(args: argparse.Namespace) -> int:
     read_manifest(args.data)
-    network = DetectorRecipe(steps=args.steps, batch=args.batch, seed=args.seed, device=args.device)
+    network = DetectorRecipe(
+        steps=args.steps, batch=args.batch, rate=args.rate, seed=args.seed, device=args.device
+    )
     path = train_memory_model(
         read_frames(args.data),
         args.output,
@@ -118,6 +124,7 @@ def _model(args: argparse.Namespace) -> int:
         _tell,
         looked_at=args.looked_at,
         more=read_frames(args.more) if args.more else (),
+        start=args.start,
     )
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
     return 0

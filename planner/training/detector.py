@@ -20,7 +20,7 @@ from planner.memory.learned.network import (
 )
 from planner.training.detector_samples import Labelled, class_indices, cuts, labelled
 from planner.training.frames import RecordedFrame
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
 
 CHECKPOINT = "checkpoint.pt"
 _CUTS_A_FRAME = 4
@@ -71,6 +71,9 @@ def train_detector(
     folder: Path,
     recipe: DetectorRecipe,
     tell: Callable[[Progress], None],
+    *,
+    more: Sequence[RecordedFrame] = (),
+    start: Path | None = None,
 ) -> dict[str, Array]:
     """Trains to the recipe's last step, from the folder's checkpoint on where there is one.
 
@@ -80,13 +83,15 @@ def train_detector(
         folder: gets the checkpoint.
         recipe: how.
         tell: hears of progress now and then.
+        more: further frames: every other one that is learned from, however few they are.
+        start: a folder with the checkpoint of an earlier training whose network is the first.
 
     Returns:
         The network's weights by the names of the model file.
 
     Raises:
         PlannerError: where PyTorch is not installed, or the checkpoint is of another recipe.
-        FileError: where frames cannot be read.
+        FileError: where frames or the first network cannot be read.
     """
     try:
         import torch
@@ -97,8 +102,10 @@ def train_detector(
     net = _torch_network(len(classes)).to(recipe.device, memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: _rate(s, recipe.steps))
+    if start is not None:
+        _take_over(start / CHECKPOINT, net, recipe.device)
     begin = _resume(folder, recipe, net, optimiser, schedule)
-    batches = _batches(frames, classes, recipe, begin)
+    batches = _batches((frames, more), classes, recipe, begin)
     started, told = time.monotonic(), _Means()
     net.train()
     for step in range(begin, recipe.steps):
@@ -246,24 +253,32 @@ def _loss(net: Any, batch: Labelled, device: str) -> tuple[Any, tuple[float, flo
 
 
 def _batches(
-    frames: Sequence[RecordedFrame],
+    sets: Sequence[Sequence[RecordedFrame]],
     classes: Sequence[str],
     recipe: DetectorRecipe,
     begin: int,
 ) -> Iterator[Labelled]:
-    """Endless batches: frames in a new order each round, cuts of several frames mixed."""
+    """Endless batches: frames of the sets in turn, cuts of several frames mixed."""
     indices = class_indices(classes)
     rng = np.random.default_rng([recipe.seed, 11, begin])
     pool: list[Labelled] = []
+    orders = [_rounds(frames, rng) for frames in sets if frames]
+    while True:
+        for order in orders:
+            whole = labelled(next(order), indices)
+            pool += cuts(whole, recipe.size_px, _CUTS_A_FRAME, rng)
+        if len(pool) >= 4 * recipe.batch:
+            picked = rng.permutation(len(pool))
+            chosen = [pool[i] for i in picked[: recipe.batch]]
+            pool = [pool[i] for i in picked[recipe.batch :]]
+            yield _stack(chosen)
+
+
+def _rounds(frames: Sequence[RecordedFrame], rng: np.random.Generator) -> Iterator[RecordedFrame]:
+    """The frames again and again, in a new order each round."""
     while True:
         for index in rng.permutation(len(frames)):
-            whole = labelled(frames[int(index)], indices)
-            pool += cuts(whole, recipe.size_px, _CUTS_A_FRAME, rng)
-            if len(pool) >= 4 * recipe.batch:
-                picked = rng.permutation(len(pool))
-                chosen = [pool[i] for i in picked[: recipe.batch]]
-                pool = [pool[i] for i in picked[recipe.batch :]]
-                yield _stack(chosen)
+            yield frames[int(index)]
 
 
 def _stack(parts: Sequence[Labelled]) -> Labelled:
@@ -294,6 +309,15 @@ def _save(
     }
     torch.save(content, aside)
     aside.replace(folder / CHECKPOINT)
+
+
+def _take_over(path: Path, net: Any, device: str) -> None:
+    """Gives the network the weights of another training's checkpoint."""
+    import torch
+
+    if not path.is_file():
+        raise FileError(path, "", "is no checkpoint: train there first")
+    net.load_state_dict(torch.load(path, map_location=device, weights_only=True)["net"])
 
 
 def _resume(folder: Path, recipe: DetectorRecipe, net: Any, optimiser: Any, schedule: Any) -> int:

@@ -29,6 +29,7 @@ def train_memory_model(
     *,
     looked_at: int = 0,
     more: Sequence[RecordedFrame] = (),
+    start: Path | None = None,
 ) -> Path:
     """Trains both steps and writes the model; goes on from the folder's checkpoint.
 
@@ -39,7 +40,9 @@ def train_memory_model(
         classifier: how the classifier is.
         tell: hears of progress.
         looked_at: how many frames the classifier learns from, spread evenly; 0 = all.
-        more: frames that the classifier learns from besides those.
+        more: further frames: every other one that the network learns from, and all of them
+            for the classifier.
+        start: folder of an earlier training whose network is the first.
 
     Raises:
         PlannerError: where PyTorch is missing, or the checkpoint is of another recipe.
@@ -54,13 +57,16 @@ def train_memory_model(
             f"middles {progress.offset_m * 100:.1f} cm, {progress.elapsed_s:.0f} s"
         )
 
-    weights = train_detector(frames, classes, folder, network, told)
+    weights = train_detector(frames, classes, folder, network, told, more=more, start=start)
     notes = {
         "frames": str(len(frames)),
+        "more_frames": str(len(more)),
         "steps": str(network.steps),
         "batch": str(network.batch),
         "seed": str(network.seed),
     }
+    if start is not None:
+        notes["start"] = start.name
     chosen = frames[:: max(1, len(frames) // looked_at)] if looked_at else frames
     return finish_model([*chosen, *more], folder, weights, classifier, notes, tell)
 

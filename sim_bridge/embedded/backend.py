@@ -46,6 +46,7 @@ class EmbeddedBackend(KinematicBackend):
         settings = options or default_options()
         super().__init__(settings, catalogue)
         self._choice = settings.renderer
+        self.draws_instances = settings.instances
         self._houses: list[_Known] = []
         self._scene: Scene | None = None
         self._sight: Sight | None = None

@@ -58,6 +58,8 @@ class KinematicBackend(ABC):
     """One episode's world, its agents and what they do; see `sim_bridge.backend.Backend`."""
 
     simulated = True
+    # Whether pictures tell the instance of each pixel.
+    draws_instances = True
 
     def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
         """Takes the shipped catalogue where none is given."""
@@ -136,7 +138,8 @@ class KinematicBackend(ABC):
         """What the agent senses now."""
         body = self._agent(agent)
         draw = self._drawer(cameras) if cameras else None
-        return observation(self._loaded(), body, cameras, draw)
+        told = self.draws_instances
+        return observation(self._loaded(), body, cameras, draw, instances=told)
 
     def whereabouts(self, agent: str) -> tuple[Vec3, bool]:
         """Where an agent is by its own localisation, and whether it holds something.

@@ -64,6 +64,8 @@ class EmbeddedOptions(WorldOptions):
     """All settings of the embedded simulator."""
 
     renderer: Literal["auto", "egl", "osmesa", "rays", "none"] = "auto"
+    # Without, pictures have no instance ids and cost less: for memories that need no truth.
+    instances: bool = True
 
 
 @lru_cache(maxsize=1)

@@ -137,11 +137,13 @@ class OpenGLRenderer:
         flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
         mujoco.mjr_render(rectangle, self._scene, self._draw)
         mujoco.mjr_readPixels(rgb, raw, rectangle, self._draw)
-        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = 1
-        flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
-        mujoco.mjr_render(rectangle, self._scene, self._draw)
-        mujoco.mjr_readPixels(ids, None, rectangle, self._draw)
-        instances = self._instances(ids, scene, visible)
+        instances: InstanceImage = np.zeros(raw.shape, np.int32)
+        if view.instances:
+            flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = 1
+            flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
+            mujoco.mjr_render(rectangle, self._scene, self._draw)
+            mujoco.mjr_readPixels(ids, None, rectangle, self._draw)
+            instances = self._instances(ids, scene, visible)
         images = Images(rgb[::-1].copy(), _metric(raw, view)[::-1].copy(), instances)
         for pixels in (images.rgb, images.depth_m, images.instances):
             pixels.setflags(write=False)

@@ -29,8 +29,10 @@ def observation(
     agent: Agent,
     cameras: Sequence[str],
     draw: Callable[[View], Images] | None,
+    *,
+    instances: bool = True,
 ) -> Observation:
-    """Everything the agent senses now.
+    """Everything the agent senses now; pictures with the instance of each pixel, or without.
 
     Raises:
         PlannerError: for a camera that the body does not have.
@@ -56,6 +58,7 @@ def observation(
             near_m=mount.near_m,
             far_m=mount.far_m,
             hidden=agent.instance_id,
+            instances=instances,
         )
         images = draw(view)
         depth = images.depth_m
@@ -65,7 +68,7 @@ def observation(
         frames[name] = CameraFrame(
             rgb=images.rgb,
             depth_m=depth,
-            instances=images.instances,
+            instances=images.instances if instances else None,
             intrinsics=view.intrinsics,
             pose=base.compose(on_base),
         )

@@ -14,7 +14,8 @@ from planner.world.observation import DepthImage, InstanceImage, Intrinsics, Rgb
 class View:
     """A pinhole camera at a place: `pose` is its optical frame (z forward, y down) in `map`.
 
-    `hidden` is an instance that is left out: the body that carries the camera.
+    `hidden` is an instance that is left out: the body that carries the camera. Without
+    `instances` nobody wants to know whose each pixel is, which halves the drawing.
     """
 
     pose: Pose
@@ -23,12 +24,14 @@ class View:
     far_m: float
     hidden: int = -1
     ceiling: bool = True
+    instances: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Images:
     """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances.
 
+    Where the view asked for no instances, those may be all 0.
     Read-only: a view of a world that stands still is drawn once and given out again.
     """
 

@@ -25,6 +25,8 @@ _MULTIPLE = 16
 # Two segments are parts of one thing where their middles are this near, by its width.
 _LEAST_REACH_M, _REACH_SHARE = 0.05, 0.45
 _MOST_SEGMENTS = 200
+# A look tells so many guesses of what a thing is.
+_GUESSES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Detection:
         distance_m: depth along the optical axis to what is seen of it.
         pixel: (u, v) of the middle of the cells that show it.
         cells: how many show it.
+        guesses: the likeliest classes with their chances, `class_name` first.
     """
 
     class_name: str
@@ -61,6 +64,12 @@ class Detection:
     distance_m: float
     pixel: tuple[float, float]
     cells: int
+    guesses: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def chances(self) -> tuple[tuple[str, float], ...]:
+        """What it may be; at least `class_name` with its score."""
+        return self.guesses or ((self.class_name, self.score),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +140,7 @@ class Detector:
                 distance_m=thing.distance_m,
                 pixel=thing.pixel,
                 cells=thing.cells,
+                guesses=tuple((self.classes[i], chance) for i, chance in thing.guesses),
             )
             for thing in self._things(cells)
         ]
@@ -163,27 +173,44 @@ class Detector:
             label = int(labels[index])
             score = float(opinion.chances[index, 1 + label])
             if score >= options.least_score and score > opinion.chances[index, 0]:
-                things.append(_thing(cells, part, label, score, opinion.ways_m[index]))
+                guesses = _guesses(opinion.chances[index, 1:])
+                things.append(_thing(cells, part, guesses, opinion.ways_m[index]))
         return _without_shadows(things, self._reach)
 
 
 @dataclass(frozen=True, slots=True)
 class _Thing:
-    label: int
-    score: float
+    guesses: tuple[tuple[int, float], ...]
     center: Array
     distance_m: float
     pixel: tuple[float, float]
     cells: int
 
+    @property
+    def label(self) -> int:
+        return self.guesses[0][0]
 
-def _thing(cells: Cells, part: NDArray[np.int64], label: int, score: float, way_m: Array) -> _Thing:
+    @property
+    def score(self) -> float:
+        return self.guesses[0][1]
+
+
+def _guesses(chances: Array) -> tuple[tuple[int, float], ...]:
+    best = np.argsort(-chances)[:_GUESSES]
+    return tuple((int(index), float(chances[index])) for index in best)
+
+
+def _thing(
+    cells: Cells,
+    part: NDArray[np.int64],
+    guesses: tuple[tuple[int, float], ...],
+    way_m: Array,
+) -> _Thing:
     points = cells.points.reshape(-1, 3)[part]
     rows, columns = np.divmod(part, cells.there.shape[1])
     pixel = (np.median(columns) * STRIDE + CELL_PIXEL, np.median(rows) * STRIDE + CELL_PIXEL)
     return _Thing(
-        label=label,
-        score=score,
+        guesses=guesses,
         center=points.mean(axis=0) + way_m,
         distance_m=float(np.median(points[:, 2])),
         pixel=(float(pixel[0]), float(pixel[1])),

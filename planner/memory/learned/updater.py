@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from planner.memory.camera import in_image, project
 from planner.memory.learned.anchoring import anchor
 from planner.memory.learned.detector import Detection, Look
+from planner.memory.learned.evidence import Evidence
 from planner.memory.learned.network import Array
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import describe
@@ -48,6 +49,9 @@ class UpdaterOptions:
         moved_m: a thing seen farther than this from its stored place has another place.
         looks: detections of a new thing from different places before it is believed.
         sure_score: one detection with such a score counts for two.
+        lead: how much likelier its class has to be than the next, as a logarithm, before it is
+            believed; seen twice as often it is believed anyway.
+        doubt: how much likelier another class has to be before a thing is taken for that.
         looks_to_miss: looks on end at the stored place, without the thing, before it goes.
         missing_to_m: farthest distance from which a thing can be missed.
         missing_share: of the picture that it would fill, at least, to be missed.
@@ -60,8 +64,10 @@ class UpdaterOptions:
     same_m: float = 0.35
     inferred_m: float = 1.2
     moved_m: float = 0.15
-    looks: int = 5
+    looks: int = 4
     sure_score: float = 0.8
+    lead: float = 1.0
+    doubt: float = 3.0
     looks_to_miss: int = 4
     missing_to_m: float = 3.5
     missing_share: float = 0.0004
@@ -73,21 +79,25 @@ class UpdaterOptions:
 class _Candidate:
     """A thing that was seen, but not often enough."""
 
-    class_name: str
+    evidence: Evidence
     center_m: Vec3
     distance_m: float
     looks: float
     seen_s: float
     pose: Pose
 
+    @property
+    def class_name(self) -> str:
+        return self.evidence.best
+
 
 @dataclass(slots=True)
 class _Record:
-    """What was noticed of a remembered thing: looks without it, and what else it looked like."""
+    """What was noticed of a remembered thing: looks without it, and what it looked like."""
 
     missed: int = 0
-    agreed: int = 1
-    others: dict[str, int] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
+    pose: Pose | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,9 @@ class LearnedUpdater:
         self._options = options or UpdaterOptions()
         self._objects = default_catalogue().objects
         self._candidates: list[_Candidate] = []
+        self._fresh: list[_Candidate] = []
         self._records: dict[int, _Record] = {}
+        self._articulated = {p.name: _limits(p) for p in layout.furniture if p.joints}
         self._hands: dict[str, _Grasp] = {}
         self._openings: dict[str, float] = {}
         self._looks: dict[str, tuple[CameraFrame, Look]] = {}
@@ -143,20 +155,20 @@ class LearnedUpdater:
             and not self._in_hand(d, held)
         ]
         things = [e for e in entities if not e.is_furniture and not e.picked]
-        self._records = {e.entity_id: self._records.get(e.entity_id, _Record()) for e in things}
+        self._records = {e.entity_id: self._record(e) for e in entities if not e.is_furniture}
         openness = {e.name: e.openness for e in entities if e.openness is not None}
         pairs = _pairs(things, seen, self._radius)
         operations = self._openness(look, entities)
         openness.update({n: v for n, v in self._openings.items() if n not in openness})
         numbers = {e.name: e.entity_id for e in entities if e.is_furniture}
         for entity, detection in pairs:
-            self._agree(entity)
+            self._note(entity, detection, frame.pose)
             operations.append(self._followed(entity, detection, openness, numbers))
         used = {id(detection) for _, detection in pairs}
         free = [d for d in seen if id(d) not in used]
-        gone, free = self._contradicted(things, {e.entity_id for e, _ in pairs}, free)
-        added = self._believed(free, frame.pose, observation.stamp_s)
         matched = {e.entity_id for e, _ in pairs}
+        gone, free = self._contradicted(things, matched, free, frame.pose)
+        added = self._believed(free, frame.pose, observation.stamp_s)
         missed = self._missed([e for e in things if e.entity_id not in matched], seen, frame)
         for number in {e.entity_id for e in (*gone, *missed)}:
             operations.append(Operation(OperationKind.REMOVE, entity_id=number))
@@ -191,10 +203,28 @@ class LearnedUpdater:
         seen = entity.source is Source.SEEN
         return self._options.same_m if seen else self._options.inferred_m
 
-    def _agree(self, entity: Entity) -> None:
+    def _record(self, entity: Entity) -> _Record:
+        """What is known of an entity; of a new one, what it was believed for."""
+        known = self._records.get(entity.entity_id)
+        if known is not None:
+            return known
+        for candidate in self._fresh:
+            if (candidate.class_name, candidate.center_m) == (
+                entity.class_name,
+                entity.position_m,
+            ):
+                return _Record(evidence=candidate.evidence, pose=candidate.pose)
+        return _Record()
+
+    def _note(self, entity: Entity, detection: Detection, pose: Pose) -> _Record:
+        """A thing was seen where it should be, whatever it looked like."""
         record = self._records[entity.entity_id]
         record.missed = 0
-        record.agreed += 1
+        # The same picture again says nothing new.
+        if record.pose is None or not _same_view(record.pose, pose):
+            record.evidence.add(detection.chances, detection.cells)
+            record.pose = pose
+        return record
 
     def _followed(
         self,
@@ -231,9 +261,9 @@ class LearnedUpdater:
         )
 
     def _contradicted(
-        self, things: Sequence[Entity], matched: set[int], free: list[Detection]
+        self, things: Sequence[Entity], matched: set[int], free: list[Detection], pose: Pose
     ) -> tuple[list[Entity], list[Detection]]:
-        """Things that look like another class time and again, and the detections left over."""
+        """Things that look like another class by all looks, and the detections left over."""
         gone: list[Entity] = []
         left: list[Detection] = []
         for detection in free:
@@ -245,13 +275,12 @@ class LearnedUpdater:
             entity = min(same_place, key=lambda e: math.dist(e.position_m, detection.center_m))
             if entity.entity_id in matched:
                 continue
-            record = self._records[entity.entity_id]
-            record.missed = 0
-            votes = record.others.get(detection.class_name, 0) + 1
-            record.others[detection.class_name] = votes
-            if votes > record.agreed + 1:
+            record = self._note(entity, detection, pose)
+            if record.evidence.lead_over(entity.class_name) >= self._options.doubt:
                 gone.append(entity)
-                left.append(detection)
+                self._candidates.append(
+                    _taken_for_another(entity, record, detection, self._options)
+                )
         return gone, left
 
     def _half_width(self, class_name: str) -> float:
@@ -293,39 +322,46 @@ class LearnedUpdater:
         options = self._options
         for detection in free:
             weight = 2.0 if detection.score >= options.sure_score else 1.0
-            near = [
-                c
-                for c in self._candidates
-                if c.class_name == detection.class_name
-                and math.dist(c.center_m, detection.center_m) <= options.same_m
-            ]
-            if not near:
-                self._candidates.append(
-                    _Candidate(
-                        detection.class_name,
-                        detection.center_m,
-                        detection.distance_m,
-                        weight,
-                        stamp_s,
-                        pose,
-                    )
+            known = self._candidate(detection)
+            if known is None:
+                known = _Candidate(
+                    Evidence(), detection.center_m, detection.distance_m, weight, stamp_s, pose
                 )
+                known.evidence.add(detection.chances, detection.cells)
+                self._candidates.append(known)
                 continue
-            known = min(near, key=lambda c: math.dist(c.center_m, detection.center_m))
             # The same picture again says nothing new.
             if not _same_view(known.pose, pose):
                 known.looks += weight
                 known.pose = pose
+                known.evidence.add(detection.chances, detection.cells)
             known.seen_s = stamp_s
             if detection.distance_m <= 1.1 * known.distance_m:
                 known.center_m, known.distance_m = detection.center_m, detection.distance_m
-        believed = [c for c in self._candidates if c.looks >= options.looks]
+        believed = [c for c in self._candidates if self._is_believed(c)]
         self._candidates = [
             c
             for c in self._candidates
             if c not in believed and stamp_s - c.seen_s <= options.forget_s
         ]
+        self._fresh = believed
         return believed
+
+    def _candidate(self, detection: Detection) -> _Candidate | None:
+        """The candidate that a detection shows: of its class nearby, or anything in its place."""
+        reach = self._half_width(detection.class_name)
+        near = []
+        for number, candidate in enumerate(self._candidates):
+            away_m = math.dist(candidate.center_m, detection.center_m)
+            other = candidate.class_name != detection.class_name
+            if away_m <= (reach if other else self._options.same_m):
+                near.append((other, away_m, number))
+        return self._candidates[min(near)[2]] if near else None
+
+    def _is_believed(self, candidate: _Candidate) -> bool:
+        options = self._options
+        certain = candidate.evidence.lead >= options.lead
+        return candidate.looks >= (options.looks if certain else 2 * options.looks)
 
     def _added(
         self, candidate: _Candidate, openness: Mapping[str, float], numbers: Mapping[str, int]
@@ -348,13 +384,13 @@ class LearnedUpdater:
 
     def _openness(self, look: Look, entities: Iterable[Entity]) -> list[Operation]:
         """Updates of furniture that is seen open or closed and was thought otherwise."""
-        articulated = {p.name: p for p in self._layout.furniture if p.joints}
         operations = []
+        columns = np.ascontiguousarray(look.points_m.T)
         for entity in entities:
-            piece = articulated.get(entity.name)
-            if piece is None:
+            limits = self._articulated.get(entity.name)
+            if limits is None:
                 continue
-            logits = look.open_logits[_inside(piece, look.points_m)]
+            logits = look.open_logits[_inside(limits, columns)]
             if len(logits) < 40:
                 continue
             mean = float(np.mean(np.clip(logits, -4, 4)))
@@ -365,6 +401,21 @@ class LearnedUpdater:
             if (now > 1.5 and not was_open) or (now < -1.5 and was_open):
                 operations.append(_opened(entity, open_=not was_open))
         return operations
+
+
+def _taken_for_another(
+    entity: Entity, record: _Record, detection: Detection, options: UpdaterOptions
+) -> _Candidate:
+    """What takes the place of a thing that is another: it is believed at once."""
+    nearer = detection.distance_m <= (entity.seen_distance_m or math.inf)
+    return _Candidate(
+        record.evidence,
+        detection.center_m if nearer else entity.position_m,
+        min(detection.distance_m, entity.seen_distance_m or math.inf),
+        2 * options.looks,
+        math.inf,
+        record.pose or Pose((0.0, 0.0, 0.0)),
+    )
 
 
 def _pairs(
@@ -411,11 +462,22 @@ def _same_view(a: Pose, b: Pose) -> bool:
     return apart < 0.02 and turned > 1 - 1e-4
 
 
-def _inside(piece: Furniture, points_m: Array) -> NDArray[np.bool_]:
+def _limits(piece: Furniture) -> Array:
+    """(3, 2) least and greatest coordinates of what belongs to the piece."""
     box = piece.box
-    low, high = np.asarray(box.minimum_m) - 0.03, np.asarray(box.maximum_m) + 0.03
-    inside: NDArray[np.bool_] = np.all((points_m >= low) & (points_m <= high), axis=1)
-    return inside
+    limits: Array = np.array([box.minimum_m, box.maximum_m], np.float32).T
+    return limits + np.array([-0.03, 0.03], np.float32)
+
+
+def _inside(limits: Array, columns: Array) -> NDArray[np.intp]:
+    """Which of the points, as (3, n) coordinates, lie within; axis by axis, for speed."""
+    found = np.arange(columns.shape[1])
+    for values, (low, high) in zip(columns, limits, strict=True):
+        part = values[found]
+        found = found[(part >= low) & (part <= high)]
+        if not found.size:
+            break
+    return found
 
 
 def _opened(entity: Entity, *, open_: bool) -> Operation:

@@ -14,6 +14,7 @@ from planner.bench.views import ViewRecipe, _strewn, make_views, training_house
 from planner.cli import main
 from planner.houses.clutter import scatter
 from planner.houses.shipped import recipes
+from planner.memory.learned.weights import read_model_file
 from planner.training.frames import read_frames, read_manifest
 from planner.world.house_checks import load_house
 
@@ -112,3 +113,12 @@ def test_a_model_is_trained_and_training_goes_on_where_it_was_stopped(tmp_path: 
     # Another recipe than the checkpoint's is refused; the same one has nothing left to do.
     assert main([*words, "--steps", "4"]) == 2
     assert main([*words, "--steps", "3"]) == 0
+    # A second training starts from the network of the first and learns from further views too.
+    again, even = tmp_path / "again", tmp_path / "even"
+    make_views(even, ViewRecipe(houses=1, strewings=1, views=4, even=True))
+    words = ["train", "memory-model", str(views), str(again), "--batch", "4", "--looked-at", "4"]
+    words += ["--more", str(even), "--start", str(out), "--steps", "2", "--rate", "1.5e-3"]
+    assert main(words) == 0
+    notes = read_model_file(again / "memory.safetensors").notes
+    assert (notes["frames"], notes["more_frames"], notes["start"]) == ("12", "4", "model")
+    assert main([*words, "--start", str(even)]) == 2

@@ -198,3 +198,19 @@ def test_a_world_that_stands_still_is_drawn_once_and_a_changed_one_anew(
     assert (third.instances != first.instances).any()
     assert (first.instances == number).any()
     backend.close()
+
+
+def test_without_instances_colours_and_depth_are_the_same(
+    small_house: House, small_episode: Episode
+) -> None:
+    frames = []
+    for told in (True, False):
+        backend = EmbeddedBackend(EmbeddedOptions(instances=told))
+        backend.reset(small_house, small_episode, 0)
+        frames.append(backend.observe("agent_0").cameras["hand"])
+        backend.close()
+    whole, spare = frames
+    assert whole.instances is not None
+    assert spare.instances is None
+    np.testing.assert_array_equal(whole.rgb, spare.rgb)
+    np.testing.assert_array_equal(whole.depth_m, spare.depth_m)

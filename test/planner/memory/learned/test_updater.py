@@ -54,8 +54,17 @@ class Robot:
 
     def see(self, *things: tuple[str, Vec3], depth_m: float = 1.5, score: float = 0.7) -> None:
         """One more look from another place at what lies 1.5 m straight ahead of the camera."""
+        self.look([Detection(c, score, p, 1.5, (31.5, 31.5), 30) for c, p in things], depth_m)
+
+    def guess(self, guesses: tuple[tuple[str, float], ...], at_m: Vec3) -> None:
+        """As `see`, of one thing that may be several things."""
+        name, score = guesses[0]
+        self.look([Detection(name, score, at_m, 1.5, (31.5, 31.5), 30, guesses)], 1.5)
+
+    def look(self, detections: Sequence[Detection], depth_m: float) -> None:
+        """One more look, from another place."""
         self.stamp_s += 0.5
-        self.eye.detections = [Detection(c, score, p, 1.5, (31.5, 31.5), 30) for c, p in things]
+        self.eye.detections = detections
         x, y, z = self.top()
         pose = Pose.from_matrix(
             np.array([x - 1.5, y + 0.05 * (-1) ** int(self.stamp_s * 2), z]),
@@ -137,6 +146,39 @@ def test_a_thing_that_always_looks_like_another_is_that_other(house: House) -> N
     for _ in range(12):
         robot.see(("bowl", robot.top()))
     assert [e.class_name for e in robot.things] == ["bowl"]
+
+
+def test_a_thing_that_looks_different_each_time_is_what_all_looks_together_say(
+    house: House,
+) -> None:
+    robot = Robot(house)
+    for other in ("kettle", "toaster", "helmet", "kettle", "stapler"):
+        robot.guess(((other, 0.5), ("toy_fire_truck", 0.4)), robot.top())
+    assert [e.class_name for e in robot.things] == ["toy_fire_truck"]
+
+
+def test_a_thing_is_not_believed_while_two_classes_are_as_likely_but_is_in_the_end(
+    house: House,
+) -> None:
+    robot = Robot(house)
+    for _ in range(5):
+        robot.guess((("fork", 0.45), ("spoon", 0.4)), robot.top())
+    assert robot.things == []
+    robot.guess((("fork", 0.45), ("spoon", 0.4)), robot.top())
+    assert [e.class_name for e in robot.things] == ["fork"]
+
+
+def test_what_was_taken_for_another_is_replaced_in_one_change_by_a_nearer_look(
+    house: House,
+) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.see(("plate", robot.top()), score=0.6)
+    told = robot.memory.sequence
+    for _ in range(6):
+        robot.guess((("bowl", 0.98),), robot.top(0.01))
+    assert [e.class_name for e in robot.things] == ["bowl"]
+    assert robot.memory.sequence == told + 1
 
 
 def test_what_a_hand_holds_is_not_seen_as_another_thing(house: House) -> None:
