@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -509,6 +510,8 @@ def test_rule_19_there_is_no_way_past_the_named_skills() -> None:
 def test_rule_20_says_what_it_is() -> None:
     assert "no certified safety function" in NOTICE
     assert "tablet" in NOTICE
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert "no certified safety function" in " ".join(readme.split())
 
 
 def test_stop_is_never_refused_and_leaves_a_receipt() -> None:

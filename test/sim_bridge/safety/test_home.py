@@ -31,7 +31,7 @@ def told(gate: SafetyGate) -> list[tuple[str, bool]]:
     return [(receipt.command, receipt.allowed) for receipt in gate.take_receipts()]
 
 
-def test_it_finishes_its_step_and_goes_to_the_dock_and_switches_off_there() -> None:
+def test_rule_15_it_finishes_its_step_and_goes_to_the_dock_and_switches_off_there() -> None:
     gate, robot = with_dock()
     walk = gate.start(ROBOT, WALK)
     battery(gate, robot, 0.12)
@@ -54,7 +54,7 @@ def test_it_finishes_its_step_and_goes_to_the_dock_and_switches_off_there() -> N
     assert robot.operated[-1] is Command.POWER_OFF, "on the dock an empty battery is no matter"
 
 
-def test_where_the_dock_is_not_reached_it_sits_down_where_it_is() -> None:
+def test_rule_15_where_the_dock_is_not_reached_it_sits_down_where_it_is() -> None:
     gate, robot = with_dock()
     battery(gate, robot, 0.12)
     assert robot.home == ["dock"]
@@ -69,14 +69,14 @@ def test_where_the_dock_is_not_reached_it_sits_down_where_it_is() -> None:
     assert robot.operated[-2:] == [Command.SIT, Command.POWER_OFF]
 
 
-def test_without_a_dock_it_sits_down_as_before() -> None:
+def test_rule_15_without_a_dock_it_sits_down_as_before() -> None:
     gate, robot = made()
     battery(gate, robot, 0.12)
     assert robot.operated[-1] is Command.SIT
 
 
 @pytest.mark.parametrize("stop", ["stop", "estop", "lease"])
-def test_on_its_way_home_it_stops_as_ever(stop: str) -> None:
+def test_rule_15_on_its_way_home_it_stops_as_ever(stop: str) -> None:
     gate, robot = with_dock()
     battery(gate, robot, 0.12)
     if stop == "stop":
@@ -93,7 +93,7 @@ def test_on_its_way_home_it_stops_as_ever(stop: str) -> None:
     assert robot.speed_m_s == 0.0
 
 
-def test_the_operator_sends_it_there_and_calls_it_back() -> None:
+def test_rule_15_the_operator_sends_it_there_and_calls_it_back() -> None:
     gate, robot = with_dock()
     runtime = Runtime.__new__(Runtime)
     runtime.gate = gate
@@ -119,7 +119,7 @@ def test_the_operator_sends_it_there_and_calls_it_back() -> None:
     assert gate.mode(ROBOT) is Mode.READY
 
 
-def test_who_has_no_dock_or_may_not_move_is_told() -> None:
+def test_rule_15_who_has_no_dock_or_may_not_move_is_told() -> None:
     gate, _ = made()
     assert "has no dock (dock in config/spot.yaml)" in gate.go_home(ROBOT).message
     gate, robot = made(ready=False)

@@ -68,7 +68,7 @@ def until_home(gate: SafetyGate) -> list[tuple[str, bool, str]]:
     raise AssertionError(told)
 
 
-def test_with_a_low_battery_it_ends_its_step_walks_home_and_switches_off_on_the_dock(
+def test_rule_15_with_a_low_battery_it_ends_its_step_walks_home_and_switches_off_on_the_dock(
     guarded: tuple[SafetyGate, SpotBackend], opened: Opened
 ) -> None:
     gate, backend = guarded
@@ -111,7 +111,7 @@ def test_with_a_low_battery_it_ends_its_step_walks_home_and_switches_off_on_the_
     assert gate.obstacles(ROBOT) == ()
 
 
-def test_a_bridge_that_dies_on_the_way_onto_the_dock_leaves_it_within_its_time(
+def test_rule_15_a_bridge_that_dies_on_the_way_onto_the_dock_leaves_it_within_its_time(
     guarded: tuple[SafetyGate, SpotBackend],
 ) -> None:
     gate, backend = guarded
@@ -134,7 +134,7 @@ def test_a_bridge_that_dies_on_the_way_onto_the_dock_leaves_it_within_its_time(
     [("no dock", "DOCK_NOT_FOUND"), ("no service", "a service is missing")],
     indirect=["guarded"],
 )
-def test_a_dock_that_is_not_there_is_told_and_it_sits_down_instead(
+def test_rule_15_a_dock_that_is_not_there_is_told_and_it_sits_down_instead(
     guarded: tuple[SafetyGate, SpotBackend], words: str
 ) -> None:
     """F6.4: a directory without docking: degraded, no crash."""

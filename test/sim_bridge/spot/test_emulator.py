@@ -48,12 +48,17 @@ SKEW_S = 37.5
 
 
 @pytest.fixture
-def emulator() -> Iterator[SpotEmulator]:
+def skew_s() -> float:
+    return SKEW_S
+
+
+@pytest.fixture
+def emulator(skew_s: float) -> Iterator[SpotEmulator]:
     bosdyn.util.set_clock_source(time.time)
     opened = open_world(default_house(), "", 7, 1)
     with SpotEmulator(WallClock()) as made:
         made.load(opened.house, opened.episode, opened.seed)
-        made.trouble(Trouble(kind=TroubleKind.CLOCK_SKEW, value=SKEW_S))
+        made.trouble(Trouble(kind=TroubleKind.CLOCK_SKEW, value=skew_s))
         yield made
 
 
@@ -77,7 +82,10 @@ def trouble(emulator: SpotEmulator, kind: TroubleKind, **more: Any) -> None:
     emulator.trouble(Trouble(kind=kind, **more))
 
 
-def test_the_scenario_of_the_research_note_goes_through(emulator: SpotEmulator, robot: Any) -> None:
+@pytest.mark.parametrize("skew_s", [SKEW_S, -12.0])
+def test_the_scenario_of_the_research_note_goes_through(
+    emulator: SpotEmulator, robot: Any, skew_s: float
+) -> None:
     """F2.1: login, clocks, lease, e-stop, power, walk, arm, gripper, pictures, faults."""
     stranger = create_standard_sdk("stranger", cert_resource_glob=str(emulator.authority))
     unknown = stranger.create_robot(emulator.address)
@@ -87,7 +95,7 @@ def test_the_scenario_of_the_research_note_goes_through(emulator: SpotEmulator, 
     assert robot.get_id().nickname == "emulated"
     assert {"lease", "docking", "spot-check"} <= {entry.name for entry in robot.list_services()}
     skew = robot.time_sync.endpoint.clock_skew
-    assert skew.seconds + skew.nanos / 1e9 == pytest.approx(SKEW_S, abs=0.05)
+    assert skew.seconds + skew.nanos / 1e9 == pytest.approx(skew_s, abs=0.05)
 
     leases = robot.ensure_client(LeaseClient.default_service_name)
     commands = robot.ensure_client(RobotCommandClient.default_service_name)

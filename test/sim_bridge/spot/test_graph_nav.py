@@ -137,6 +137,30 @@ def test_a_tablet_that_takes_the_lease_on_the_map_ends_the_walk(
     gate.close()
 
 
+def test_a_link_that_freezes_on_the_map_ends_the_walk_and_comes_back(
+    opened: Opened, folder: Path
+) -> None:
+    """F6.4: COMMS_LOST within 1.5 s, GraphNav; on again without a restart (rule 7)."""
+    backend = SpotBackend(with_graph(folder))
+    gate = SafetyGate(backend)
+    gate.reset(opened.house, opened.episode, opened.seed)
+    goal = Primitive(PrimitiveName.NAVIGATE, opened_corner(opened))
+    walk = gate.start(ROBOT, goal)
+    for _ in range(60):
+        gate.step(TICK_S)
+    assert gate.poll(walk).phase == "walking along the map"
+    emulator = emulator_of(backend)
+    emulator.calls.silent, since_s = True, emulator.clock.now_s()
+    assert finish(gate, walk).evidence["reason"] == "COMMS_LOST"
+    assert emulator.clock.now_s() - since_s < 1.5
+    emulator.calls.silent = False
+    for _ in range(round(1.5 / TICK_S)):
+        gate.step(TICK_S)
+    assert gate.obstacles(ROBOT) == ()
+    assert gate.poll(gate.start(ROBOT, goal)).result is None
+    gate.close()
+
+
 def test_a_robot_that_sees_no_marker_of_the_map_is_not_claimed(
     opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

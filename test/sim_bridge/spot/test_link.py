@@ -15,6 +15,7 @@ from sim_bridge.opening import default_house, open_world
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.guard import Mode
+from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
@@ -43,6 +44,9 @@ def test_a_real_robot_waits_for_the_operator_and_survives_a_frozen_link(
         assert refused.status.done
         for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
             assert runtime.command(ROBOT, command).success
+        # On a busy machine the picture may be late; that it is asked for is what counts.
+        runtime.sense(ROBOT, ("hand",))
+        assert_prompt(emulator)
         turning = Request(
             "look", (math.nan,) * 3, "", pan_rad=(1.0, -1.0) * 20, tilt_rad=(0.3,) * 40
         )
@@ -59,6 +63,25 @@ def test_a_real_robot_waits_for_the_operator_and_survives_a_frozen_link(
         runtime.close()
         assert emulator.machine.motors.value == "off"
         assert emulator.machine.lease.owner == ""
+
+
+def assert_prompt(emulator: SpotEmulator) -> None:
+    """Rule 2: no call waits longer than config/safety.yaml says, and the SDK's 30 s never."""
+    within = default_safety().timeouts
+    kinds = {
+        "GetRobotState": within.state_s,
+        "RobotCommand": within.command_s,
+        "PowerCommand": within.command_s,
+        "AcquireLease": within.lease_s,
+        "RetainLease": within.lease_s,
+        "ModifyPolicy": within.lease_s,
+        "GetImage": within.image_s,
+    }
+    waits: dict[str, float] = {}
+    for record in emulator.requests:
+        waits[record.method] = max(waits.get(record.method, 0.0), record.within_s)
+    assert kinds.keys() <= waits.keys()
+    assert {m: s for m, s in waits.items() if s > kinds.get(m, within.login_s) + 0.1} == {}
 
 
 def _run(runtime: Runtime, seconds: float) -> None:

@@ -25,6 +25,7 @@ from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.spot.backend import SpotBackend
+from sim_bridge.spot.body import read_state
 from sim_bridge.spot.convert import seconds_of
 from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.emulator.machine import Motors, Posture
@@ -306,6 +307,15 @@ def test_rule_16_our_own_troubles_are_on_the_tablet_until_they_are_over(spot: Sp
     assert list(emulator.machine.service_faults) == ["no pictures"]
     spot.observe(ROBOT, ("hand",))
     assert emulator.machine.service_faults == {}
+
+
+def test_rule_16_a_critical_system_fault_stops_and_a_warning_does_not(spot: SpotBackend) -> None:
+    state = spot.link.state()
+    kinds = robot_state_pb2.SystemFault
+    for name, severity in (("imu", kinds.SEVERITY_CRITICAL), ("fan", kinds.SEVERITY_WARN)):
+        state.system_fault_state.faults.add(name=name, severity=severity)
+    told = {fault.name: fault.blocks for fault in read_state(state).faults}
+    assert told == {"imu": True, "fan": False}
 
 
 def test_rule_16_only_a_lease_timeout_is_cleared_and_a_fall_is_not(opened: Opened) -> None:
