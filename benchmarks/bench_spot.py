@@ -12,21 +12,32 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 from machine import describe_machine
+
+# A recorded map as the tests make it.
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "sim_bridge" / "spot"))
 
 from planner.world.primitive import Primitive, PrimitiveName
 from planner.world.vocabulary import Relation
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.options import default_safety
 
 try:
+    from bosdyn.api.spot import robot_command_pb2 as spot_pb2
+    from recorded_map import record
+
     from sim_bridge.spot.backend import SpotBackend
+    from sim_bridge.spot.convert import seconds_of
     from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
     from sim_bridge.spot.emulator.server import SpotEmulator
+    from sim_bridge.spot.emulator.service import Recorded
     from sim_bridge.spot.options import emulated
 except ImportError as missing:
     print(f"nothing measured: the extra `spot` is not installed ({missing})")
@@ -50,27 +61,44 @@ def main() -> None:
     figures |= _idle(backend)
     figures |= _stops(backend)
     backend.close()
-    for skill in SKILLS:
-        figures[f"lease_lost_{skill}_s"] = _ends_after(opened, skill, taken=True)
-        figures[f"comms_lost_{skill}_s"] = _ends_after(opened, skill, taken=False)
-    figures["errand_s"] = _errand(opened)
+    with tempfile.TemporaryDirectory() as folder:
+        record(opened.house, Path(folder))
+        for skill in SKILLS:
+            graph = folder if skill == "graph_nav" else ""
+            figures[f"lease_lost_{skill}_s"] = _ends_after(opened, skill, graph, taken=True)
+            figures[f"comms_lost_{skill}_s"] = _ends_after(opened, skill, graph, taken=False)
+    for skew_s in (0.0, 37.5, -12.0):
+        name = f"errand_skew_{skew_s:+g}_s" if skew_s else "errand_s"
+        figures[name], commands, loose = _errand(opened, skew_s)
+    figures |= {"commands_of_an_errand": commands, "commands_without_end_or_limits": loose}
     print(describe_machine())
     for name, value in figures.items():
-        limit = next((text for start, text in LIMITS.items() if name.startswith(start)), "")
-        print(f"{name:<32} {value:<10.4g} {limit}".rstrip())
+        known = next((limit for start, limit in LIMITS.items() if name.startswith(start)), None)
+        print(f"{name:<32} {value:<10.4g} {_judged(value, known)}".rstrip())
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1))
 
 
-def _ends_after(opened: Opened, skill: str, *, taken: bool) -> float:
+def _judged(value: float, known: tuple[str, float, str] | None) -> str:
+    """A limit and whether it holds."""
+    if known is None:
+        return ""
+    kind, limit, note = known
+    holds = value >= limit if kind == "least" else value <= limit
+    return f"at {kind} {limit:g}: {'holds' if holds else 'DOES NOT HOLD'}{note and f' ({note})'}"
+
+
+def _ends_after(opened: Opened, skill: str, graph: str, *, taken: bool) -> float:
     """Emulated seconds until a skill has ended whose lease was taken or whose link froze."""
-    backend = SpotBackend(emulated())
+    backend = SpotBackend(emulated().model_copy(update={"graph": graph}))
     gate = SafetyGate(backend)
     gate.reset(opened.house, opened.episode, opened.seed)
     emulator = emulator_of(backend)
-    handle = gate.start("agent_0", SKILLS[skill](backend))
+    handle = gate.start("agent_0", SKILLS[skill](backend, opened))
     for _ in range(30):
         gate.step(TICK_S)
+    if gate.poll(handle).done:
+        raise SystemExit(f"{skill} was over before anything went wrong: {gate.poll(handle)}")
     if taken:
         emulator.trouble(Trouble(kind=TroubleKind.TAKE_LEASE, name="tablet"))
     emulator.calls.silent = not taken
@@ -83,10 +111,17 @@ def _ends_after(opened: Opened, skill: str, *, taken: bool) -> float:
     return spent_s
 
 
-def _errand(opened: Opened) -> float:
-    """Seconds on the wall of one errand: connect, walk, look, pick, place, rest."""
+def _errand(opened: Opened, skew_s: float) -> tuple[float, int, int]:
+    """One errand: connect, walk, look, pick, place, rest, with a robot whose clock is ahead.
+
+    Returns:
+        Seconds on the wall, the walking commands sent, and how many of them had no end within the
+        time to live, no speed limit, or stairs allowed.
+    """
     began = time.perf_counter()
     backend = SpotBackend(emulated())
+    emulator_of(backend).calls.keep_requests = True
+    emulator_of(backend).trouble(Trouble(kind=TroubleKind.CLOCK_SKEW, value=skew_s))
     backend.reset(opened.house, opened.episode, opened.seed)
     for thing in things(backend):
         deeds = (
@@ -107,7 +142,29 @@ def _errand(opened: Opened) -> float:
         if done == len(deeds):
             break
     backend.close()
-    return time.perf_counter() - began
+    spent_s = time.perf_counter() - began
+    sound = [_is_bounded(r, skew_s) for r in emulator_of(backend).requests if _walks(r)]
+    return spent_s, len(sound), sound.count(False)
+
+
+def _walks(record: Recorded) -> bool:
+    if record.method != "RobotCommand":
+        return False
+    mobility = record.request.command.synchronized_command.mobility_command
+    return bool(mobility.HasField("se2_trajectory_request"))
+
+
+def _is_bounded(record: Recorded, skew_s: float) -> bool:
+    mobility = record.request.command.synchronized_command.mobility_command
+    params = spot_pb2.MobilityParams()
+    mobility.params.Unpack(params)
+    motion = default_safety().motion
+    left_s = seconds_of(mobility.se2_trajectory_request.end_time) - skew_s - record.at_s
+    return (
+        0 < left_s <= motion.command_ttl_s + 0.01
+        and 0 < params.vel_limit.max_vel.linear.x <= motion.speed_m_s
+        and params.stairs_mode == spot_pb2.MobilityParams.STAIRS_MODE_PROHIBITED
+    )
 
 
 def _idle(backend: SpotBackend) -> dict[str, float]:
@@ -186,24 +243,39 @@ def emulator_of(backend: SpotBackend) -> SpotEmulator:
     return backend.emulator
 
 
-def _far(backend: SpotBackend) -> Primitive:
-    x, y, _ = backend.base.position_m
-    far = max(things(backend), key=lambda p: abs(p[0] - x) + abs(p[1] - y))
-    return Primitive(PrimitiveName.NAVIGATE, far)
+def _far(_: SpotBackend, opened: Opened) -> Primitive:
+    piece = max(opened.house.furniture, key=lambda p: abs(p.x_m) + abs(p.y_m))
+    return Primitive(PrimitiveName.NAVIGATE, (piece.x_m, piece.y_m, piece.size_m[2] / 2))
+
+
+def _thing(backend: SpotBackend, _: Opened) -> Primitive:
+    """A pick of something in reach, after a walk to it."""
+    for place in things(backend):
+        handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, place))
+        while not backend.poll(handle).done:
+            backend.step(TICK_S)
+        result = backend.poll(handle).result
+        if result is not None and result.succeeded:
+            return Primitive(PrimitiveName.PICK, place)
+    raise SystemExit("nothing to pick")
 
 
 SKILLS = {
     "walk": _far,
-    "arm": lambda _: Primitive(PrimitiveName.LOOK, views_rad=((1.0, 0.3), (-1.0, 0.3)) * 20),
+    "graph_nav": _far,
+    "pick": _thing,
+    "arm": lambda *_: Primitive(PrimitiveName.LOOK, views_rad=((1.0, 0.3), (-1.0, 0.3)) * 20),
 }
 # By the beginning of a figure's name.
 LIMITS = {
-    "hand_rgbd_hz": "limit: 10 or more",
-    "dead_bridge_stands": "limit: 1.0 and a tick: the TTL (0.7 is of velocities, 0.6 s)",
-    "dead_bridge_motors": "limit: 8 (policy of 5 s, and 3 s)",
-    "lease_lost": "limit: 0.6",
-    "comms_lost": "limit: 1.5",
-    "errand_s": "limit: 20",
+    "hand_rgbd_hz_on_one_core": ("least", 10.0, ""),
+    "hand_rgbd_hz": ("least", 10.0, "of the wall clock: a busy machine is slower"),
+    "dead_bridge_stands": ("most", 1.05, "rule 1: goals live 1 s; 0.7 is of velocities of 0.6 s"),
+    "dead_bridge_motors": ("most", 8.0, "policy of 5 s, and 3 s"),
+    "lease_lost": ("most", 0.6, ""),
+    "comms_lost": ("most", 1.5, ""),
+    "errand": ("most", 20.0, ""),
+    "commands_without": ("most", 0.0, ""),
 }
 
 
