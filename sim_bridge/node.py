@@ -29,6 +29,8 @@ from planner.world.files import read_model
 from planner.world.share import config_dir
 from sim_bridge.agent.node import AgentPort, Sensing
 from sim_bridge.frames import Link, fixed_links
+from sim_bridge.lockstep.node import LockstepPort
+from sim_bridge.lockstep.waiting import Lockstep
 from sim_bridge.opening import LARGEST_SEED, Opened, default_house, open_world
 from sim_bridge.pacing import (
     TICK_S,
@@ -80,6 +82,7 @@ class BridgeNode(Node):
                 self, "backend_config", "", "file with the backend's settings; empty = shipped"
             )
             self._runtime = Runtime(make_backend(backend, settings), _declare_safety(self))
+            self._lockstep = self._declare_lockstep()
             self._make_outlets()
             self._take_up(opened)
         except PlannerError:
@@ -126,6 +129,21 @@ class BridgeNode(Node):
             house = default_house()
         return open_world(house, episode, seed, self._agent_count)
 
+    def _declare_lockstep(self) -> LockstepPort | None:
+        simulated = self._runtime.backend.simulated
+        fast = self._pace.mode is TimeMode.FAST
+        wanted = parameters.flag(
+            self,
+            "lockstep",
+            simulated and fast,
+            "whether fast time waits for memory, skills and planner",
+        )
+        if not wanted:
+            return None
+        if not (simulated and fast):
+            raise PlannerError("parameter lockstep: needs a simulated world and time_mode:=fast")
+        return LockstepPort(self, turns=self._pace.idle is IdleTime.HOLD)
+
     def _make_outlets(self) -> None:
         self._losses: Counter[str] = Counter()
         self._ports: dict[str, AgentPort] = {}
@@ -157,16 +175,41 @@ class BridgeNode(Node):
 
     def beat(self) -> float:
         """Makes the ticks that are due and sends what is due; returns seconds until the next."""
-        wall_s, busy = time.monotonic(), self._runtime.busy
-        for _ in range(self._pacer.due(wall_s, busy)):
+        wall_s, busy = time.monotonic(), self._active()
+        held = self._holds()
+        for _ in range(0 if held else self._pacer.due(wall_s, busy)):
             self._tick(TICK_S)
-            if busy and not self._runtime.busy:
+            held = self._holds()
+            if held or (busy and not self._active()):
                 # What is waited for has ended: whether time goes on is decided anew.
                 break
-        self._settle()
+        if self._waiting is None or not self._waiting.unseen():
+            # Whoever hears of an end shall believe what was seen until then.
+            self._settle()
         self._keep_house(time.monotonic())
-        wait_s = self._pacer.wait_s(time.monotonic(), self._runtime.busy, self._ticks_wanted())
+        if held:
+            return IDLE_WAIT_S
+        wait_s = self._pacer.wait_s(time.monotonic(), self._active(), self._ticks_wanted())
         return IDLE_WAIT_S if wait_s is None else min(wait_s, LONGEST_WAIT_S)
+
+    def _active(self) -> bool:
+        """Whether an agent is under way, or somebody waits for a time to come."""
+        awaited = self._waiting is not None and self._waiting.wakes(self._runtime.now_s())
+        return self._runtime.busy or awaited
+
+    def _holds(self) -> bool:
+        """Whether this moment is not over yet for those who act on it."""
+        wall_s = time.monotonic()
+        if self._lockstep is None or not self._lockstep.holds(self._runtime, wall_s):
+            return False
+        if self._lockstep.waiting.repeats(wall_s):
+            links = [link for port in self._ports.values() for link in port.repeat()]
+            self._publish_links(self._tf, links)
+        return True
+
+    @property
+    def _waiting(self) -> Lockstep | None:
+        return None if self._lockstep is None else self._lockstep.waiting
 
     def _ticks_wanted(self) -> int:
         # Ticks of a simulated world in which nobody moves are made several at a time, up to the
@@ -198,13 +241,23 @@ class BridgeNode(Node):
         self._publish_state()
         self._people.tick(now_s)
         tf_wanted, quiet = self._tf.wanted and wanted, None if busy else self._quiet()
+        awaited = self._waiting
         links = [
             link
             for port in self._ports.values()
-            for link in port.tick(now_s, quiet, tf_wanted=tf_wanted)
+            for link in port.tick(
+                now_s,
+                quiet,
+                tf_wanted=tf_wanted,
+                remembers=awaited is None or awaited.needs_picture(port.agent, now_s),
+            )
         ]
         if links and self._tf.wanted:
             self._publish_links(self._tf, links)
+        if awaited is not None:
+            for port in self._ports.values():
+                if port.shown_s is not None:
+                    awaited.shown(port.agent, port.shown_s)
 
     def _settle(self) -> None:
         now_s = self._runtime.now_s()
@@ -217,6 +270,8 @@ class BridgeNode(Node):
     def _keep_house(self, wall_s: float) -> None:
         """What goes by the wall clock, whether or not simulated time passes."""
         if self._fifths.due(wall_s):
+            if self._lockstep is not None:
+                self._lockstep.miss_the_gone()
             for port in self._ports.values():
                 port.watch_clients()
             self._publish_clock()
@@ -263,6 +318,8 @@ class BridgeNode(Node):
         for schedule in (self._seconds, self._halves, self._fifths, self._calm):
             schedule.restart()
         self._people.restart()
+        if self._waiting is not None:
+            self._waiting.restart()
         self._state_messages = WorldMessages()
         self._state_revision = -1
         self._publish_clock()

@@ -75,6 +75,11 @@ class Runtime:
         """Whether any agent is carrying out a primitive."""
         return bool(self._running)
 
+    @property
+    def busy_agents(self) -> frozenset[str]:
+        """The agents that are carrying out a primitive."""
+        return frozenset(job.agent for job in self._running)
+
     def load(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; on an error the old world and its jobs go on.
 

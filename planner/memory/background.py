@@ -109,8 +109,9 @@ class BackgroundUpdater:
                 self.failed += 1
                 self.failure = str(error) or type(error).__name__
                 _log.exception("memory updater %s failed on a picture", self._updater.name)
-                continue
-            self.failure = ""
+                operations = []
+            else:
+                self.failure = ""
             with self._wake:
                 self._made.append(Proposal(request.observation, tuple(operations)))
             self._ready()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import EntityList, MemoryUpdate, SkillReport, WorldGraph
 from rclpy.node import Node
@@ -13,21 +12,29 @@ from sensor_msgs.msg import JointState
 
 from planner.memory.background import BackgroundUpdater
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
-from planner.memory.operations import CoordinateFrame
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
-from planner.memory.seeing import MakeSeeing, Seeing, SeeingModel, load_seeing, needs_truth
+from planner.memory.seeing import MakeSeeing, Seeing, load_seeing, needs_truth
 from planner.memory.service.node import MemoryServices
+from planner.memory.settings import seeing_model
 from planner.memory.sightings import VISIBILITIES, Visibility
 from planner.memory.still_world import StillWorld
 from planner.memory.store import Store, StoreError
 from planner.memory.updater import MemoryUpdater
-from planner.ros import images, parameters, qos
+from planner.ros import parameters, qos
 from planner.ros.belief_pictures import BeliefPictures
-from planner.ros.camera_input import COLOUR, DEPTH, INSTANCES, CameraInput, Exposure
+from planner.ros.camera_input import (
+    COLOUR,
+    DEPTH,
+    INSTANCES,
+    CameraInput,
+    Exposure,
+    camera_frame,
+)
 from planner.ros.conversions import time_message
 from planner.ros.frame_tree import TOLERANCE_S, FrameTree
 from planner.ros.lifecycle import run_node
+from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.memory_messages import (
     GraphMessages,
     ListMessages,
@@ -39,10 +46,9 @@ from planner.ros.truth_input import TruthInput
 from planner.world.entity import MemoryChange
 from planner.world.episode import MOST_AGENTS, Episode
 from planner.world.errors import PlannerError
-from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
-from planner.world.observation import CameraFrame, Observation
+from planner.world.observation import Observation
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind
 
@@ -51,6 +57,8 @@ CAMERA = "hand"
 LOOK_FOR_AGENTS_S, RETELL_S, DIAGNOSE_S = 0.5, 0.5, 1.0
 # A hand this far closed holds something: an empty one rests open on every backend.
 CLOSED_HAND = 0.05
+# Longer than stamps differ that are equal.
+_INSTANT_S = 1e-3
 _UPDATERS = ("none", "privileged", *Seeing)
 
 
@@ -78,6 +86,8 @@ class MemoryNode(Node):
         self._losses: Counter[str] = Counter()
         self._cameras: dict[str, CameraInput] = {}
         self._pending: dict[str, Exposure] = {}
+        # Agents whose picture the updater's thread has.
+        self._looking: set[str] = set()
         self._hands: dict[str, float] = {}
         self._still = StillWorld()
         self._truth_s = 0.0
@@ -129,26 +139,7 @@ class MemoryNode(Node):
 
     def _load_seeing(self, kind: Seeing | None) -> MakeSeeing | None:
         """Reads what the updater looks with, and loads it before anything else begins."""
-        model = SeeingModel(
-            model=parameters.text(self, "model", "", "folder, or a server's name for it"),
-            url=parameters.text(self, "model_url", "", "of a server that takes pictures, .../v1"),
-            second=parameters.text(
-                self, "model_second", "", "folder: vlm's LoRA adapter, SigLIP beside OWLv2"
-            ),
-            coordinates=CoordinateFrame(
-                parameters.text(
-                    self,
-                    "model_coordinates",
-                    CoordinateFrame.PIXEL_384.value,
-                    "what the numbers in vlm's answers are",
-                    choices=[*CoordinateFrame],
-                )
-            ),
-            device=parameters.text(self, "model_device", "cpu", "torch's name of the device"),
-            timeout_s=parameters.number(
-                self, "model_timeout", 30.0, "of one answer of vlm, seconds", least=0.1, most=600.0
-            ),
-        )
+        model = seeing_model(self)
         self._needs_truth = kind is None and self._updater == "privileged"
         if kind is None:
             return None
@@ -177,6 +168,7 @@ class MemoryNode(Node):
         self._graph = Outlet(self, WorldGraph, "/world_graph", qos.LATCHED, self._losses)
         self._status = Outlet(self, DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS, self._losses)
         self._pictures = BeliefPictures(self, self._losses)
+        self._words = LockstepWords(self, Voice.MEMORY, self._losses)
 
     def destroy_node(self) -> None:
         """Stores what is left."""
@@ -215,6 +207,7 @@ class MemoryNode(Node):
             self._memory.close()
             self._memory = None
         self._pending.clear()
+        self._looking.clear()
         self._still.forget()
         self._frames.forget()
 
@@ -301,9 +294,14 @@ class MemoryNode(Node):
 
     def _watch(self, agent: str) -> None:
         def is_due(stamp_s: float) -> bool:
-            if self._memory is None or not self._memory.due(agent, stamp_s):
+            if self._memory is None:
                 return False
-            return self._still.needs_look(agent, stamp_s, self._truth_newest_s())
+            due = self._memory.due(agent, stamp_s)
+            if due and self._still.needs_look(agent, stamp_s, self._truth_newest_s()):
+                return True
+            if agent not in self._looking:
+                self._have_done(agent, stamp_s)
+            return False
 
         def on_exposure(exposure: Exposure) -> None:
             self._look(agent, exposure)
@@ -330,6 +328,7 @@ class MemoryNode(Node):
             observation = self._observation(agent, exposure)
         except PlannerError as error:
             self._unreadable[f"{agent}: {error}"] += 1
+            self._have_done(agent, exposure.stamp_s)
             return
         if observation is None:
             newest_s = self._frames.newest_s
@@ -340,10 +339,20 @@ class MemoryNode(Node):
         self._still.note_look(agent, observation.stamp_s, self._truth_newest_s())
         if self._worker is None:
             self._tell(memory.observe(observation))
+            self._have_done(agent, observation.stamp_s)
             return
         memory.note_sensed(observation)
         entities = memory.snapshot().entities
+        self._looking.add(agent)
         self._worker.offer(observation, entities, memory.last_action(agent))
+
+    def _have_done(self, agent: str, stamp_s: float) -> None:
+        """Tells a world in lockstep from when on the next picture is needed."""
+        memory = self._memory
+        if memory is not None:
+            looked = not memory.due(agent, stamp_s)
+            left_s = memory.next_look_s(stamp_s) if looked else _INSTANT_S
+            self._words.say(agent, stamp_s + left_s)
 
     def _truth_newest_s(self) -> float | None:
         return self._truth.newest_s if self._truth is not None else None
@@ -355,7 +364,10 @@ class MemoryNode(Node):
             return
         for proposal in worker.take():
             made = proposal.operations
-            self._tell(memory.learn(proposal.observation, made, worker.name))
+            seen = proposal.observation
+            self._tell(memory.learn(seen, made, worker.name))
+            self._looking.discard(seen.agent)
+            self._have_done(seen.agent, seen.stamp_s)
 
     def _observation(self, agent: str, exposure: Exposure) -> Observation | None:
         """The exposure with the agent's pose; None while its frames are not known."""
@@ -379,7 +391,7 @@ class MemoryNode(Node):
             joints={},
             gripper_opening=opening,
             holding=opening < CLOSED_HAND,
-            cameras={CAMERA: _frame(exposure, optical)},
+            cameras={CAMERA: camera_frame(exposure, optical)},
             optical={CAMERA: in_base.compose(optical)},
         )
 
@@ -454,6 +466,8 @@ class MemoryNode(Node):
         if self._worker is not None and self._worker.failure:
             doubts = [*doubts, f"the last picture taught nothing: {self._worker.failure}"]
         values.update({name: str(count) for name, count in self._unreadable.items()})
+        for agent, camera in self._cameras.items():
+            values.update({f"{agent}: {what}": str(n) for what, n in camera.losses.items()})
         message = DiagnosticArray(
             status=[
                 _status("memory: store", fault and f"not stored: {fault}", True, {}),
@@ -462,29 +476,6 @@ class MemoryNode(Node):
         )
         message.header.stamp = time_message(memory.stamp_s if memory is not None else 0.0)
         self._status.publish(message)
-
-
-def _frame(exposure: Exposure, optical: Pose) -> CameraFrame:
-    depth_m = images.depth_array(exposure.images[DEPTH])
-    instances = None
-    if INSTANCES in exposure.images:
-        instances = images.instance_array(exposure.images[INSTANCES])
-        if depth_m.shape != instances.shape:
-            raise PlannerError(f"depth is {depth_m.shape} and instances {instances.shape}")
-    if COLOUR in exposure.images:
-        rgb = images.rgb_array(exposure.images[COLOUR])
-        if depth_m.shape != rgb.shape[:2]:
-            raise PlannerError(f"depth is {depth_m.shape} and colours {rgb.shape}")
-    else:
-        # The privileged updater looks at no colours; a black picture stands for them.
-        rgb = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
-    return CameraFrame(
-        rgb=rgb,
-        depth_m=depth_m,
-        instances=instances,
-        intrinsics=images.intrinsics(exposure.lens),
-        pose=optical,
-    )
 
 
 def _status(name: str, problem: str, grave: bool, values: dict[str, str]) -> DiagnosticStatus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -33,6 +34,7 @@ from planner.ros import parameters, qos
 from planner.ros.conversions import header, seconds
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lifecycle import run_node
+from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.loop_thread import Desk, LoopThread
 from planner.ros.memory_messages import change_record, entity_record
 from planner.ros.outlet import Outlet
@@ -88,6 +90,7 @@ class TaskPlannerNode(Node):
         self._loop = LoopThread("task_planner")
         self._around = Surroundings(self._desk, self._begin, self._cancel, self._say)
         self._around.enter(self._layout)
+        self._words = LockstepWords(self, Voice.PLANNER, self._losses)
         self._trace = Outlet(self, PlannerTrace, "/planner/trace", qos.EVENTS, self._losses)
         self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
         self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
@@ -221,6 +224,7 @@ class TaskPlannerNode(Node):
             self._loop.call(self._stop)
 
     def _watch(self) -> None:
+        self._words.repeat()
         for client in self._hands.values():
             client.watch()
         if self._goal is not None and self._lost is None:
@@ -320,13 +324,17 @@ class TaskPlannerNode(Node):
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._questions.ask, show=announce)
         asks = told.choice.options.most_questions > 0
-        session = Session(task, planner, self._around, most, ask if asks else None)
+        session = Session(task, planner, self._around, most, ask if asks else None, self._take_turn)
         outcome = await session.run()
         if model is not None:
             outcome = replace(outcome, evidence={**outcome.evidence, **account.as_evidence()})
         if task.goal is not None and outcome.code is not InstructionCode.CANCELED:
             await self._let_judge()
         return outcome
+
+    def _take_turn(self, agent: str, ours: bool) -> None:
+        """Tells a world in lockstep whether it has to wait for what an agent is told next."""
+        self._desk.leave(partial(self._words.say, agent, 0.0 if ours else math.inf))
 
     async def _ready(self) -> bool:
         waited_s = 0.0

@@ -25,6 +25,8 @@ from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 
 Ask = Callable[[str], Awaitable[str | None]]
+# Hears whether an agent is to be waited for: it is thought about, or carries out what was decided.
+Turn = Callable[[str, bool], None]
 
 # Wall seconds that a decision waits for the memory to show what skills did.
 NEWS_PATIENCE_S = 2.0
@@ -112,6 +114,7 @@ class Session:
         world: World,
         most_cycles: int = 0,
         ask: Ask | None = None,
+        turn: Turn | None = None,
     ) -> None:
         """Takes at most `most_cycles` decisions that give calls; 0 = the planner's own limit.
 
@@ -120,6 +123,7 @@ class Session:
         """
         self._task, self._planner, self._world = task, planner, world
         self._most, self._ask = most_cycles, ask
+        self._turn: Turn = turn or _nobody
         self._answers: tuple[Exchange, ...] = ()
         self._evidence: dict[str, str] = {}
         self._running: dict[str, tuple[SkillCall, asyncio.Future[SkillResult]]] = {}
@@ -132,6 +136,13 @@ class Session:
 
     async def run(self) -> Outcome:
         """Runs to the end; a cancelled run has stopped all agents when it returns."""
+        self._turns(self._task.agents, True)
+        try:
+            return await self._run_to_end()
+        finally:
+            self._turns(self._task.agents, False)
+
+    async def _run_to_end(self) -> Outcome:
         try:
             outcome = await self._run()
         except asyncio.CancelledError:
@@ -156,6 +167,7 @@ class Session:
                 if end is not None:
                     return end
                 self._begin(decision)
+                self._turns([agent for agent in idle if agent not in self._running], False)
                 if decision.question and self._ask is not None:
                     answer = await self._ask(decision.question)
                     self._answers += (Exchange(decision.question, answer),)
@@ -167,6 +179,10 @@ class Session:
                     InstructionCode.CALL_LIMIT, f"the limit of {self._most} cycles is reached"
                 )
             await self._something_happens()
+
+    def _turns(self, agents: Sequence[str], ours: bool) -> None:
+        for agent in agents:
+            self._turn(agent, ours)
 
     def _over(self) -> bool:
         return 0 < self._most <= self.cycle and not self._running
@@ -212,6 +228,7 @@ class Session:
                 continue
             self.calls += 1
             self._world.tell(f"{agent} begins {call}")
+            self._turn(agent, True)
             future = asyncio.ensure_future(self._world.carry_out(agent, call))
             self._running[agent] = (call, future)
         if calls:
@@ -304,3 +321,7 @@ class Session:
             **self._evidence,
         }
         return Outcome(code, text, question, evidence)
+
+
+def _nobody(_agent: str, _ours: bool) -> None:
+    """Waits for nobody."""

@@ -73,6 +73,13 @@ class CameraTopics:
         return any(outlet.wanted for outlet in self._outlets)
 
     @property
+    def one_looks(self) -> bool:
+        """Whether only one looks, at depth and one more picture, as a memory does."""
+        others = self._image.listeners + (self._instances.listeners if self._instances else 0)
+        lenses = self._image_info.listeners + self._depth_info.listeners
+        return self._depth.listeners == 1 and others == 1 and lenses == 0
+
+    @property
     def owed(self) -> bool:
         """Whether somebody came to look after the last exposure."""
         return any(outlet.owed for outlet in self._outlets)

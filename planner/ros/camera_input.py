@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import CameraInfo, Image
 
-from planner.ros import qos
+from planner.ros import images, qos
 from planner.ros.serialized import stamp_of
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
+from planner.world.observation import CameraFrame
 
 DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
 # Exposures that wait for their missing pictures; older ones are given up.
@@ -29,7 +34,10 @@ class Exposure:
 
 
 class CameraInput:
-    """Puts the pictures of equal stamps together; what is not due is not even read."""
+    """Puts the pictures of equal stamps together; what is not due is not even read.
+
+    `losses` counts what could not be used, by the reason.
+    """
 
     def __init__(
         self,
@@ -53,6 +61,7 @@ class CameraInput:
         self._kinds = tuple(kinds)
         self._is_due = is_due
         self._on_exposure = on_exposure
+        self.losses: Counter[str] = Counter()
         self._lens: CameraInfo | None = None
         self._waiting: dict[float, dict[str, bytes]] = {}
         topics = {
@@ -93,7 +102,10 @@ class CameraInput:
 
     def _take(self, kind: str, data: bytes) -> None:
         stamp_s = stamp_of(data)
-        if self._lens is None or not self._is_due(stamp_s):
+        if self._lens is None:
+            self.losses["pictures without camera_info"] += 1
+            return
+        if not self._is_due(stamp_s):
             return
         taken = self._waiting.setdefault(stamp_s, {})
         taken[kind] = data
@@ -105,3 +117,32 @@ class CameraInput:
             self._on_exposure(Exposure(stamp_s, frame_id, self._lens, images))
         elif len(self._waiting) > _WAITING:
             self._waiting.pop(next(iter(self._waiting)))
+            self.losses["pictures without the others of their stamp"] += 1
+
+
+def camera_frame(exposure: Exposure, optical: Pose) -> CameraFrame:
+    """The pictures of an exposure as arrays; `optical` is the lens's pose in `map`.
+
+    Raises:
+        PlannerError: for an encoding that cannot be read, or pictures of different sizes.
+    """
+    depth_m = images.depth_array(exposure.images[DEPTH])
+    instances = None
+    if INSTANCES in exposure.images:
+        instances = images.instance_array(exposure.images[INSTANCES])
+        if depth_m.shape != instances.shape:
+            raise PlannerError(f"depth is {depth_m.shape} and instances {instances.shape}")
+    if COLOUR in exposure.images:
+        rgb = images.rgb_array(exposure.images[COLOUR])
+        if depth_m.shape != rgb.shape[:2]:
+            raise PlannerError(f"depth is {depth_m.shape} and colours {rgb.shape}")
+    else:
+        # The privileged updater looks at no colours; a black picture stands for them.
+        rgb = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
+    return CameraFrame(
+        rgb=rgb,
+        depth_m=depth_m,
+        instances=instances,
+        intrinsics=images.intrinsics(exposure.lens),
+        pose=optical,
+    )

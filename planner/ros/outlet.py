@@ -30,18 +30,23 @@ class Outlet:
     @property
     def wanted(self) -> bool:
         """Whether anybody listens; what nobody hears need not be made."""
-        return bool(self._publisher.get_subscription_count() > 0)
+        return self.listeners > 0
+
+    @property
+    def listeners(self) -> int:
+        """How many listen."""
+        return int(self._publisher.get_subscription_count())
 
     @property
     def owed(self) -> bool:
         """Whether somebody came to listen after the last message was sent."""
-        listeners = int(self._publisher.get_subscription_count())
+        listeners = self.listeners
         self._served = min(self._served, listeners)
         return listeners > self._served
 
     def publish(self, message: Any) -> None:
         """Sends a message, or counts it as lost."""
-        self._served = int(self._publisher.get_subscription_count())
+        self._served = self.listeners
         try:
             self._publisher.publish(message)
         except rclpy_implementation.RCLError:

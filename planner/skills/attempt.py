@@ -71,6 +71,7 @@ class Attempt:
         points: where the caller says that the call's entities are, in their order
             (map frame); None where the memory is asked.
         window: the part of the whole call's progress that is under way.
+        wakes_s: the time of the world that is waited for; 0 = none.
     """
 
     scene: Scene
@@ -83,6 +84,7 @@ class Attempt:
     primitives: int = 0
     evidence: dict[str, str] = field(default_factory=dict)
     window: tuple[float, float] = (0.0, 1.0)
+    wakes_s: float = 0.0
 
     # Reading
 

@@ -162,6 +162,14 @@ class SkillExecutor:
         attempt = self._attempt
         return attempt is not None and attempt.is_waiting
 
+    @property
+    def quiet_until_s(self) -> float:
+        """The world's time before which nothing new is done; infinity where no call is under way.
+
+        While the body carries out a primitive it is 0: what comes next may come at any time.
+        """
+        return math.inf if self._attempt is None else self._attempt.wakes_s
+
     def step(self) -> SkillResult | None:
         """Goes on as far as is possible now; returns the result once the call has ended."""
         self._scene.team.tick(self._scene.port.now_s())

@@ -34,6 +34,7 @@ def wait(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
     port, options = attempt.scene.port, attempt.scene.options
     until_s, last_s, still = attempt.started_s + options.wait_s, attempt.started_s, 0
     can_look = PrimitiveName.LOOK in attempt.scene.capabilities.primitives
+    attempt.wakes_s = until_s
     while (now_s := port.now_s()) < until_s - 1e-6:
         attempt.end_if_canceled()
         still = still + 1 if now_s == last_s else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from rclpy.node import Node
 
 from planner.ros import parameters, qos
 from planner.ros.lifecycle import run_node
+from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.memory_messages import belief_record, report_message
 from planner.ros.primitive_client import PrimitiveClient
 from planner.skills.executor import SkillExecutor
@@ -84,6 +86,7 @@ class SkillExecutorNode(Node):
         self._belief: Belief | None = None
         self._told: set[str] = set()
         self._now_s = 0.0
+        self._words = LockstepWords(self, Voice.SKILLS, Counter())
         self._reports = self.create_publisher(SkillReport, "/skills/results", qos.EVENTS)
         self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
         self.create_subscription(
@@ -190,7 +193,7 @@ class SkillExecutorNode(Node):
             team=self._team,
             report=self._reporter(name),
         )
-        server = SkillServer(self, executor, self._wake)
+        server = SkillServer(self, executor, self._wake, self._words)
         self._agents[name] = _Agent(kind, port, server)
         self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")
 

@@ -23,6 +23,9 @@ from sim_bridge.runtime import Job, Runtime
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.health import Receipt
 
+# The camera that the memory looks through.
+REMEMBERED = "hand"
+
 
 @dataclass(frozen=True, slots=True)
 class Sensing:
@@ -78,27 +81,37 @@ class AgentPort:
         self._exposures = Exposures(sensing.camera_hz, sensing.still_camera_hz)
         # The world's revision at the last exposure, None where something moved even so.
         self._exposed: int | None = None
+        # The stamp of the newest pictures that a tick sent of the camera that is remembered from.
+        self.shown_s: float | None = None
         self._hand = Every(10.0)
         self._feedback = Every(5.0)
 
     # Sensing
 
-    def tick(self, now_s: float, quiet: int | None, *, tf_wanted: bool) -> list[Link]:
+    def tick(
+        self, now_s: float, quiet: int | None, *, tf_wanted: bool, remembers: bool
+    ) -> list[Link]:
         """Publishes what is due at this tick; returns the frames that moved, where wanted.
 
         Args:
             now_s: on the world's clock.
             quiet: the world's revision where no agent was busy in this tick, else None.
             tf_wanted: whether frames are told at this tick.
+            remembers: whether the memory would look at a picture of this tick.
         """
         exposes = self._exposures.due(now_s, still=self._stands(quiet))
         if exposes:
             self._exposed = quiet
-        cameras = [name for name, topics in self._cameras.items() if exposes and topics.wanted]
+        cameras = [name for name in self._cameras if exposes and self._is_watched(name, remembers)]
         hand = self._hand.due(now_s)
         if not (cameras or hand or tf_wanted or self._topics.wanted):
             return []
         return self._sense(cameras)
+
+    def _is_watched(self, camera: str, remembers: bool) -> bool:
+        topics = self._cameras[camera]
+        only_remembered = camera == REMEMBERED and not remembers and topics.one_looks
+        return topics.wanted and not only_remembered
 
     def _stands(self, quiet: int | None) -> bool:
         return quiet is not None and quiet == self._exposed
@@ -123,7 +136,7 @@ class AgentPort:
         # The pictures of its beginning are sent with it, the next ones whole periods later: a run
         # without ROS has them at the same moments.
         self._exposures.due(self._runtime.now_s(), still=False)
-        self._exposed = None
+        self._exposed = self.shown_s = None
 
     def _sense(self, cameras: list[str]) -> list[Link]:
         seen = self._runtime.sense(self.agent, cameras)
@@ -132,6 +145,8 @@ class AgentPort:
         for camera, frame in seen.cameras.items():
             frame_id = optical_frame(self.agent, camera)
             self._cameras[camera].publish(seen.stamp_s, frame_id, frame)
+            if camera == REMEMBERED:
+                self.shown_s = seen.stamp_s
         return moving_links(seen)
 
     # Permission to move

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bridge_harness import BEST_EFFORT, LATCHED, Client, bridge, write_world
-from planner_msgs.msg import WorldState
+from bridge_harness import BEST_EFFORT, LATCHED, Bridge, Client, bridge, write_world
+from nursery import Node
+from planner_msgs.msg import WorldGraph, WorldState
 from planner_msgs.srv import StepWorld
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image
+from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
-from planner.ros.conversions import seconds
+from planner.exit_status import EXIT_CONFIGURATION
+from planner.ros.conversions import header, seconds
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
@@ -157,3 +160,53 @@ def test_pictures_of_a_world_in_which_nothing_moves_are_rarer(world: Path) -> No
         moving = np.diff(stamps)
         assert np.median(moving) == pytest.approx(0.1, abs=1e-3)
         client.close()
+
+
+# Lockstep
+
+
+def test_fast_time_stands_at_a_picture_until_the_memory_says_it_has_done(world: Path) -> None:
+    with bridge(episode=world, time_mode="fast", idle_time="hold"):
+        client = Client()
+        memory = client.node.create_publisher(Header, "/lockstep/memory", 100)
+        client.wait(lambda: memory.get_subscription_count() > 0, "a bridge that listens")
+        pictures = client.listen(Image, "/agent_0/depth_registered/hand/image", BEST_EFFORT)
+        client.wait(lambda: pictures, "the picture that stands")
+        memory.publish(header(0.15, "agent_0"))
+        client.idle(0.3)
+        walk = client.start("navigate", LIVING_ROOM)
+        for awaited_s, next_s in ((0.2, 0.45), (0.5, 0.51), (0.6, 0.9)):
+            client.idle(0.7)
+            assert now_s(client) == pytest.approx(awaited_s, abs=1e-6)
+            assert seconds(pictures[-1].header.stamp) == pytest.approx(awaited_s, abs=1e-6)
+            memory.publish(header(next_s, "agent_0"))
+        # One that was not seen is sent again, as it may be lost.
+        client.idle(1.5)
+        assert sum(abs(seconds(p.header.stamp) - 0.9) < 1e-6 for p in pictures) > 1
+        # Who has left is not waited for.
+        client.node.destroy_publisher(memory)
+        assert walk.result().code == PrimitiveCode.SUCCESS
+        client.close()
+
+
+def test_a_memory_that_dies_holds_up_a_fast_world_only_once_and_is_named(world: Path) -> None:
+    with bridge(episode=world, time_mode="fast", idle_time="hold") as running:
+        client = Client()
+        graphs = client.listen(WorldGraph, "/world_graph", LATCHED)
+        memory = Node("memory", episode=world)
+        client.wait(lambda: graphs and _knows_agent(graphs[-1]), "a memory that sees")
+        memory.kill()
+        memory.wait()
+        assert client.do("navigate", LIVING_ROOM).code == PrimitiveCode.SUCCESS
+        assert running.log.count("time goes on without the memory") == 1
+        client.close()
+
+
+def _knows_agent(graph: WorldGraph) -> bool:
+    return any(node.name == "agent_0" for node in graph.nodes)
+
+
+def test_lockstep_is_for_fast_time(world: Path) -> None:
+    refused = Bridge(episode=world, lockstep=True)
+    assert refused.ended() == EXIT_CONFIGURATION
+    assert "parameter lockstep: needs a simulated world and time_mode:=fast" in refused.log

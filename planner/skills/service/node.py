@@ -12,6 +12,7 @@ from rclpy.node import Node
 
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal, GoalServer
+from planner.ros.lockstep import LockstepWords
 from planner.skills.executor import SkillExecutor, SkillStatus
 from planner.skills.results import canceled
 from planner.world.geometry import Vec3
@@ -24,11 +25,18 @@ _FEEDBACK_EVERY_S = 0.2
 class SkillServer:
     """Serves /AGENT/skill with one executor."""
 
-    def __init__(self, node: Node, executor: SkillExecutor, on_work: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        executor: SkillExecutor,
+        on_work: Callable[[], None],
+        words: LockstepWords,
+    ) -> None:
         """Advertises the action; `on_work` is called when `beat` is needed."""
         self._node = node
         self._executor = executor
         self._on_work = on_work
+        self._words, self._said_s = words, math.inf
         name = f"/{executor.agent}/skill"
         self._server = GoalServer(
             node, ExecuteSkill, name, on_goal=self._begin, on_cancel=self._cancel
@@ -55,6 +63,7 @@ class SkillServer:
             self._told = None
         else:
             self._tell()
+        self._say(self._executor.quiet_until_s)
 
     def destroy(self) -> None:
         """Stops the agent, ends all goals and takes the action away."""
@@ -62,6 +71,7 @@ class SkillServer:
         for goal in self._goals:
             self._conclude(goal, canceled(agent=self._executor.agent))
         self._goals.clear()
+        self._say(math.inf)
         self._server.destroy()
 
     def _begin(self, goal: Goal) -> None:
@@ -70,12 +80,21 @@ class SkillServer:
         if problem:
             result: SkillResult | None = SkillResult.failure(SkillCode.WRONG_ARGUMENTS, problem)
         else:
+            # Said before the body hears of it: no time passes in between.
+            self._say(0.0)
             result = self._executor.start(request.call, float(request.timeout_s), points)
         if result is not None:
             self._conclude(goal, result)
-            return
-        self._goals.append(goal)
-        self._on_work()
+        else:
+            self._goals.append(goal)
+            self._on_work()
+        self._say(self._executor.quiet_until_s)
+
+    def _say(self, quiet_until_s: float) -> None:
+        """Tells a world in lockstep until when it need not wait for this agent."""
+        if quiet_until_s != self._said_s:
+            self._said_s = quiet_until_s
+            self._words.say(self._executor.agent, quiet_until_s)
 
     def _cancel(self, goal: Goal) -> None:
         if goal in self._goals:

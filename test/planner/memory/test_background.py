@@ -64,7 +64,8 @@ def test_a_model_that_fails_is_counted_and_the_next_picture_is_looked_at() -> No
         worker.offer(seen(stamp_s), [], action)
         assert slow.began.acquire(timeout=30)
         slow.may_end.release()
-    assert ready.acquire(timeout=30)
-    assert [p.observation.stamp_s for p in worker.take()] == [2]
+        assert ready.acquire(timeout=30)
+    # Who waits for the picture that failed hears that nothing came of it.
+    assert [(p.observation.stamp_s, len(p.operations)) for p in worker.take()] == [(1, 0), (2, 1)]
     assert worker.failed == 1
     worker.close()

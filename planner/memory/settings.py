@@ -1,0 +1,37 @@
+"""What the memory node is told of the model that it looks with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.memory.operations import CoordinateFrame
+from planner.memory.seeing import SeeingModel
+from planner.ros import parameters
+
+
+def seeing_model(node: Any) -> SeeingModel:
+    """Declares and reads the parameters `model...`.
+
+    Raises:
+        PlannerError: for a wrong one.
+    """
+    return SeeingModel(
+        model=parameters.text(node, "model", "", "folder, or a server's name for it"),
+        url=parameters.text(node, "model_url", "", "of a server that takes pictures, .../v1"),
+        second=parameters.text(
+            node, "model_second", "", "folder: vlm's LoRA adapter, SigLIP beside OWLv2"
+        ),
+        coordinates=CoordinateFrame(
+            parameters.text(
+                node,
+                "model_coordinates",
+                CoordinateFrame.PIXEL_384.value,
+                "what the numbers in vlm's answers are",
+                choices=[*CoordinateFrame],
+            )
+        ),
+        device=parameters.text(node, "model_device", "cpu", "torch's name of the device"),
+        timeout_s=parameters.number(
+            node, "model_timeout", 30.0, "of one answer of vlm, seconds", least=0.1, most=600.0
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Fast time that waits for those who act on each moment."""
