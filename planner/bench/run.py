@@ -78,6 +78,9 @@ class RunResult:
 class Leaper(Protocol):
     """A backend that knows for how long nothing will happen."""
 
+    def foresee(self, seconds: float) -> None:
+        """Says that no step of this episode will be longer."""
+
     def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
         """How many steps of `dt_s` come to the same as one long one, at least 1."""
 
@@ -169,6 +172,9 @@ class EpisodeRun:
         }
         decisions, steps, end, reason = 0, 0, End.SIM_STEP_LIMIT, ""
         evidence: dict[str, str] = {}
+        if self.leaper is not None and self.knows is None:
+            # From one look to the first exposure of which the next is due.
+            self.leaper.foresee(self.memory.period_s + EXPOSURE_STEPS * STEP_S)
         self._look_around()
         while steps < MOST_STEPS:
             self._collect(workers)
@@ -283,7 +289,7 @@ class EpisodeRun:
             task=self.task,
             belief=self._belief(),
             layout=layout,
-            capabilities={name: self.backend.capabilities(name) for name in workers},
+            capabilities={n: worker.executor.capabilities for n, worker in workers.items()},
             running={n: w.call for n, w in workers.items() if w.call is not None},
             idle=idle,
             now_s=self.backend.now_s(),

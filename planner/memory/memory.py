@@ -139,6 +139,11 @@ class Memory:
 
     # What comes in
 
+    @property
+    def period_s(self) -> float:
+        """Least time between two looks through one camera."""
+        return self._period_s
+
     def due(self, agent: str, stamp_s: float) -> bool:
         """Whether an agent's camera is to be looked through again at `stamp_s`."""
         return self._slot(stamp_s) != self._looked.get(agent)

@@ -23,6 +23,7 @@ from planner.skills.tools import TOOLS
 from planner.world.belief import Belief
 from planner.world.geometry import Vec3
 from planner.world.house import House
+from planner.world.primitive import Capabilities
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult, parse_call
 
 Report = Callable[[SkillCall, SkillResult], None]
@@ -89,6 +90,11 @@ class SkillExecutor:
     def agent(self) -> str:
         """The agent's name."""
         return self._scene.agent
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the agent's body can do."""
+        return self._scene.capabilities
 
     @property
     def running(self) -> SkillCall | None:

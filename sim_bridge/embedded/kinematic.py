@@ -36,7 +36,7 @@ from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.sensing import observation
 from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.walking import Courtesy, Routine, make_way
-from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.embedded.world import LONGEST_STEP_S, KinematicWorld
 from sim_bridge.refusals import refusal_of
 
 MOST_LEAP_STEPS = 180
@@ -250,6 +250,10 @@ class KinematicBackend(ABC):
             left_s = min(running.steady_s, running.ends_s - 1e-9 - world.time_s)
             steps = min(steps, math.ceil(left_s / dt_s - 1e-6))
         return max(1, steps)
+
+    def foresee(self, seconds: float) -> None:
+        """Says that no step of this episode will be longer: what comes later is not reckoned."""
+        self._loaded().foresight_s = min(seconds, LONGEST_STEP_S)
 
     def moves_things(self) -> bool:
         """Whether a thing is on its way in somebody's hand, or something opens or closes."""

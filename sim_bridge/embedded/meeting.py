@@ -12,8 +12,6 @@ from sim_bridge.embedded.world import AGENT_GAP_M
 CLOSE_M = 0.3
 # One that stands so much farther off than that from another's way need not make way for it.
 CLEAR_OF_WAY_M = 0.2
-# No step is longer, so that what comes later need not be reckoned.
-LOOK_AHEAD_S = 6.0
 # The world's steps are no longer than this.
 MOMENT_S = 1 / 30
 
@@ -28,7 +26,6 @@ def alone_s(agent: Agent, way: list[Leg], other: Agent, most_s: float) -> float:
             on something, only touching it would matter.
         most_s: more than this need not be known.
     """
-    most_s = min(most_s, LOOK_AHEAD_S)
     gap_m = math.hypot(other.x_m - agent.x_m, other.y_m - agent.y_m) - clear_m(agent, other)
     fastest_m_s = agent.body.speed_m_s + other.body.speed_m_s
     apart_s = (gap_m - CLOSE_M) / fastest_m_s

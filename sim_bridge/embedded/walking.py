@@ -15,7 +15,6 @@ from sim_bridge.embedded.entities import Agent, viewpoints_m
 from sim_bridge.embedded.foreseen import legs
 from sim_bridge.embedded.meeting import (
     CLOSE_M,
-    LOOK_AHEAD_S,
     MOMENT_S,
     alone_s,
     clear_m,
@@ -256,10 +255,12 @@ class _Walk:
             looks_s = REPLAN_S - self.waited_s - MOMENT_S
             waits_s = agent.pause_s if self.corners else self.hold_s - MOMENT_S
             return max(0.0, min(waits_s, looks_s, lasts_s))
-        way = legs(agent, LOOK_AHEAD_S)
+        foresight_s = self.world.foresight_s
+        way = legs(agent, foresight_s)
         left_s = way[-1].ends_s if way else 0.0
+        most_s = min(left_s, foresight_s)
         apart_s = min(
-            (alone_s(agent, way, other, left_s) for other in others if other is not agent),
+            (alone_s(agent, way, other, most_s) for other in others if other is not agent),
             default=math.inf,
         )
         return max(0.0, min(apart_s, left_s, lasts_s))

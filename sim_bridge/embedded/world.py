@@ -28,6 +28,8 @@ AGENT_GAP_M = 0.05
 # What a hand would push into furniture it holds before the body instead, where nothing stands.
 DRAWN_IN_M = 0.2
 _CELL_M = 1.0
+# No step is longer, so that what comes later need not be reckoned.
+LONGEST_STEP_S = 6.0
 
 
 class HouseGround:
@@ -148,6 +150,8 @@ class KinematicWorld:
         self.handled_revision = 1
         # The furniture and joints that move just now, in the order in which they began.
         self.opening: dict[tuple[str, str], None] = {}
+        # For how long what agents will do is reckoned in advance, at the most.
+        self.foresight_s = LONGEST_STEP_S
         # Whether a step is under way in which it is known that nobody gets into another's way.
         self.is_leaping = False
         self._dirty: set[str] = set()
