@@ -53,7 +53,7 @@ class ExternalBackend:
         self.options = options or default_external()
         self._ear = ear
         self._agent = ""
-        self._began_s = 0.0
+        self._day_s = 0.0
         self._asked: list[PrimitiveResult] = []
         self._claimed = self._powered = False
 
@@ -78,7 +78,7 @@ class ExternalBackend:
         self._wait_for_it()
         self._agent = episode.agents[0].uid
         self._asked.clear()
-        self._began_s = self._ear.now_s()
+        self._day_s = time.time() - self._ear.now_s()
 
     def _wait_for_it(self) -> None:
         ends_s, wrong_s = self._ear.now_s() + self.options.wait_s, math.inf
@@ -96,8 +96,8 @@ class ExternalBackend:
             time.sleep(0.02)
 
     def now_s(self) -> float:
-        """Seconds since the layout was taken up."""
-        return self._ear.now_s() - self._began_s if self._agent else 0.0
+        """The time of day, which goes on evenly from when the layout was taken up."""
+        return self._day_s + self._ear.now_s() if self._agent else 0.0
 
     def step(self, dt_s: float) -> None:
         """Time passes by itself."""

@@ -14,7 +14,9 @@ from typing import Any
 import rclpy
 from nav_msgs.msg import Odometry
 from rclpy.context import Context
+from rclpy.exceptions import NotInitializedException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_srvs.srv import Trigger
@@ -29,6 +31,12 @@ from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.heard import Exposure, Heard
 from sim_bridge.external.options import ExternalOptions, default_external
 
+# What a context that was shut down meanwhile answers.
+RCL_ERRORS = (
+    rclpy_implementation.RCLError,
+    rclpy_implementation.InvalidHandle,
+    NotInitializedException,
+)
 BODY, ODOMETRY_FRAMES = "body", ("odom", "vision")
 # spot_ros2 offers its static frames reliable and for late joiners.
 _STATIC = QoSProfile(
@@ -168,26 +176,41 @@ class Ros2Ear:
     # Asking
 
     def trigger(self, name: str, within_s: float) -> Outcome:
-        """Calls a Trigger service of the robot and waits for its answer."""
-        topic = f"/{self._options.namespace}/{name}"
-        if not self._context.ok():
-            # Ctrl-C ends every context of the process, and the robot is still to be left at rest.
-            self._begin(listens=False)
+        """Calls a Trigger service of the robot and waits for its answer.
+
+        Ctrl-C ends every context of the process at any moment, and the robot is still to be left at
+        rest: what that cut short is asked again in a context of its own.
+        """
+        topic, ends_s = f"/{self._options.namespace}/{name}", self.now_s() + within_s
+        for _ in range(2):
+            if not self._context.ok():
+                self._begin(listens=False)
+            try:
+                outcome = self._ask(topic, ends_s, within_s)
+            except RCL_ERRORS as error:
+                outcome = Outcome(False, f"{topic}: {error}")
+            if outcome.success or self._context.ok():
+                break
+        return outcome
+
+    def _ask(self, topic: str, ends_s: float, within_s: float) -> Outcome:
         client: Any = self._node.create_client(Trigger, topic)
         try:
-            ends_s = self.now_s() + within_s
             if not self._found(client, ends_s):
                 return Outcome(False, f"spot_ros2 has no service {topic}; is it running?")
             answered = threading.Event()
             future = client.call_async(Trigger.Request())
             future.add_done_callback(lambda _: answered.set())
-            left_s = max(FIND_S, ends_s - self.now_s())
-            if not answered.wait(left_s) or future.result() is None:
+            ends_s = max(ends_s, self.now_s() + FIND_S)
+            while not answered.wait(0.1) and self._context.ok() and self.now_s() < ends_s:
+                pass
+            if not future.done() or future.result() is None:
                 return Outcome(False, f"{topic} did not answer within {within_s:.0f} s")
             answer = future.result()
-            return Outcome(bool(answer.success), str(answer.message) or name)
+            return Outcome(bool(answer.success), str(answer.message) or topic)
         finally:
-            self._node.destroy_client(client)
+            with contextlib.suppress(*RCL_ERRORS):
+                self._node.destroy_client(client)
 
     def _found(self, client: Any, ends_s: float) -> bool:
         """Waits for a service, in vain no longer than it takes to see that only others are there.

@@ -40,7 +40,7 @@ from sim_bridge.spot.eyes import Picture, read_picture
 from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.graph_map import read_graph
 from sim_bridge.spot.layout import read_annotated
-from sim_bridge.spot.link import LEASE_ERRORS, SDK_ERRORS, SpotLink, explain
+from sim_bridge.spot.link import LEASE_ERRORS, LINK_ERRORS, SDK_ERRORS, SpotLink, explain
 from sim_bridge.spot.localisation import Localisation
 from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
@@ -92,7 +92,7 @@ class SpotBackend:
                 self.emulator.machine.docks[self.options.dock.number] = (x, y)
         self._watch: Supervision | None = None
         self._agent = ""
-        self._began_s = 0.0
+        self._day_s = 0.0
         self._handles: list[_Running] = []
         self._current: Handle | None = None
 
@@ -103,10 +103,15 @@ class SpotBackend:
         return self._clock.now_s() if self.simulated else time.time()
 
     def now_s(self) -> float:
-        """Seconds since the episode's start."""
+        """Of an emulator seconds since the episode's start, of a robot the time of day.
+
+        The latter goes on evenly from the episode's start, however this computer's clock is set.
+        """
+        if not self._agent:
+            return 0.0
         if self.emulator is not None:
-            return self.emulator.world.world.time_s if self._agent else 0.0
-        return self.clock_s() - self._began_s if self._agent else 0.0
+            return self.emulator.world.world.time_s
+        return self._day_s + time.monotonic()
 
     def step(self, dt_s: float) -> None:
         """Lets time pass, hears how the robot is and goes on with what it does."""
@@ -169,7 +174,7 @@ class SpotBackend:
             self._make_ready()
             self.emulator.zero_time()
             watch.refresh()
-        self._began_s = self.clock_s()
+        self._day_s = time.time() - time.monotonic()
 
     def _connect(self) -> None:
         if self._watch is not None:
@@ -512,7 +517,8 @@ class SpotBackend:
             why = {"reason": "LEASE_LOST"}
             self._end(handle, PrimitiveResult(PrimitiveCode.NOT_ALLOWED, explain(error), why))
         except (*SDK_ERRORS, PlannerError) as error:
-            self._end(handle, PrimitiveResult(PrimitiveCode.BACKEND_FAULT, explain(error)))
+            lost = {"reason": "COMMS_LOST"} if isinstance(error, LINK_ERRORS) else {}
+            self._end(handle, PrimitiveResult(PrimitiveCode.BACKEND_FAULT, explain(error), lost))
             self._stop_robot()
 
     def _end(self, handle: Handle, result: PrimitiveResult) -> None:

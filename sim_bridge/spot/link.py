@@ -57,6 +57,7 @@ from sim_bridge.spot.whereabouts import Where, why_no_answer
 # Three families of the SDK's errors do not derive from its `Error`.
 SDK_ERRORS = (Error, lease_module.Error, frame_helpers.Error, concurrent.futures.TimeoutError)
 LEASE_ERRORS = (lease_module.Error, LeaseUseError)
+LINK_ERRORS = (TimedOutError, ProxyConnectionError, UnableToConnectToRobotError)
 CLIENT_NAME = "planner-bridge"
 ResultT = TypeVar("ResultT")
 
@@ -159,6 +160,13 @@ class SpotLink:
     def close(self) -> None:
         """Ends the connection; what is held was given back before."""
         self.robot.stop_time_sync()
+
+    def _look(self, call: Callable[[], ResultT]) -> ResultT:
+        """A question that changes nothing: where one answer is lost it is asked once more."""
+        try:
+            return self._call(call)
+        except TimedOutError:
+            return self._call(call)
 
     def _call(self, call: Callable[[], ResultT]) -> ResultT:
         """A call that heals an expired token once."""
@@ -281,7 +289,7 @@ class SpotLink:
     def feedback(self, number: int) -> Any:
         """How a command stands."""
         timeout = self._safety.timeouts.command_s
-        found = self._call(lambda: self._commands.robot_command_feedback(number, timeout=timeout))
+        found = self._look(lambda: self._commands.robot_command_feedback(number, timeout=timeout))
         return found.feedback
 
     def mobility(self) -> Any:
@@ -362,7 +370,7 @@ class SpotLink:
         """Prolongs the way onto or off the dock; the name of how it stands."""
         client = self.robot.ensure_client(DockingClient.default_service_name)
         timeout = self._safety.timeouts.command_s
-        told = self._call(
+        told = self._look(
             lambda: client.docking_command_feedback_full(
                 command, self._docking_ends(), timeout=timeout
             )
@@ -416,7 +424,7 @@ class SpotLink:
         """The name of a pick's state."""
         request = manipulation_api_pb2.ManipulationApiFeedbackRequest(manipulation_cmd_id=number)
         timeout = self._safety.timeouts.command_s
-        answer = self._call(
+        answer = self._look(
             lambda: self._picks.manipulation_api_feedback_command(request, timeout=timeout)
         )
         return str(manipulation_api_pb2.ManipulationFeedbackState.Name(answer.current_state))

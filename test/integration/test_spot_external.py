@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,8 @@ def test_a_robot_of_others_is_seen_as_all_robots_are_and_is_not_moved(
         assert (seen.header.frame_id, seen.child_frame_id) == ("agent_0/odom", "agent_0/base_link")
         assert seen.pose.pose.position.x == pytest.approx(1.0)
         assert seen.pose.pose.position.z == pytest.approx(0.0)
+        day_s = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+        assert seen.header.stamp.sec > day_s, "a robot's stamps are the time of day"
         picture = client.hear(Image, "/agent_0/camera/hand/image", BEST_EFFORT)
         assert (picture.encoding, picture.height, picture.width) == ("rgb8", 24, 32)
         assert picture.header.frame_id == "agent_0/hand_optical_frame"

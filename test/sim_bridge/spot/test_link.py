@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -39,6 +40,8 @@ def test_a_real_robot_waits_for_the_operator_and_survives_a_frozen_link(
         runtime = Runtime(SpotBackend())
         runtime.load(opened.house, opened.episode, 0)
         assert runtime.world_state() is None
+        day_s = runtime.sense(ROBOT, ()).stamp_s
+        assert day_s > datetime(2026, 1, 1, tzinfo=UTC).timestamp(), "stamps are the time of day"
         assert runtime.gate.mode(ROBOT) is Mode.OBSERVING
         refused = runtime.begin(ROBOT, Request("look", (0.0, 0.0, 0.5), "map"))
         assert refused.status.done
