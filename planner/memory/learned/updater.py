@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.memory.camera import in_image, project
 from planner.memory.learned.anchoring import anchor
 from planner.memory.learned.detector import Detection, Look
 from planner.memory.learned.evidence import Evidence
-from planner.memory.learned.network import Array
+from planner.memory.learned.openings import Openings
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import describe
 from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
-from planner.world.house import Furniture, House
+from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation
 
 CAMERA: Final = "hand"
 # A thing is missed where its place is this share of the picture's width away from its edge, it
 # would fill as much of it as counts as seen, nothing nearer hides it, and nothing is beside it.
-_MARGIN, _FILL, _HIDING_M, _BESIDE_M = 1 / 16, 0.4, 0.03, 0.15
+_MARGIN, _FILL, _HIDING_M, _BESIDE_M = 1 / 16, 0.5, 0.03, 0.15
+_SOME_SIZE_M = (0.05, 0.1, 0.1)
 
 
 class Eye(Protocol):
@@ -52,7 +52,8 @@ class UpdaterOptions:
         lead: how much likelier its class has to be than the next, as a logarithm, before it is
             believed; seen twice as often it is believed anyway.
         doubt: how much likelier another class has to be before a thing is taken for that.
-        looks_to_miss: looks on end at the stored place, without the thing, before it goes.
+        looks_to_miss: looks from different places on end at the stored place, without the thing,
+            before it goes; twice as many where an action put it.
         missing_to_m: farthest distance from which a thing can be missed.
         missing_share: of the picture that it would fill, at least, to be missed.
         hand_m: a thing this near an agent's hand is in it, where the agent holds something.
@@ -68,9 +69,9 @@ class UpdaterOptions:
     sure_score: float = 0.8
     lead: float = 1.0
     doubt: float = 3.0
-    looks_to_miss: int = 4
+    looks_to_miss: int = 5
     missing_to_m: float = 3.5
-    missing_share: float = 0.0004
+    missing_share: float = 0.0006
     hand_m: float = 0.35
     forget_s: float = 30.0
 
@@ -96,6 +97,7 @@ class _Record:
     """What was noticed of a remembered thing: looks without it, and what it looked like."""
 
     missed: int = 0
+    missed_from: Pose | None = None
     evidence: Evidence = field(default_factory=Evidence)
     pose: Pose | None = None
 
@@ -128,9 +130,8 @@ class LearnedUpdater:
         self._candidates: list[_Candidate] = []
         self._fresh: list[_Candidate] = []
         self._records: dict[int, _Record] = {}
-        self._articulated = {p.name: _limits(p) for p in layout.furniture if p.joints}
         self._hands: dict[str, _Grasp] = {}
-        self._openings: dict[str, float] = {}
+        self._openings = Openings(layout)
         self._looks: dict[str, tuple[CameraFrame, Look]] = {}
 
     def update(
@@ -158,8 +159,8 @@ class LearnedUpdater:
         self._records = {e.entity_id: self._record(e) for e in entities if not e.is_furniture}
         openness = {e.name: e.openness for e in entities if e.openness is not None}
         pairs = _pairs(things, seen, self._radius)
-        operations = self._openness(look, entities)
-        openness.update({n: v for n, v in self._openings.items() if n not in openness})
+        operations = self._openings.update(look, entities)
+        openness.update({n: v for n, v in self._openings.seen.items() if n not in openness})
         numbers = {e.name: e.entity_id for e in entities if e.is_furniture}
         for entity, detection in pairs:
             self._note(entity, detection, frame.pose)
@@ -219,7 +220,7 @@ class LearnedUpdater:
     def _note(self, entity: Entity, detection: Detection, pose: Pose) -> _Record:
         """A thing was seen where it should be, whatever it looked like."""
         record = self._records[entity.entity_id]
-        record.missed = 0
+        record.missed, record.missed_from = 0, None
         # The same picture again says nothing new.
         if record.pose is None or not _same_view(record.pose, pose):
             record.evidence.add(detection.chances, detection.cells)
@@ -303,15 +304,21 @@ class LearnedUpdater:
             entity = hidden[index]
             u, v, depth_m = (float(value) for value in projected[index])
             measured = float(frame.depth_m[int(v), int(u)])
-            size = max(entity.size_m) or 0.1
-            share = (lens.fx_px * size / depth_m) ** 2 * _FILL / (lens.width_px * lens.height_px)
+            _, height_m, width_m = sorted(entity.size_m) if any(entity.size_m) else _SOME_SIZE_M
+            share = (lens.fx_px / depth_m) ** 2 * height_m * width_m * _FILL
+            share /= lens.width_px * lens.height_px
             bare = measured >= depth_m - _HIDING_M and share >= options.missing_share
             near = any(math.dist(d.center_m, entity.position_m) <= _BESIDE_M for d in seen)
             if not bare or near:
                 continue
             record = self._records[entity.entity_id]
-            record.missed += 1
-            if record.missed >= options.looks_to_miss:
+            # The same picture again misses nothing anew.
+            if record.missed_from is not None and _same_view(record.missed_from, frame.pose):
+                continue
+            record.missed, record.missed_from = record.missed + 1, frame.pose
+            # Where an action put it is surer than where it looked to be.
+            enough = options.looks_to_miss * (1 if entity.source is Source.SEEN else 2)
+            if record.missed >= enough:
                 gone.append(entity)
         return gone
 
@@ -380,28 +387,6 @@ class LearnedUpdater:
         support = anchor(self._layout, center_m, size_m, openness)
         return Facts(class_name, size_m, support.parent, support.relation, support.room)
 
-    # Furniture
-
-    def _openness(self, look: Look, entities: Iterable[Entity]) -> list[Operation]:
-        """Updates of furniture that is seen open or closed and was thought otherwise."""
-        operations = []
-        columns = np.ascontiguousarray(look.points_m.T)
-        for entity in entities:
-            limits = self._articulated.get(entity.name)
-            if limits is None:
-                continue
-            logits = look.open_logits[_inside(limits, columns)]
-            if len(logits) < 40:
-                continue
-            mean = float(np.mean(np.clip(logits, -4, 4)))
-            before = self._openings.get(entity.name, 0.0)
-            # Smoothed over looks, so that one odd picture opens nothing.
-            self._openings[entity.name] = now = 0.7 * before + 0.3 * mean
-            was_open = (entity.openness or 0.0) >= 0.5
-            if (now > 1.5 and not was_open) or (now < -1.5 and was_open):
-                operations.append(_opened(entity, open_=not was_open))
-        return operations
-
 
 def _taken_for_another(
     entity: Entity, record: _Record, detection: Detection, options: UpdaterOptions
@@ -460,35 +445,3 @@ def _same_view(a: Pose, b: Pose) -> bool:
     apart = math.dist(a.position_m, b.position_m)
     turned = abs(sum(p * q for p, q in zip(a.orientation, b.orientation, strict=True)))
     return apart < 0.02 and turned > 1 - 1e-4
-
-
-def _limits(piece: Furniture) -> Array:
-    """(3, 2) least and greatest coordinates of what belongs to the piece."""
-    box = piece.box
-    limits: Array = np.array([box.minimum_m, box.maximum_m], np.float32).T
-    return limits + np.array([-0.03, 0.03], np.float32)
-
-
-def _inside(limits: Array, columns: Array) -> NDArray[np.intp]:
-    """Which of the points, as (3, n) coordinates, lie within; axis by axis, for speed."""
-    found = np.arange(columns.shape[1])
-    for values, (low, high) in zip(columns, limits, strict=True):
-        part = values[found]
-        found = found[(part >= low) & (part <= high)]
-        if not found.size:
-            break
-    return found
-
-
-def _opened(entity: Entity, *, open_: bool) -> Operation:
-    openness = 1.0 if open_ else 0.0
-    facts = Facts(
-        entity.class_name, entity.size_m, entity.parent, None, entity.room, entity.states, openness
-    )
-    return Operation(
-        OperationKind.UPDATE,
-        entity_id=entity.entity_id,
-        description=describe(entity.class_name, entity.states, "open" if open_ else "closed"),
-        position_m=entity.position_m,
-        facts=facts,
-    )

@@ -139,6 +139,37 @@ def test_what_is_gone_is_removed_and_what_is_hidden_stays(house: House) -> None:
     assert robot.things == []
 
 
+def test_the_same_picture_again_misses_nothing_anew(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(4):
+        robot.see(("plate", robot.top()))
+    for _ in range(20):
+        robot.see(depth_m=3.0)
+        robot.stamp_s -= 0.5
+    assert len(robot.things) == 1
+
+
+def test_what_an_action_put_somewhere_is_missed_later_than_what_was_seen_there(
+    house: House,
+) -> None:
+    robot = Robot(house)
+    for _ in range(4):
+        robot.see(("plate", robot.top()))
+    (plate,) = robot.things
+    done = SkillResult(SkillCode.SUCCESS, "Successful execution!")
+    for call in (
+        SkillCall(SkillName.PICK, (plate.name,)),
+        SkillCall(SkillName.PLACE, (plate.name, "on", robot.table.name, None, None)),
+    ):
+        robot.memory.note_result("agent_0", call, done, robot.stamp_s)
+    looks = 0
+    while robot.things and looks < 40:
+        robot.see(depth_m=3.0)
+        looks += 1
+    assert robot.things == []
+    assert looks == 10
+
+
 def test_a_thing_that_always_looks_like_another_is_that_other(house: House) -> None:
     robot = Robot(house)
     for _ in range(3):
