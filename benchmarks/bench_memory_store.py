@@ -22,8 +22,10 @@ from planner.memory.query import ask
 from planner.memory.run import open_memory, store_path
 from planner.memory.updater import Operation
 from planner.world.entity import Entity, OperationKind
+from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_house
+from planner.world.observation import Observation
 
 CLASSES = ("cup", "book", "plate", "vase", "toy", "lamp", "kettle", "shoe")
 COLOURS = ("red", "blue", "green", "white", "black")
@@ -80,27 +82,33 @@ def questions(house: House, entries: int) -> list[Row]:
 
 def frames(house: House, count: int) -> list[Row]:
     """Things that move with every frame, and now and then go and come back."""
-    folder = Path(tempfile.mkdtemp(prefix="planner-bench-"))
+    with tempfile.TemporaryDirectory(prefix="planner-bench-") as folder:
+        return frames_in(house, count, Path(folder))
 
+
+def frames_in(house: House, count: int, folder: Path) -> list[Row]:
     def begin_memory() -> Memory:
         return open_memory(house, None, folder=folder, episode="bench", agents={}, clock_s=1e12)
 
     memory = begin_memory()
-    numbers = list(memory.edit([_cup(n, 0) for n in range(THINGS)], "bench", 0.0).ids)
+    begun = memory.edit([_cup(n, THINGS) for n in range(THINGS)], "bench", 0.0)
+    numbers, entities = list(begun.ids), len(memory.entities)
     sizes: list[int] = []
     begin = time.process_time()
     for frame in range(count):
         slot = frame % THINGS
+        edits = [_cup(slot, frame, numbers[slot])]
         if frame % 50 == 49:
             edits = [Operation(OperationKind.REMOVE, numbers[slot]), _cup(slot, frame)]
-            numbers[slot] = memory.edit(edits, "bench", float(frame)).ids[1]
-        else:
-            edit = _cup(slot, frame, numbers[slot])
-            memory.edit([edit], "bench", float(frame))
+        change = memory.learn(_frame(frame + 1.0), edits, "bench")
+        assert change is not None
+        numbers[slot] = change.edits[-1].entity.entity_id
         if frame % max(1, count // 10) == 0:
             sizes.append(store_path(folder, "bench").stat().st_size)
     taken_s = time.process_time() - begin
     known = memory.snapshot().entities
+    assert memory.refused == 0
+    assert not memory.fault
     memory.close()
     sizes.append(store_path(folder, "bench").stat().st_size)
     begin = time.process_time()
@@ -111,10 +119,28 @@ def frames(house: House, count: int) -> list[Row]:
     half, end = sizes[len(sizes) // 2], sizes[-1]
     return [
         (f"{count} frames of operations", f"{taken_s / count * 1000:.2f} ms each", ""),
-        ("entities at the end", f"{len(known)}, as at the start", "no growth"),
+        ("entities at the end", f"{len(known)}, at the start {entities}", "no growth"),
         ("store half way and at the end", f"{half / 1e6:.2f} and {end / 1e6:.2f} MB", "no growth"),
         ("restart restores", f"{restored_s:.2f} s", "< 1 s"),
     ]
+
+
+def _frame(stamp_s: float) -> Observation:
+    """What an updater's edits are learned with."""
+    here = Pose((0.0, 0.0, 0.0))
+    return Observation(
+        stamp_s=stamp_s,
+        agent="agent_0",
+        base=here,
+        odometry=here,
+        linear_m_s=0.0,
+        angular_rad_s=0.0,
+        hand=here,
+        joints={},
+        gripper_opening=1.0,
+        holding=False,
+        cameras={},
+    )
 
 
 def _cup(slot: int, frame: int, number: int | None = None) -> Operation:

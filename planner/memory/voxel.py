@@ -104,6 +104,7 @@ class VoxelMap:
         self._layout = layout
         self._extractor = extractor
         self._voxels: dict[Key, Voxel] = {}
+        self._texts: dict[str, Features] = {}
         self._looked_s: dict[tuple[int, int], float] = {}
 
     def __len__(self) -> int:
@@ -165,16 +166,39 @@ class VoxelMap:
         if not self._voxels or not wanted.any():
             return []
         keys = list(self._voxels)
-        features = np.stack([unit(self._voxels[key].feature) for key in keys])
-        cosines = features @ wanted
-        alike: list[int] = np.flatnonzero(cosines >= self.options.alike).tolist()
-        found = [
-            self._found([keys[i] for i in block], float(cosines[block].max()))
-            for block in _blocks(keys, alike)
-        ]
+        found = self._alike(keys, self._features(keys) @ wanted)
         if room and self.form is not VoxelForm.PLAIN:
             found = [f for f in found if f.room is not None and room in (f.room, _class(f.room))]
         return sorted(found, key=lambda f: (-round(f.score, 3), -f.seen_s, f.position_m))
+
+    def name_all(self, names: Sequence[str]) -> list[list[Found]]:
+        """What each of the names means most of all, where nothing is two of them at once."""
+        keys = list(self._voxels)
+        if not keys or not names:
+            return [[] for _ in names]
+        wanted = np.stack([self._text(name) for name in names])
+        cosines = self._features(keys) @ wanted.T
+        best = cosines.argmax(axis=1)
+        return [
+            self._alike(keys, np.where(best == number, cosines[:, number], -1.0))
+            for number in range(len(names))
+        ]
+
+    def _features(self, keys: Sequence[Key]) -> NDArray[np.float64]:
+        return np.stack([unit(self._voxels[key].feature) for key in keys])
+
+    def _text(self, words: str) -> Features:
+        """What words mean; a model is asked once for each."""
+        if words not in self._texts:
+            self._texts[words] = self._extractor.text(words)
+        return self._texts[words]
+
+    def _alike(self, keys: Sequence[Key], cosines: NDArray[np.float64]) -> list[Found]:
+        alike: list[int] = np.flatnonzero(cosines >= self.options.alike).tolist()
+        return [
+            self._found([keys[i] for i in block], float(cosines[block].max()))
+            for block in _blocks(keys, alike)
+        ]
 
     def _found(self, keys: Sequence[Key], score: float) -> Found:
         x, y, z = ((np.array(keys) + 0.5) * self.options.side_m).mean(axis=0).tolist()
@@ -242,8 +266,8 @@ class VoxelUpdater:
             if not entity.is_furniture and not entity.picked:
                 by_class.setdefault(entity.class_name, []).append(entity)
         made: list[Operation] = []
-        for name in self._classes:
-            found = self.map.find(words_of(name))
+        every = self.map.name_all([words_of(name) for name in self._classes])
+        for name, found in zip(self._classes, every, strict=True):
             made += self._paired(name, found, by_class.get(name, []), frame, observation.stamp_s)
         return made
 

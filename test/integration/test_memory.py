@@ -2,61 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import signal
 import sqlite3
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
-from bridge_harness import LATCHED, Client, bridge, write_world
+from bridge_harness import Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticArray
-from nursery import Node
-from planner_msgs.msg import Entity, EntityList, MemoryUpdate, Operation, SkillReport, WorldGraph
-from planner_msgs.srv import EditMemory, LoadEpisode, LoadMemory, QueryMemory, SaveMemory
-from rclpy.qos import QoSProfile
+from memory_harness import EVENTS, Listener, counts, edit, memory_node, model_server
+from planner_msgs.msg import Entity, Operation, SkillReport
+from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
 from planner.exit_status import EXIT_CONFIGURATION
-from planner.ros.memory_messages import belief_record, report_message
-from planner.world.belief import Belief, Source
+from planner.ros.memory_messages import report_message
+from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import SkillCode, SkillResult, parse_call
 from planner.world.vocabulary import EntityKind, Relation
-
-EVENTS = QoSProfile(depth=100)
-
-
-@contextmanager
-def memory_node(**parameters: object) -> Iterator[Node]:
-    process = Node("memory", **parameters)
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(30)
-
-
-class Listener:
-    """Follows what the memory publishes."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.updates = client.listen(MemoryUpdate, "/memory/updates", EVENTS)
-        self.lists = client.listen(EntityList, "/memory/entities", LATCHED)
-        self.graphs = client.listen(WorldGraph, "/world_graph", LATCHED)
-
-    def belief(self) -> Belief:
-        self.client.wait(lambda: self.graphs, "/world_graph")
-        return belief_record(self.graphs[-1])
-
-    def until_known(self, name: str) -> Belief:
-        self.client.wait(lambda: self.graphs and name in self.belief().nodes, name)
-        return self.belief()
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +141,6 @@ def test_a_world_that_is_loaded_anew_gets_a_fresh_list(
     ]
 
 
-def edit(client: Client, *operations: Operation) -> Any:
-    return client.call(EditMemory, "/memory/edit", source="test", operations=list(operations))
-
-
 def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
     with memory_node(episode=world, store=tmp_path / "store"):
         listener = Listener(client)
@@ -278,13 +237,6 @@ def test_without_an_updater_it_remembers_what_it_is_told(client: Client, world: 
 # Memories that see with a model
 
 
-def counts(client: Client, statuses: list[DiagnosticArray]) -> dict[str, str]:
-    """The newest values of the memory's diagnostics."""
-    client.wait(lambda: statuses, "/diagnostics")
-    found = [s for m in statuses for s in m.status if s.name == "memory: entities"]
-    return {value.key: value.value for value in found[-1].values} if found else {}
-
-
 def test_the_learned_memory_sees_without_privilege(client: Client, world: Path) -> None:
     with memory_node(episode=world, updater="learned"):
         listener = Listener(client)
@@ -306,44 +258,10 @@ def test_the_learned_memory_sees_without_privilege(client: Client, world: Path) 
         assert [e.id for e in answer.entities] == [thing.id]
 
 
-@contextmanager
-def model_server(*answers: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server that gives these answers in turn, the last one for ever."""
-    got: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            said = answers[min(len(got), len(answers)) - 1]
-            choice = {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": said},
-            }
-            reply = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
-            body = json.dumps({**reply, "choices": [choice]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", got
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) -> None:
     wrong = "Update 9999 (192, 192):cup\nnonsense\nRemove 100"
     with (
-        model_server("Add (192, 300):green cup", wrong, "No updates") as (url, asked),
+        model_server(("Add (192, 300):green cup", wrong, "No updates")) as (url, asked),
         memory_node(episode=world, updater="vlm", model="epm", model_url=url),
     ):
         listener = Listener(client)
@@ -368,8 +286,13 @@ def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) ->
         assert 100 in [e.id for e in listener.lists[-1].entities]
 
 
-def test_a_baseline_runs_in_the_node_and_answers_questions(client: Client, world: Path) -> None:
-    with memory_node(episode=world, updater="object-graph"):
+@pytest.mark.parametrize(
+    "updater", ["object-graph", "voxels-plain", "voxels-room", "voxels-room-time-only"]
+)
+def test_a_baseline_runs_in_the_node_and_answers_questions(
+    client: Client, world: Path, updater: str
+) -> None:
+    with memory_node(episode=world, updater=updater):
         listener = Listener(client)
         listener.until_known("table_0")
         look_at(client, "cup_0")

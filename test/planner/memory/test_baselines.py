@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,16 @@ def test_baselines_fill_the_memory_and_answer_questions(updater: MemoryUpdater) 
     answer = ask(memory, "where is the cup?")
     assert answer.entities == (things["cup"],)
     assert "on floor_hall_0 in hall_0, seen at" in answer.text
+
+
+def test_a_thing_has_one_class_though_another_s_words_are_alike() -> None:
+    classes = ("cup", "measuring_cup")
+    extractor = GroundTruthFeatures(classes, {1: "cup", 2: "measuring_cup"}.get)
+    memory = Memory(HOUSE, VoxelUpdater(VoxelMap(HOUSE, extractor), classes))
+    memory.observe(observation_of(frame_of((1, 100, 100), (2, 300, 300))))
+    things = [e for e in memory.snapshot().entities if not e.is_furniture]
+    assert sorted(e.class_name for e in things) == ["cup", "measuring_cup"]
+    assert math.dist(things[0].position_m, things[1].position_m) > 2.0
 
 
 @pytest.mark.parametrize("updater", updaters(), ids=lambda u: u.name)
