@@ -7,19 +7,24 @@ needed. Memory is what the process holds (resident), read as episodes end.
 
 Processor time is counted, so that waiting for others is not. For two workers it is the share of
 their processor time that one worker needs: the wall time's ratio on two cores that are free. The
-ratio of wall times here and now is printed too.
+ratio of wall times here and now is printed too, and what two processes make of the same episodes
+that know nothing of each other: two cores may be slower together than each alone.
 
 Repeat with: python benchmarks/bench_runner.py [--suite S] [--episodes K] [--pool-episodes P]
+Two workers against one only, in four minutes: python benchmarks/bench_runner.py --episodes 0
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import resource
 import statistics
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from machine import print_table
@@ -31,7 +36,7 @@ from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.scripts import write_scripts
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import find_suite, jobs_of
+from planner.bench.runs.suites import Job, find_suite, jobs_of
 
 Row3 = tuple[str, str, str]
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -63,14 +68,19 @@ class Watch:
             print(f"{count}/{of}: {self.mib[-1]:.0f} MiB", flush=True)
 
 
-def carried_out(
-    folder: Path, suite_name: str, episodes: int, settings: RunSettings, engine: Engine
-) -> Watch:
-    suite, watch = find_suite(suite_name), Watch()
+def rounds_of(suite_name: str, episodes: int) -> tuple[Job, ...]:
+    """So many jobs, a suite again and again with other seeds; 0 = once."""
+    suite = find_suite(suite_name)
     count = episodes or len(suite)
     rounds = [jobs_of(suite, len(suite), seed) for seed in range(-(-count // len(suite)))]
-    jobs = tuple(job for jobs in rounds for job in jobs)[:count]
-    manifest = new_manifest(suite_name, suite, len(jobs), settings)
+    return tuple(job for jobs in rounds for job in jobs)[:count]
+
+
+def carried_out(
+    folder: Path, suite_name: str, jobs: Sequence[Job], settings: RunSettings, engine: Engine
+) -> Watch:
+    watch = Watch()
+    manifest = new_manifest(suite_name, find_suite(suite_name), len(jobs), settings)
     run_jobs(folder, manifest, jobs, engine, watch.take)
     return watch
 
@@ -108,6 +118,17 @@ def memory_rows(watch: Watch, took_s: float, a_round: int) -> list[Row3]:
     return rows
 
 
+def one_process_rows(folder: Path, suite: str, episodes: int, settings: RunSettings) -> list[Row3]:
+    if not episodes:
+        return []
+    began_s = time.process_time()
+    jobs = rounds_of(suite, episodes)
+    watch = carried_out(folder, suite, jobs, settings, OneProcess(settings))
+    rows = memory_rows(watch, time.process_time() - began_s, len(find_suite(suite)))
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return [*rows, ("on the disk an episode", f"{size / 1024 / len(watch.mib):.0f} KiB", "")]
+
+
 def most_by_house(watch: Watch, begin: int, count: int) -> dict[str, float]:
     found: dict[str, float] = {}
     stretch = slice(begin, begin + count)
@@ -117,12 +138,12 @@ def most_by_house(watch: Watch, begin: int, count: int) -> dict[str, float]:
 
 
 def pool_rows(root: Path, suite: str, episodes: int, settings: RunSettings) -> list[Row3]:
+    jobs = rounds_of(suite, episodes)
     wall, cpu = [], []
     for workers in (1, 2):
         began_s, before_s = time.monotonic(), spent_s()
-        watch = carried_out(
-            root / f"pool_{workers}", suite, episodes, settings, ProcessPool(settings, workers)
-        )
+        engine = ProcessPool(settings, workers)
+        watch = carried_out(root / f"pool_{workers}", suite, jobs, settings, engine)
         # What starting a process takes, is taken once however many episodes it runs.
         cpu.append(watch.cpu_s)
         wall.append(time.monotonic() - began_s)
@@ -131,24 +152,64 @@ def pool_rows(root: Path, suite: str, episodes: int, settings: RunSettings) -> l
         {key: row.metrics for key, row in newest_rows(root / f"pool_{n}" / ROWS_NAME).items()}
         for n in (1, 2)
     )
+    apart_cpu_s, apart_s = apart(root, suite, jobs, settings)
+    print(f"2 processes apart: {apart_s:.1f} s, episodes' processor time {apart_cpu_s:.1f} s")
     return [
-        ("episodes for each number of workers", f"{episodes}", ""),
+        ("episodes for each number of workers", f"{len(jobs)}", ""),
         ("two workers against one, by processor time", f"{2 * cpu[0] / cpu[1]:.2f}", "1.8"),
         ("... by wall time on this machine now", f"{wall[0] / wall[1]:.2f}", "1.8"),
+        ("the machine's own limit, by processor time", f"{2 * cpu[0] / apart_cpu_s:.2f}", ""),
+        ("... by wall time", f"{wall[0] / apart_s:.2f}", ""),
+        ("of that limit two workers reach, by wall time", f"{apart_s / wall[1]:.0%}", ""),
         ("rows the same", f"{ones == twos}", "True"),
     ]
+
+
+def apart(
+    root: Path, suite: str, jobs: Sequence[Job], settings: RunSettings
+) -> tuple[float, float]:
+    """Processor and wall seconds of two processes that each run half of the jobs by itself.
+
+    The halves are of whole houses, even by what one worker needed for each.
+    """
+    needed: Counter[str] = Counter()
+    for row in newest_rows(root / "pool_1" / ROWS_NAME).values():
+        needed[row.house] += row.cpu_s
+    halves: list[set[str]] = [set(), set()]
+    for house, _ in needed.most_common():
+        min(halves, key=lambda half: sum(needed[h] for h in half)).add(house)
+    context = multiprocessing.get_context("spawn")
+    processes = []
+    began_s = time.monotonic()
+    for number, half in enumerate(halves):
+        own = sorted((job for job in jobs if job.house in half), key=lambda job: job.house)
+        folder = root / f"apart_{number}"
+        process = context.Process(target=run_alone, args=(folder, suite, tuple(own), settings))
+        process.start()
+        processes.append(process)
+    for process in processes:
+        process.join()
+    wall_s = time.monotonic() - began_s
+    rows = [row for n in (0, 1) for row in newest_rows(root / f"apart_{n}" / ROWS_NAME).values()]
+    return sum(row.cpu_s for row in rows), wall_s
+
+
+def run_alone(folder: Path, suite: str, jobs: Sequence[Job], settings: RunSettings) -> None:
+    """What a process of its own runs."""
+    carried_out(folder, suite, jobs, settings, OneProcess(settings))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", default="train")
-    parser.add_argument("--episodes", type=int, default=1000)
+    parser.add_argument("--episodes", type=int, default=1000, help="0 = the pool only")
     parser.add_argument("--pool-episodes", type=int, default=100, help="0 = no pool")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         baseline = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
-        carried_out(root / "baseline", args.suite, 0, baseline, OneProcess(baseline))
+        once = rounds_of(args.suite, 0)
+        carried_out(root / "baseline", args.suite, once, baseline, OneProcess(baseline))
         write_scripts(root / "baseline", root / "scripts")
         settings = RunSettings(
             planner="partnr_react",
@@ -156,12 +217,7 @@ def main() -> None:
             memory=MemoryKind.FULL,
             agents=1,
         )
-        began_s = time.process_time()
-        watch = carried_out(root / "run", args.suite, args.episodes, settings, OneProcess(settings))
-        took_s = time.process_time() - began_s
-        rows = memory_rows(watch, took_s, len(find_suite(args.suite)))
-        size = sum(path.stat().st_size for path in (root / "run").rglob("*") if path.is_file())
-        rows.append(("on the disk an episode", f"{size / 1024 / len(watch.mib):.0f} KiB", ""))
+        rows = one_process_rows(root / "run", args.suite, args.episodes, settings)
         if args.pool_episodes:
             rows += pool_rows(root, args.suite, args.pool_episodes, settings)
     print_table("benchmark runner, scripted model", rows)

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy import stats
 
 from planner.world.errors import PlannerError
 
@@ -81,6 +80,9 @@ def rate(successes: int, n: int) -> Estimate:
         raise PlannerError(f"{successes} successes of {n} episodes")
     if n == 0:
         return Estimate(None, None, None, 0, Interval.NONE)
+    # Here, as it takes a second and each worker of a run would wait for it.
+    from scipy import stats
+
     found = stats.binomtest(successes, n).proportion_ci(CONFIDENCE, method="exact")
     return Estimate(successes / n, float(found.low), float(found.high), n, Interval.CLOPPER_PEARSON)
 
@@ -96,6 +98,8 @@ def mean(values: Sequence[float], *, least: float = -math.inf, most: float = mat
     value = math.fsum(values) / n
     if n == 1:
         return Estimate(value, None, None, 1, Interval.NONE)
+    from scipy import stats
+
     error = float(np.std(values, ddof=1)) / math.sqrt(n)
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
     low, high = max(least, value - reach), min(most, value + reach)
@@ -138,6 +142,8 @@ def compare(first: Sequence[float], second: Sequence[float], *, binary: bool) ->
     differences = [b - a for a, b in zip(first, second, strict=True)]
     better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
     if binary:
+        from scipy import stats
+
         p = 1.0 if better + worse == 0 else float(stats.binomtest(better, better + worse).pvalue)
     else:
         p = _sign_flip(np.array([d for d in differences if d]))

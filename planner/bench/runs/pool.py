@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import signal
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from planner.bench.runs.engines import Take
+from planner.bench.runs.job_queue import JobQueue
 from planner.bench.runs.models import Models
 from planner.bench.runs.rows import Fault
 from planner.bench.runs.settings import RunSettings
@@ -53,7 +53,7 @@ class ProcessPool:
 
     def run(self, jobs: Sequence[Job], take: Take) -> None:
         """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
-        left = deque(jobs)
+        left = JobQueue(jobs)
         hands = [self._hire() for _ in range(min(self._workers, len(left)))]
         try:
             while hands:
@@ -78,7 +78,7 @@ class ProcessPool:
         theirs.close()
         return _Hand(process, ours)
 
-    def _go_on(self, hand: _Hand, left: deque[Job], take: Take) -> bool:
+    def _go_on(self, hand: _Hand, left: JobQueue, take: Take) -> bool:
         """Takes what a process says and gives it the next job; False where it is at its end."""
         try:
             said = hand.pipe.recv()
@@ -87,15 +87,15 @@ class ProcessPool:
             return False
         if isinstance(said, PlannerError):
             raise said
+        # It goes on while its outcome is written.
+        hand.job = left.next(hand.job.house if hand.job is not None else "")
+        if hand.job is not None:
+            # Where it is dead already, the end of its pipe tells.
+            with suppress(OSError):
+                hand.pipe.send(hand.job)
         if isinstance(said, Outcome):
             take(said)
-        hand.job = left.popleft() if left else None
-        if hand.job is None:
-            return False
-        # Where it is dead already, the end of its pipe tells.
-        with suppress(OSError):
-            hand.pipe.send(hand.job)
-        return True
+        return hand.job is not None
 
     def _mourn(self, hand: _Hand, take: Take) -> None:
         hand.process.join(_PATIENCE_S)

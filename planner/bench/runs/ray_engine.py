@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from planner.bench.runs.engines import Take
+from planner.bench.runs.job_queue import JobQueue
 from planner.bench.runs.models import Models
 from planner.bench.runs.rows import Fault
 from planner.bench.runs.settings import RunSettings
@@ -49,15 +49,15 @@ class RayEngine:
         except Exception as error:  # A start that takes too long is a plain one.
             raise PlannerError(f"ray: no cluster: {error}") from None
         try:
-            self._all(deque(jobs), take)
+            self._all(JobQueue(jobs), take)
         finally:
             ray.shutdown()
 
-    def _all(self, left: deque[Job], take: Take) -> None:
+    def _all(self, left: JobQueue, take: Take) -> None:
         ray = self._ray
         running: dict[Any, tuple[Any, Job]] = {}
         for _ in range(min(self._workers, len(left))):
-            self._give(self._hire(), left, running)
+            self._give(self._hire(), left, running, "")
         while running:
             (done, *_), _ = ray.wait(list(running))
             actor, job = running.pop(done)
@@ -66,20 +66,21 @@ class RayEngine:
             except ray.exceptions.RayActorError as error:
                 text = f"the worker that ran it died: {str(error).splitlines()[0]}"
                 take(_Outcome(failed_row(self._settings, job, Fault.DIED, text)))
-                actor = self._hire()
-            else:
-                if isinstance(said, PlannerError):
-                    raise said
-                take(said)
-            self._give(actor, left, running)
+                self._give(self._hire(), left, running, "")
+                continue
+            if isinstance(said, PlannerError):
+                raise said
+            # It goes on while its outcome is written.
+            self._give(actor, left, running, job.house)
+            take(said)
 
     def _hire(self) -> Any:
         return self._ray.remote(num_cpus=1)(RayWorker).remote(self._settings)
 
     @staticmethod
-    def _give(actor: Any, left: deque[Job], running: dict[Any, tuple[Any, Job]]) -> None:
-        if left:
-            job = left.popleft()
+    def _give(actor: Any, left: JobQueue, running: dict[Any, tuple[Any, Job]], house: str) -> None:
+        job = left.next(house)
+        if job is not None:
             running[actor.play.remote(job)] = (actor, job)
 
 

@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.timeout(1200),
 ]
 CONTEXT = 1024
-START_S = 400.0
+START_S = 600.0
 ASK = (Message(Speaker.USER, "What is the next action?"),)
 WORDS = Words(
     tuple(f"cup_{i}" for i in range(150)), tuple(f"table_{i}" for i in range(50)), ("kitchen_0",)
@@ -94,7 +94,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("vllm")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     subprocess.run(
-        [PYTHON, str(tiny_models.__file__), str(folder)], check=True, env=environment, timeout=300
+        [PYTHON, str(tiny_models.__file__), str(folder)],
+        check=True,
+        env=environment,
+        timeout=START_S,
     )
     made = Server(folder)
     made.start()
