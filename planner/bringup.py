@@ -308,7 +308,8 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
             parameters={
                 "house": args.house,
                 "episode": args.episode,
-                "use_sim_time": args.backend != "spot",
+                # Without a simulator nobody publishes /clock.
+                "use_sim_time": args.backend not in ("spot", "external"),
             },
         ),
     )

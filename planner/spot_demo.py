@@ -30,6 +30,7 @@ from planner.demo_log import story_writer
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import EpisodeTrace
+from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.replay.judging import Request, judge
 from planner.up import run_nodes
 from planner.world.episode import Episode
@@ -106,7 +107,10 @@ class Run:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run all, print a line each and the table; 0 where every run could be judged."""
+    """Run all, print a line each and the table; 0 where every run could be judged.
+
+    A signal that ends a run ends the series; what was done until then is in the table.
+    """
     if args.runs < 1:
         raise PlannerError("--runs: at least 1")
     if find_spec("bosdyn") is None or find_spec("bosdyn.client") is None:
@@ -116,24 +120,31 @@ def run(args: argparse.Namespace) -> int:
     output = Path(args.output or f"demo_output/{stamp}_spot").resolve()
     done: list[Run] = []
     broken = 0
+    wanted = [(task, args.seed + number) for task in tasks for number in range(args.runs)]
     print(f"{'task':<24} seed  planned  executed  complete  calls  failed  never seen", flush=True)
-    for task in tasks:
-        for seed in range(args.seed, args.seed + args.runs):
-            try:
-                done.append(_one(args, task, seed, output / f"{task.stem}_{seed}"))
-            except PlannerError as error:
-                broken += 1
-                print(f"{task.stem:<24} {seed:>4}  {error}", flush=True)
-            else:
-                print(_line(done[-1]), flush=True)
+    for task, seed in wanted:
+        try:
+            ended = _one(args, task, seed, output / f"{task.stem}_{seed}")
+        except PlannerError as error:
+            broken += 1
+            print(f"{task.stem:<24} {seed:>4}  {error}", flush=True)
+            continue
+        if ended is None:
+            print(f"{task.stem:<24} {seed:>4}  stopped, and so is the series", flush=True)
+            break
+        done.append(ended)
+        print(_line(ended), flush=True)
     print("\n".join(table(done)))
     if done:
         record = [{name: getattr(r, name) for name in Run.__slots__} for r in done]
         (output / "runs.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-    return 1 if broken else 0
+    if len(done) + broken < len(wanted):
+        return EXIT_INTERRUPTED
+    return EXIT_FAILED if broken else EXIT_OK
 
 
-def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run:
+def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run | None:
+    """One run, judged; None where a signal ended it."""
     chance = random.Random(f"{task.stem}/{seed}")
     folder.mkdir(parents=True, exist_ok=True)
     episode = folder / f"{task.stem}.json"
@@ -157,9 +168,13 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run:
             "camera_hz": CAMERA_HZ,
         }
     )
-    run_nodes(
-        nodes(arguments, args.max_calls), partial(story_writer, folder / LOG_FILE, io.StringIO())
+    status = run_nodes(
+        nodes(arguments, args.max_calls),
+        partial(story_writer, folder / LOG_FILE, io.StringIO()),
+        stopped_status=EXIT_INTERRUPTED,
     )
+    if status == EXIT_INTERRUPTED:
+        return None
     request = Request(Mode.STRICT, str(episode), True, True)
     for judged in judge(folder / BAG_FOLDER, request):
         if isinstance(judged, PlannerError):

@@ -143,3 +143,12 @@ def test_a_memory_that_sees_is_told_what_it_looks_with() -> None:
 def test_a_memory_that_lacks_its_model_is_refused(given: dict[str, str], name: str) -> None:
     with pytest.raises(ArgumentError, match=name):
         Arguments.from_text(given)
+
+
+@pytest.mark.parametrize(
+    ("backend", "simulated"), [("embedded", True), ("spot", False), ("external", False)]
+)
+def test_only_simulators_have_a_time_of_their_own(backend: str, simulated: bool) -> None:
+    arguments = Arguments.from_text({"backend": backend, "planner": "expert"})
+    (skills,) = [node for node in node_list(arguments) if node.name == "skill_executor"]
+    assert skills.parameters["use_sim_time"] is simulated

@@ -14,6 +14,7 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import Asked, CallLine, EndLine, EpisodeLine, EpisodeTrace, TraceAgent
+from planner.exit_status import EXIT_INTERRUPTED
 from planner.spot_demo import (
     Run,
     add_arguments,
@@ -140,3 +141,21 @@ def test_the_settings_of_a_run_are_settings_of_the_backend() -> None:
     assert Path(options.layout).is_file()
     with pytest.raises(SystemExit):
         parser.parse_args(["--slips", "1.5"])
+
+
+def test_a_signal_that_ends_a_run_ends_the_series(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun = []
+
+    def stopped(specs: object, make_writer: object, *, stopped_status: int) -> int:
+        begun.append(specs)
+        return stopped_status
+
+    monkeypatch.setattr("planner.spot_demo.find_spec", lambda _: object())
+    monkeypatch.setattr("planner.spot_demo.run_nodes", stopped)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert run(parser.parse_args(["--runs", "2", "-o", str(tmp_path)])) == EXIT_INTERRUPTED
+    assert len(begun) == 1
+    assert "stopped, and so is the series" in capsys.readouterr().out
