@@ -33,13 +33,11 @@ from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.safety.people import People
 from sim_bridge.safety.rest import put_to_rest, what_rests
 from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.verdicts import Verdicts
 from sim_bridge.safety.watch import (
     Concern,
-    Severity,
     Watch,
     speed_limit,
-    zone_ahead,
-    zone_at,
 )
 
 RECEIPTS_KEPT = 1000
@@ -75,6 +73,7 @@ class SafetyGate:
         if self._robot is not None:
             self._robot.obey(self.options)
         self.people = People(backend, self.options, people)
+        self._verdicts = Verdicts(backend, self.options, self.people)
         self._entries: list[Entry] = []
         self._guards: dict[str, Guard] = {}
         self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
@@ -139,12 +138,12 @@ class SafetyGate:
             entry.inner = self.backend.start(agent, primitive)
             return handle
         guard.attended_s = self.now_s()
-        refusal = self._refusal(agent, guard, primitive)
+        refusal = self._verdicts.refusal(agent, guard, primitive)
         if refusal is not None:
             self._finish(entry, refusal)
             return handle
         guard.current = handle
-        why = self._why_ask(guard, agent, primitive)
+        why = self._verdicts.why_ask(agent, guard, primitive)
         if not why:
             self._launch(entry)
             return handle
@@ -320,7 +319,7 @@ class SafetyGate:
         guard = self._guards[agent]
         if target_m is not None:
             entry.primitive = replace(entry.primitive, target_m=target_m, frame="map")
-        refusal = self._refusal(agent, guard, entry.primitive)
+        refusal = self._verdicts.refusal(agent, guard, entry.primitive)
         if refusal is not None:
             self._finish(entry, refusal)
             return Outcome(False, refusal.text)
@@ -373,38 +372,6 @@ class SafetyGate:
     def _is_busy(self, guard: Guard) -> bool:
         return guard.current is not None and not self.poll(guard.current).done
 
-    def _refusal(self, agent: str, guard: Guard, primitive: Primitive) -> PrimitiveResult | None:
-        if guard.control.obstacles:
-            text = f"{', and '.join(guard.control.obstacles)}"
-            return not_allowed(agent, Rule.CONSENT, "NOT_READY", text)
-        concern = guard.blocking
-        if concern is not None:
-            return not_allowed(agent, concern.rule, concern.reason, concern.text)
-        if primitive.name not in set(PrimitiveName):
-            return None
-        if primitive.timeout_s > self.options.motion.longest_primitive_s:
-            most = self.options.motion.longest_primitive_s
-            text = f"timeout_s {primitive.timeout_s:g} is longer than {most:g} s"
-            return not_allowed(agent, Rule.COMMANDS_EXPIRE, "TOO_LONG", text)
-        return self._zone_refusal(agent, primitive)
-
-    def _zone_refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
-        zones = self.options.keep_out.zones
-        if not zones or primitive.views_rad:
-            return None
-        target_m = in_map(self.backend, agent, primitive.target_m, primitive.frame)
-        zone = zone_at(target_m, zones)
-        if zone is None:
-            return None
-        text = f"the target lies in the keep-out zone {zone.name!r}"
-        return not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
-
-    def _why_ask(self, guard: Guard, agent: str, primitive: Primitive) -> str:
-        approval = self.options.approval
-        if not approval.where.holds(simulated=self.simulated) or primitive.name not in ARM:
-            return ""
-        return guard.approvals.reason(primitive.name, person_near=self.people.near(agent))
-
     def _watch(self, agent: str, guard: Guard) -> None:
         now_s = self.now_s()
         guard.concerns = guard.watch.look(self.health(agent), now_s) if self._robot else []
@@ -417,7 +384,7 @@ class SafetyGate:
             result = not_allowed(agent, Rule.APPROVAL, "NOT_APPROVED", text)
             self._finish(self._entries[asked.handle], result)
         if self._is_busy(guard):
-            end = self._why_stop(agent, guard, now_s)
+            end = self._verdicts.why_stop(agent, guard, reaches=self._reaches(guard))
             if end is not None:
                 self._halt(agent, guard, end)
         self._rest(agent, guard, now_s)
@@ -434,39 +401,13 @@ class SafetyGate:
         careful = self.people.near(agent) or self.backend.observe(agent, ()).holding
         self._robot.limit_speed(agent, speed_limit(self.options, careful=careful))
 
-    def _why_stop(self, agent: str, guard: Guard, now_s: float) -> Concern | None:
-        stops = next((c for c in guard.concerns if c.severity is Severity.STOPS), None)
-        if stops is not None:
-            return stops
-        if guard.hindrances:
-            text = ", and ".join(guard.hindrances)
-            return Concern(Rule.CONSENT, Severity.STOPS, "NOT_READY", text)
-        executive = self.options.executive
-        alone_s = now_s - guard.attended_s
-        if executive.where.holds(simulated=self.simulated) and alone_s > executive.stop_after_s:
-            text = f"whoever asked for it was not heard of for {alone_s:.1f} s"
-            return Concern(Rule.EXECUTIVE_LOST, Severity.STOPS, "EXECUTIVE_LOST", text)
-        if self._reaches_beside_people(agent, guard):
-            near_m = self.options.people.near_m
-            text = self.people.unknown or f"a person came within {near_m:g} m of the moving arm"
-            return Concern(Rule.ARM, Severity.STOPS, "PERSON_NEAR", text)
-        if self.options.keep_out.zones:
-            seen, radius_m = self.backend.observe(agent, ()), guard.radius_m
-            moves = bool(seen.linear_m_s)
-            zone = zone_ahead(seen.base, seen.linear_m_s, self.options, radius_m) if moves else None
-            if zone is not None:
-                text = f"the keep-out zone {zone.name!r} is right ahead"
-                return Concern(Rule.KEEP_OUT, Severity.STOPS, "KEEP_OUT", text)
-        return None
-
-    def _reaches_beside_people(self, agent: str, guard: Guard) -> bool:
-        """Whether the arm moves beside a person without the operator's word (rule 12)."""
+    def _reaches(self, guard: Guard) -> bool:
+        """Whether a robot's arm moves without the operator's word."""
         handle = guard.current
         if self._robot is None or handle is None or handle == guard.approved:
             return False
         entry = self._entries[handle]
-        moving = entry.inner is not None and entry.primitive.name in ARM
-        return moving and self.people.near(agent)
+        return entry.inner is not None and entry.primitive.name in ARM
 
     def _halt(self, agent: str, guard: Guard, why: Concern) -> None:
         handle = guard.current

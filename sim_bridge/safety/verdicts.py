@@ -1,0 +1,93 @@
+"""What the rules say of an agent: whether it may begin, must be asked about, or has to stop."""
+
+from __future__ import annotations
+
+from planner.world.primitive import Primitive, PrimitiveName, PrimitiveResult
+from sim_bridge.backend import Backend
+from sim_bridge.safety.approvals import ARM, in_map
+from sim_bridge.safety.guard import Guard, not_allowed
+from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.safety.people import People
+from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.watch import Concern, Severity, zone_ahead, zone_at
+
+
+class Verdicts:
+    """The rules' answers; they change nothing."""
+
+    def __init__(self, backend: Backend, options: SafetyOptions, people: People) -> None:
+        """Judges by the numbers of `options` what `backend` and `people` tell."""
+        self._backend = backend
+        self._options = options
+        self._people = people
+
+    def refusal(self, agent: str, guard: Guard, primitive: Primitive) -> PrimitiveResult | None:
+        """Why a primitive may not begin, as its result; None where it may."""
+        if guard.control.obstacles:
+            text = f"{', and '.join(guard.control.obstacles)}"
+            return not_allowed(agent, Rule.CONSENT, "NOT_READY", text)
+        concern = guard.blocking
+        if concern is not None:
+            return not_allowed(agent, concern.rule, concern.reason, concern.text)
+        if primitive.name not in set(PrimitiveName):
+            return None
+        if primitive.timeout_s > self._options.motion.longest_primitive_s:
+            most = self._options.motion.longest_primitive_s
+            text = f"timeout_s {primitive.timeout_s:g} is longer than {most:g} s"
+            return not_allowed(agent, Rule.COMMANDS_EXPIRE, "TOO_LONG", text)
+        return self._zone_refusal(agent, primitive)
+
+    def _zone_refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
+        zones = self._options.keep_out.zones
+        if not zones or primitive.views_rad:
+            return None
+        target_m = in_map(self._backend, agent, primitive.target_m, primitive.frame)
+        zone = zone_at(target_m, zones)
+        if zone is None:
+            return None
+        text = f"the target lies in the keep-out zone {zone.name!r}"
+        return not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
+
+    def why_ask(self, agent: str, guard: Guard, primitive: Primitive) -> str:
+        """Why the operator is asked before a primitive; empty where it begins at once."""
+        approval = self._options.approval
+        if not approval.where.holds(simulated=self._backend.simulated) or primitive.name not in ARM:
+            return ""
+        return guard.approvals.reason(primitive.name, person_near=self._people.near(agent))
+
+    def why_stop(self, agent: str, guard: Guard, *, reaches: bool) -> Concern | None:
+        """What ends what an agent does; None where it may go on.
+
+        Args:
+            agent: the agent, which is busy.
+            guard: what the gate knows of it.
+            reaches: whether its arm moves without the operator's word (rule 12).
+        """
+        stops = next((c for c in guard.concerns if c.severity is Severity.STOPS), None)
+        if stops is not None:
+            return stops
+        if guard.hindrances:
+            text = ", and ".join(guard.hindrances)
+            return Concern(Rule.CONSENT, Severity.STOPS, "NOT_READY", text)
+        executive = self._options.executive
+        alone_s = self._backend.now_s() - guard.attended_s
+        if (
+            executive.where.holds(simulated=self._backend.simulated)
+            and alone_s > executive.stop_after_s
+        ):
+            text = f"whoever asked for it was not heard of for {alone_s:.1f} s"
+            return Concern(Rule.EXECUTIVE_LOST, Severity.STOPS, "EXECUTIVE_LOST", text)
+        if reaches and self._people.near(agent):
+            near_m = self._options.people.near_m
+            text = self._people.unknown or f"a person came within {near_m:g} m of the moving arm"
+            return Concern(Rule.ARM, Severity.STOPS, "PERSON_NEAR", text)
+        if self._options.keep_out.zones:
+            seen, radius_m = self._backend.observe(agent, ()), guard.radius_m
+            moves = bool(seen.linear_m_s)
+            zone = (
+                zone_ahead(seen.base, seen.linear_m_s, self._options, radius_m) if moves else None
+            )
+            if zone is not None:
+                text = f"the keep-out zone {zone.name!r} is right ahead"
+                return Concern(Rule.KEEP_OUT, Severity.STOPS, "KEEP_OUT", text)
+        return None
