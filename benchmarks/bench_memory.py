@@ -90,14 +90,6 @@ def moved(state: WorldState) -> WorldState:
     return replace(state, entities=entities)
 
 
-def observation(stamp_s: float, frame: CameraFrame | None = None) -> Observation:
-    origin = Pose((0.0, 0.0, 0.0))
-    cameras = {} if frame is None else {"hand": frame}
-    return Observation(
-        stamp_s, "agent_0", origin, origin, 0.0, 0.0, origin, {}, 1.0, False, cameras
-    )
-
-
 def picture() -> CameraFrame:
     """The first `DETECTIONS` instances as squares of 40 pixels."""
     instances = np.zeros((384, 384), np.int32)
@@ -128,7 +120,7 @@ class Scene:
         self._shown = self._shown[:DETECTIONS]
 
     def look(self) -> None:
-        self.memory.observe(observation(next(self._stamps)))
+        self.memory.observe(Observation.at_rest(next(self._stamps)))
 
     def move(self) -> None:
         self._now = self._states[self._now is self._states[0]]
@@ -158,7 +150,7 @@ def in_process(house: House) -> list[Row]:
     # An unchanged world is not looked at twice: here every look meets another one.
     states = itertools.cycle((state, moved(state)))
     memory = Memory(house, PrivilegedUpdater(lambda: next(states)))
-    looks = milliseconds(lambda: memory.observe(observation(next(stamps), frame)))
+    looks = milliseconds(lambda: memory.observe(Observation.at_rest(next(stamps), frame)))
     rows.append((f"update from pictures, {DETECTIONS} instances", told(looks), ""))
     return rows
 

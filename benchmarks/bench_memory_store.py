@@ -22,7 +22,6 @@ from planner.memory.query import ask
 from planner.memory.run import open_memory, store_path
 from planner.memory.updater import Operation
 from planner.world.entity import Entity, OperationKind
-from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.observation import Observation
@@ -100,7 +99,7 @@ def frames_in(house: House, count: int, folder: Path) -> list[Row]:
         edits = [_cup(slot, frame, numbers[slot])]
         if frame % 50 == 49:
             edits = [Operation(OperationKind.REMOVE, numbers[slot]), _cup(slot, frame)]
-        change = memory.learn(_frame(frame + 1.0), edits, "bench")
+        change = memory.learn(Observation.at_rest(frame + 1.0), edits, "bench")
         assert change is not None
         numbers[slot] = change.edits[-1].entity.entity_id
         if frame % max(1, count // 10) == 0:
@@ -123,24 +122,6 @@ def frames_in(house: House, count: int, folder: Path) -> list[Row]:
         ("store half way and at the end", f"{half / 1e6:.2f} and {end / 1e6:.2f} MB", "no growth"),
         ("restart restores", f"{restored_s:.2f} s", "< 1 s"),
     ]
-
-
-def _frame(stamp_s: float) -> Observation:
-    """What an updater's edits are learned with."""
-    here = Pose((0.0, 0.0, 0.0))
-    return Observation(
-        stamp_s=stamp_s,
-        agent="agent_0",
-        base=here,
-        odometry=here,
-        linear_m_s=0.0,
-        angular_rad_s=0.0,
-        hand=here,
-        joints={},
-        gripper_opening=1.0,
-        holding=False,
-        cameras={},
-    )
 
 
 def _cup(slot: int, frame: int, number: int | None = None) -> Operation:

@@ -14,6 +14,8 @@ RgbImage = NDArray[np.uint8]
 DepthImage = NDArray[np.float32]
 InstanceImage = NDArray[np.int32]
 
+_ORIGIN = Pose((0.0, 0.0, 0.0))
+
 
 @dataclass(frozen=True, slots=True)
 class Intrinsics:
@@ -74,6 +76,28 @@ class Observation:
     holding: bool
     cameras: Mapping[str, CameraFrame]
     optical: Mapping[str, Pose] = field(default_factory=dict)
+
+    @classmethod
+    def at_rest(
+        cls,
+        stamp_s: float,
+        frame: CameraFrame | None = None,
+        *,
+        agent: str = "agent_0",
+        base: Pose = _ORIGIN,
+        hand: Pose = _ORIGIN,
+    ) -> Observation:
+        """An agent that stands still, its hand open and empty.
+
+        Args:
+            stamp_s: on the backend's clock.
+            frame: what the camera named hand sees; None for no picture.
+            agent: its namespace.
+            base: in `map`, and in the odometry's frame too.
+            hand: in `base_link`.
+        """
+        cameras = {} if frame is None else {"hand": frame}
+        return cls(stamp_s, agent, base, base, 0.0, 0.0, hand, {}, 1.0, False, cameras)
 
 
 @dataclass(frozen=True, slots=True)

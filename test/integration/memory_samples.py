@@ -13,7 +13,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.furnishing import build_furniture
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House, Room
-from planner.world.observation import CameraFrame, Intrinsics, Observation
+from planner.world.observation import CameraFrame, Intrinsics
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State
 
@@ -115,23 +115,3 @@ def agent_state(name: str, at: Vec3, holding: str | None = None) -> EntityState:
 def world_of(*entities: EntityState, stamp_s: float = 0.0) -> WorldState:
     """A world of these."""
     return WorldState(stamp_s, 0, 0, "tables", "sample", {e.name: e for e in entities})
-
-
-def observation_of(
-    frame: CameraFrame | None = None, stamp_s: float = 1.0, agent: str = "agent_0"
-) -> Observation:
-    """An agent at the origin with this picture."""
-    origin = Pose((0.0, 0.0, 0.0))
-    return Observation(
-        stamp_s=stamp_s,
-        agent=agent,
-        base=origin,
-        odometry=origin,
-        linear_m_s=0.0,
-        angular_rad_s=0.0,
-        hand=origin,
-        joints={},
-        gripper_opening=1.0,
-        holding=False,
-        cameras={} if frame is None else {"hand": frame},
-    )

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from planner.memory.background import BackgroundUpdater, Proposal
 from planner.memory.updater import Operation
 from planner.world.entity import Entity, OperationKind
-from planner.world.geometry import Pose
 from planner.world.observation import Observation
-
-
-def seen(stamp_s: float, agent: str = "agent_0") -> Observation:
-    here = Pose((0.0, 0.0, 0.0))
-    return Observation(stamp_s, agent, here, here, 0, 0, here, {}, 1.0, False, {})
 
 
 class Slow:
@@ -38,19 +32,21 @@ class Slow:
 def test_stale_pictures_are_dropped_and_nobody_waits() -> None:
     slow, ready = Slow(), threading.Semaphore(0)
     worker = BackgroundUpdater(slow, ready.release)
-    worker.offer(seen(1), [], "")
+    worker.offer(Observation.at_rest(1), [], "")
     assert slow.began.acquire(timeout=30)
     # Offering returns while the first look is still under way.
     for stamp_s in (2, 3, 4):
-        worker.offer(seen(stamp_s), [], "Pick[Object.149]")
-    worker.offer(seen(9, "agent_1"), [], "")
+        worker.offer(Observation.at_rest(stamp_s), [], "Pick[Object.149]")
+    worker.offer(Observation.at_rest(9, agent="agent_1"), [], "")
     assert worker.take() == []
     for _ in range(3):
         slow.may_end.release()
         assert ready.acquire(timeout=30)
     made = worker.take()
     assert [p.observation.stamp_s for p in made] == [1, 4, 9]
-    assert made[1] == Proposal(seen(4), (Operation(OperationKind.REMOVE, entity_id=4),))
+    assert made[1] == Proposal(
+        Observation.at_rest(4), (Operation(OperationKind.REMOVE, entity_id=4),)
+    )
     assert worker.dropped == 2
     assert slow.looked[1] == (4, "agent_0", "Pick[Object.149]")
     worker.close()
@@ -61,7 +57,7 @@ def test_a_model_that_fails_is_counted_and_the_next_picture_is_looked_at() -> No
     slow, ready = Slow(), threading.Semaphore(0)
     worker = BackgroundUpdater(slow, ready.release)
     for stamp_s, action in ((1, "fail"), (2, "")):
-        worker.offer(seen(stamp_s), [], action)
+        worker.offer(Observation.at_rest(stamp_s), [], action)
         assert slow.began.acquire(timeout=30)
         slow.may_end.release()
         assert ready.acquire(timeout=30)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from memory_samples import LENS, layout_of, observation_of
+from memory_samples import LENS, layout_of
 
 from planner.memory.features import GroundTruthFeatures
 from planner.memory.memory import Memory
@@ -17,7 +17,7 @@ from planner.memory.updater import MemoryUpdater
 from planner.memory.voxel import VoxelForm, VoxelMap, VoxelUpdater
 from planner.world.geometry import Pose
 from planner.world.house import House
-from planner.world.observation import CameraFrame
+from planner.world.observation import CameraFrame, Observation
 
 CLASSES = ("cup", "book")
 NAMES = {1: "cup", 2: "book", 3: "cup"}
@@ -50,7 +50,7 @@ def test_baselines_fill_the_memory_and_answer_questions(updater: MemoryUpdater) 
     memory = Memory(HOUSE, updater)
     for step in range(3):
         frame = frame_of((1, 100, 100), (2, 300, 300))
-        memory.observe(observation_of(frame, stamp_s=float(step)))
+        memory.observe(Observation.at_rest(float(step), frame))
     things = {e.class_name: e for e in memory.snapshot().entities if not e.is_furniture}
     assert sorted(things) == ["book", "cup"]
     assert things["cup"].position_m == pytest.approx((4.09, 5.91, 0.1), abs=0.08)
@@ -63,7 +63,7 @@ def test_a_thing_has_one_class_though_another_s_words_are_alike() -> None:
     classes = ("cup", "measuring_cup")
     extractor = GroundTruthFeatures(classes, {1: "cup", 2: "measuring_cup"}.get)
     memory = Memory(HOUSE, VoxelUpdater(VoxelMap(HOUSE, extractor), classes))
-    memory.observe(observation_of(frame_of((1, 100, 100), (2, 300, 300))))
+    memory.observe(Observation.at_rest(1.0, frame_of((1, 100, 100), (2, 300, 300))))
     things = [e for e in memory.snapshot().entities if not e.is_furniture]
     assert sorted(e.class_name for e in things) == ["cup", "measuring_cup"]
     assert math.dist(things[0].position_m, things[1].position_m) > 2.0
@@ -74,19 +74,19 @@ def test_bad_depth_teaches_nothing(updater: MemoryUpdater) -> None:
     frame = frame_of((1, 100, 100))
     for value in (0.0, np.nan, np.inf):
         bad = replace(frame, depth_m=np.full((384, 384), value, np.float32))
-        assert updater.update(observation_of(bad), (), "") == []
-    assert updater.update(observation_of(None), (), "") == []
+        assert updater.update(Observation.at_rest(1.0, bad), (), "") == []
+    assert updater.update(Observation.at_rest(1.0), (), "") == []
 
 
 def test_a_voxel_that_is_looked_through_goes() -> None:
     map_ = VoxelMap(HOUSE, features())
     memory = Memory(HOUSE, VoxelUpdater(map_, CLASSES))
-    memory.observe(observation_of(frame_of((1, 100, 100)), stamp_s=1.0))
+    memory.observe(Observation.at_rest(1.0, frame_of((1, 100, 100))))
     assert len(map_) > 0
-    memory.observe(observation_of(frame_of((1, 300, 300)), stamp_s=2.0))
+    memory.observe(Observation.at_rest(2.0, frame_of((1, 300, 300))))
     (cup,) = [e for e in memory.snapshot().entities if not e.is_furniture]
     assert cup.position_m == pytest.approx((6.07, 3.93, 0.1), abs=0.08)
-    memory.observe(observation_of(frame_of(), stamp_s=3.0))
+    memory.observe(Observation.at_rest(3.0, frame_of()))
     assert len(map_) == 0
     assert [e for e in memory.snapshot().entities if not e.is_furniture] == []
 
@@ -141,13 +141,13 @@ def test_exploration_by_time_alone_ignores_likeness(form: VoxelForm, room: str) 
 def test_detections_of_one_object_are_joined_by_place_and_likeness() -> None:
     graph = ObjectGraph(features(), CLASSES)
     for _ in range(3):
-        graph.update(observation_of(frame_of((1, 100, 100), (2, 300, 300))), (), "")
+        graph.update(Observation.at_rest(1.0, frame_of((1, 100, 100), (2, 300, 300))), (), "")
     assert [(graph.class_of(thing), thing.looks) for thing in graph.objects] == [
         ("cup", 3),
         ("book", 3),
     ]
     # Alike but elsewhere is another object, and so is what is there but unlike.
-    graph.update(observation_of(frame_of((3, 200, 300), (2, 100, 100))), (), "")
+    graph.update(Observation.at_rest(1.0, frame_of((3, 200, 300), (2, 100, 100))), (), "")
     assert len(graph.objects) == 4
     assert [score for _, score in graph.find("book")] == pytest.approx([1.0, 1.0])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memory_samples import flat_frame, layout_of, observation_of
+from memory_samples import flat_frame, layout_of
 from tiny_vision_model import make_tiny_vision_model
 
 from planner.memory.memory import Memory
@@ -14,6 +14,7 @@ from planner.memory.operation_grammar import operation_grammar
 from planner.memory.operations import CoordinateFrame, Reading, parse
 from planner.memory.vision_model import load_vision_model
 from planner.world.errors import PlannerError
+from planner.world.observation import Observation
 
 NEEDED = ("torch", "transformers", "llguidance")
 IMAGE = np.zeros((384, 384, 3), np.uint8)
@@ -77,7 +78,7 @@ def test_the_updater_runs_with_it_and_the_memory_takes_what_it_says(folder: Path
     memory = Memory(layout, updater)
     for step in range(2):
         try:
-            memory.observe(observation_of(flat_frame(), stamp_s=float(step)))
+            memory.observe(Observation.at_rest(float(step), flat_frame()))
         except PlannerError as error:
             assert "gave no whole operation" in str(error)  # noqa: PT017 - random weights ramble
     assert memory.refused == 0

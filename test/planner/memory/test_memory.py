@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from memory_samples import layout_of, observation_of
+from memory_samples import layout_of
 
 from planner.memory.memory import EditError, Memory
 from planner.memory.updater import Facts, Operation
@@ -11,6 +11,7 @@ from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import OperationKind
 from planner.world.house import House
+from planner.world.observation import Observation
 from planner.world.skill import SkillCode, SkillResult, parse_call
 from planner.world.vocabulary import AgentKind, EntityKind, Relation, State
 
@@ -39,7 +40,7 @@ def do(memory: Memory, call: str, result: SkillResult = OK, agent: str = "agent_
 
 
 def test_pick_and_place_move_a_thing(memory: Memory) -> None:
-    memory.observe(observation_of())
+    memory.observe(Observation.at_rest(1.0))
     assert do(memory, "Pick[cup_0]") == ["Update Object.102 (picked): cup"]
     belief = memory.belief(6.0)
     cup, agent = belief.nodes["cup_0"], belief.nodes["agent_0"]
@@ -138,7 +139,7 @@ def test_22_ten_steps_lie_between_two_looks(small_house: House) -> None:
     looks = []
     for step in range(54):
         if memory.due("agent_0", step / 30):
-            memory.observe(observation_of(stamp_s=step / 30))
+            memory.observe(Observation.at_rest(step / 30))
             looks.append(step)
     assert looks == [0, 10, 20, 30, 40, 50]
 
@@ -163,7 +164,7 @@ def test_deltas_say_when_they_are_not_complete(memory: Memory) -> None:
 
 
 def test_a_hand_that_differs_from_the_memory_is_a_doubt(memory: Memory) -> None:
-    memory.observe(observation_of())
+    memory.observe(Observation.at_rest(1.0))
     do(memory, "Pick[cup_0]")
     assert memory.disagreements() == ["agent_0's hand is empty; the memory thinks it holds cup_0"]
 

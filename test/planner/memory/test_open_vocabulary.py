@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memory_samples import flat_frame, layout_of, observation_of
+from memory_samples import flat_frame, layout_of
 from tiny_vision_model import make_tiny_owl, make_tiny_siglip
 
 from planner.memory.features import SigLipFeatures
@@ -22,6 +22,7 @@ from planner.memory.open_vocabulary import (
 )
 from planner.memory.seeing import Seeing, SeeingModel, load_seeing
 from planner.world.errors import PlannerError
+from planner.world.observation import Observation
 
 CLASSES = ("ball", "book", "cup")
 
@@ -125,7 +126,7 @@ def test_they_run_in_the_updaters_seat(owl: Path, siglip: Path) -> None:
         memory = Memory(layout, load_seeing(kind, model)(layout))
         for step in range(3):
             frame = replace(flat_frame(), rgb=picture(step))
-            memory.observe(observation_of(frame, stamp_s=float(step)))
+            memory.observe(Observation.at_rest(float(step), frame))
         assert memory.refused == 0
         assert {e.name for e in memory.snapshot().entities if e.is_furniture} == {"table_0"}
 

@@ -11,7 +11,6 @@ from memory_samples import (
     agent_state,
     flat_frame,
     layout_of,
-    observation_of,
     piece_state,
     thing,
     world_of,
@@ -27,7 +26,7 @@ from planner.memory.sightings import (
 )
 from planner.world.belief import Source
 from planner.world.errors import PlannerError
-from planner.world.observation import CameraFrame, Sighting
+from planner.world.observation import CameraFrame, Observation, Sighting
 from planner.world.skill import SkillResult, parse_call
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State
@@ -67,7 +66,7 @@ class Stage:
     def look_again(self, after_s: float) -> None:
         """Looks at the same world later."""
         self.stamp_s += after_s
-        self.memory.observe(observation_of(None, self.stamp_s))
+        self.memory.observe(Observation.at_rest(self.stamp_s))
 
     def look(self, *entities: EntityState, frame: CameraFrame | None = None) -> list[str]:
         """The lines that a look at a world of these entities yields."""
@@ -76,7 +75,7 @@ class Stage:
         states = {e.name: e for e in (*tables, *entities)}
         self.state = world_of(*states.values(), stamp_s=self.stamp_s)
         before = self.memory.sequence
-        self.memory.observe(observation_of(frame, self.stamp_s))
+        self.memory.observe(Observation.at_rest(self.stamp_s, frame))
         return self.memory.deltas_since(before).lines
 
 
@@ -213,7 +212,7 @@ def test_actions_win_over_pictures_of_the_same_time() -> None:
 
 def test_without_truth_or_picture_nothing_is_learned() -> None:
     stage = Stage()
-    stage.memory.observe(observation_of(picture({CUP: (9, 9)})))
+    stage.memory.observe(Observation.at_rest(1.0, picture({CUP: (9, 9)})))
     assert stage.look(cup_at(0, 0), frame=None) == []
     assert stage.memory.sequence == 0
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from memory_samples import LENS, layout_of, observation_of, piece_state, world_of
+from memory_samples import LENS, layout_of, piece_state, world_of
 
 from planner.memory.camera import in_image, project
 from planner.memory.features import GroundTruthFeatures
@@ -30,7 +30,7 @@ from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
-from planner.world.observation import CameraFrame, RgbImage
+from planner.world.observation import CameraFrame, Observation, RgbImage
 from planner.world.skill import SkillResult, parse_call
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
@@ -117,7 +117,7 @@ class Stage:
         for _ in range(times):
             self.looks += 1
             frame = replace(self.frame, **changed)  # type: ignore[arg-type]
-            self.memory.observe(observation_of(frame, stamp_s=float(self.looks)))
+            self.memory.observe(Observation.at_rest(float(self.looks), frame))
 
     def done(self, call: str) -> None:
         """An action of the agent that ended well, now."""
@@ -328,7 +328,9 @@ def test_a_picture_without_depth_harms_nothing(stage: Stage, value: float) -> No
 
 def test_a_look_without_a_camera_teaches_nothing(stage: Stage) -> None:
     stage.put("gift_box_0")
-    assert stage.updater.update(observation_of(None), stage.memory.snapshot().entities, "") == []
+    assert (
+        stage.updater.update(Observation.at_rest(1.0), stage.memory.snapshot().entities, "") == []
+    )
     assert stage.known == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from memory_samples import LENS, agent_state, layout_of, observation_of, thing, world_of
+from memory_samples import LENS, agent_state, layout_of, thing, world_of
 
 from planner.memory.features import GroundTruthFeatures
 from planner.memory.memory import Memory
@@ -16,7 +16,7 @@ from planner.planning.prompts.partnr import summary, world_description
 from planner.world.entity import OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
-from planner.world.observation import CameraFrame, Sighting
+from planner.world.observation import CameraFrame, Observation, Sighting
 from planner.world.skill import SkillCode, SkillResult, parse_call
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, Relation, State
@@ -44,7 +44,7 @@ class Partial:
     def look(self, *names: str) -> None:
         self.seen = [*names]
         self.now_s += 1.0
-        self.memory.observe(observation_of(stamp_s=self.now_s))
+        self.memory.observe(Observation.at_rest(self.now_s))
 
     def do(self, call: str, result: SkillResult = OK, agent: str = "agent_0") -> None:
         self.now_s += 1.0
@@ -111,13 +111,13 @@ def frame_at(u: int, v: int) -> CameraFrame:
 def test_33_a_second_detection_nearby_is_the_same_node_and_its_place_may_be_unknown() -> None:
     graph = ObjectGraph(GroundTruthFeatures(("backpack",), {1: "backpack"}.get), ("backpack",))
     memory = Memory(HOUSE, graph)
-    memory.observe(observation_of(frame_at(192, 192), stamp_s=1.0))
+    memory.observe(Observation.at_rest(1.0, frame_at(192, 192)))
     # 0.31 m further: another view that does not overlap the first, but is within 0.5 m.
-    memory.observe(observation_of(frame_at(222, 192), stamp_s=2.0))
+    memory.observe(Observation.at_rest(2.0, frame_at(222, 192)))
     (node,) = memory.belief(2.0).of_kind(EntityKind.OBJECT)
     assert node.parent is None
     assert memory.belief(2.0).find(f"{node.entity_id}_backpack") is node
-    memory.observe(observation_of(frame_at(300, 192), stamp_s=3.0))
+    memory.observe(Observation.at_rest(3.0, frame_at(300, 192)))
     assert len(memory.belief(3.0).of_kind(EntityKind.OBJECT)) == 2
 
 
@@ -147,7 +147,9 @@ def test_34_a_humans_names_mean_the_nearest_of_the_class_or_else_the_nearest() -
     others = concept_graph(("cup", (1.2, 1.0, 0.7)), ("book", (9.0, 9.0, 0.1)))
     # The human is where it was last known to be, near the table.
     for known in (memory, others):
-        known.observe(replace(observation_of(agent="agent_1"), base=Pose((1.0, 1.0, 0.0))))
+        known.observe(
+            replace(Observation.at_rest(1.0, agent="agent_1"), base=Pose((1.0, 1.0, 0.0)))
+        )
         known.note_result("agent_1", parse_call("Pick[backpack_0]"), OK, 5.0)
     assert [e.name for e in memory.snapshot().entities if e.picked] == ["backpack_104"]
     assert [e.name for e in others.snapshot().entities if e.picked] == ["cup_102"]
@@ -159,5 +161,5 @@ def test_34_a_humans_names_mean_the_nearest_of_the_class_or_else_the_nearest() -
 def test_names_that_are_nobodys_mean_nothing_where_the_memory_gives_the_names() -> None:
     memory = Memory(HOUSE, None)
     memory.edit([add("backpack", (1.5, 1.0, 0.7))], "test", 0.0)
-    memory.observe(observation_of(agent="agent_1"))
+    memory.observe(Observation.at_rest(1.0, agent="agent_1"))
     assert memory.note_result("agent_1", parse_call("Pick[backpack_0]"), OK, 5.0) is None

@@ -75,11 +75,7 @@ class Robot:
         frame = CameraFrame(rgb, depth, None, LENS, pose)
         base = Pose.planar(x - 1.5, y)
         hand = Pose((0.3, 0.0, 0.7))
-        self.memory.observe(
-            Observation(
-                self.stamp_s, "agent_0", base, base, 0, 0, hand, {}, 1.0, False, {"hand": frame}
-            )
-        )
+        self.memory.observe(Observation.at_rest(self.stamp_s, frame, base=base, hand=hand))
 
     @property
     def things(self) -> list[Entity]:
@@ -233,11 +229,7 @@ def test_a_picture_that_did_not_change_is_looked_at_once(house: House) -> None:
     updater = robot.memory._updater
     assert isinstance(updater, LearnedUpdater)
     frame = updater._looks["agent_0"][0]
-    here = Pose((0.0, 0.0, 0.0))
     for stamp_s in (7.0, 8.0, 9.0):
-        again = dataclasses.replace(frame)
-        robot.memory.observe(
-            Observation(stamp_s, "agent_0", here, here, 0, 0, here, {}, 1.0, False, {"hand": again})
-        )
+        robot.memory.observe(Observation.at_rest(stamp_s, dataclasses.replace(frame)))
     assert robot.eye.looks == 1
     assert robot.things == []
