@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from spot_trial import ROBOT, emulator_of, finish, opened_corner, trouble
 
 from planner.world.errors import FileError, PlannerError
 from planner.world.primitive import Primitive, PrimitiveName
+from sim_bridge.backend import Handle
 from sim_bridge.control import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S
@@ -110,22 +112,37 @@ def test_a_bridge_that_falls_silent_on_the_map_stops_within_its_ttl(
     assert emulator.world.agent.linear_m_s == 0.0
 
 
-def test_a_tablet_that_takes_the_lease_on_the_map_ends_the_walk(
-    opened: Opened, folder: Path
-) -> None:
-    """F6.4: LEASE_LOST within 0.6 s, no command after it."""
+@dataclass
+class Walk:
+    """A walk along the map, behind the gate, with the goal of it."""
+
+    backend: SpotBackend
+    gate: SafetyGate
+    goal: Primitive
+    handle: Handle
+
+
+@pytest.fixture
+def walk(opened: Opened, folder: Path) -> Iterator[Walk]:
     backend = SpotBackend(with_graph(folder))
     gate = SafetyGate(backend)
     gate.reset(opened.house, opened.episode, opened.seed)
-    walk = gate.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, opened_corner(opened)))
+    goal = Primitive(PrimitiveName.NAVIGATE, opened_corner(opened))
+    handle = gate.start(ROBOT, goal)
     for _ in range(60):
         gate.step(TICK_S)
-    assert gate.poll(walk).phase == "walking along the map"
-    emulator = emulator_of(backend)
-    trouble(backend, TroubleKind.TAKE_LEASE, name="tablet")
+    assert gate.poll(handle).phase == "walking along the map"
+    yield Walk(backend, gate, goal, handle)
+    gate.close()
+
+
+def test_a_tablet_that_takes_the_lease_on_the_map_ends_the_walk(walk: Walk) -> None:
+    """F6.4: LEASE_LOST within 0.6 s, no command after it."""
+    gate, emulator = walk.gate, emulator_of(walk.backend)
+    trouble(walk.backend, TroubleKind.TAKE_LEASE, name="tablet")
     taken_s = emulator.clock.now_s()
     emulator.calls.keep_requests = True
-    assert finish(gate, walk).evidence["reason"] == "LEASE_LOST"
+    assert finish(gate, walk.handle).evidence["reason"] == "LEASE_LOST"
     assert emulator.clock.now_s() - taken_s < 0.6
     for _ in range(10):
         gate.step(TICK_S)
@@ -134,31 +151,19 @@ def test_a_tablet_that_takes_the_lease_on_the_map_ends_the_walk(
         gate.step(TICK_S)
     after = {record.method for record in emulator.requests[told:]}
     assert not after & {"NavigateTo", "RobotCommand", "AcquireLease", "TakeLease"}
-    gate.close()
 
 
-def test_a_link_that_freezes_on_the_map_ends_the_walk_and_comes_back(
-    opened: Opened, folder: Path
-) -> None:
+def test_a_link_that_freezes_on_the_map_ends_the_walk_and_comes_back(walk: Walk) -> None:
     """F6.4: COMMS_LOST within 1.5 s, GraphNav; on again without a restart (rule 7)."""
-    backend = SpotBackend(with_graph(folder))
-    gate = SafetyGate(backend)
-    gate.reset(opened.house, opened.episode, opened.seed)
-    goal = Primitive(PrimitiveName.NAVIGATE, opened_corner(opened))
-    walk = gate.start(ROBOT, goal)
-    for _ in range(60):
-        gate.step(TICK_S)
-    assert gate.poll(walk).phase == "walking along the map"
-    emulator = emulator_of(backend)
+    gate, emulator = walk.gate, emulator_of(walk.backend)
     emulator.calls.silent, since_s = True, emulator.clock.now_s()
-    assert finish(gate, walk).evidence["reason"] == "COMMS_LOST"
+    assert finish(gate, walk.handle).evidence["reason"] == "COMMS_LOST"
     assert emulator.clock.now_s() - since_s < 1.5
     emulator.calls.silent = False
     for _ in range(round(1.5 / TICK_S)):
         gate.step(TICK_S)
     assert gate.obstacles(ROBOT) == ()
-    assert gate.poll(gate.start(ROBOT, goal)).result is None
-    gate.close()
+    assert gate.poll(gate.start(ROBOT, walk.goal)).result is None
 
 
 def test_a_robot_that_sees_no_marker_of_the_map_is_not_claimed(
