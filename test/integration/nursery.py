@@ -12,13 +12,16 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from planner.environment import ros_environment
 from planner.warm_start import COMMON, become
 
+# How long a node may take to end.
+END_S = 60.0
 NODES = Path(__file__).resolve().parents[2] / "nodes"
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([*COMMON])
@@ -77,6 +80,29 @@ class Node:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+@contextmanager
+def ending(node: Node) -> Iterator[Node]:
+    """A node that is asked to end with the `with`."""
+    try:
+        yield node
+    finally:
+        node.send_signal(signal.SIGINT)
+        try:
+            node.wait(END_S)
+        except subprocess.TimeoutExpired:
+            node.kill()
+            raise
+
+
+@contextmanager
+def running(
+    executable: str, environment: Mapping[str, str] | None = None, **parameters: object
+) -> Iterator[Node]:
+    """A node from the beginning of the `with` to its end; arguments as of `Node`."""
+    with ending(Node(executable, environment, **parameters)) as node:
+        yield node
 
 
 def _run(

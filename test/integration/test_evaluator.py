@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bridge_harness import LATCHED, PATIENCE_S, Client, bridge, write_world
-from nursery import Node
+from nursery import running
 from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger
@@ -41,15 +40,6 @@ GOAL = {
 def task(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
     episode = small_episode.model_copy(update={"evaluation": GOAL})
     return write_world(tmp_path, small_house, episode)
-
-
-@contextmanager
-def evaluator(**given: object) -> Iterator[Node]:
-    process = Node("evaluator", **given)
-    try:
-        yield process
-    finally:
-        process.kill()
 
 
 class World:
@@ -122,7 +112,7 @@ def test_a_task_is_followed_and_judged_when_it_is_said_to_be_over(
 ) -> None:
     heard = client.listen(Evaluation, "/evaluation")
     world.publish()
-    with evaluator(episode=task) as process:
+    with running("evaluator", episode=task) as process:
         first = latest(client, heard, lambda m: len(m.propositions) == 2)
         assert (first.status, first.percent_complete) == (Evaluation.RUNNING, 0.0)
         assert first.propositions[0].text == "cup_0 on top of table_1"
@@ -182,7 +172,7 @@ def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
     graphs = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
     messages = GraphMessages()
     graphs.publish(messages.message(believed(world.now, 500.0)))
-    with evaluator(episode=task, world="perceived") as process:
+    with running("evaluator", episode=task, world="perceived") as process:
         latest(client, heard, lambda m: len(m.propositions) == 2)
         for n, (name, dy) in enumerate((("cup_0", -0.2), ("apple_0", 0.2)), start=1):
             on_table(world, name, place, dy)
@@ -195,7 +185,7 @@ def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
         assert [p.first_step for p in verdict.propositions] == [30, 60]
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
-    with evaluator(world="perceived") as process:
+    with running("evaluator", world="perceived") as process:
         assert process.wait(PATIENCE_S) == EXIT_CONFIGURATION
         said = process.log
         assert "set the parameter `episode`" in said
@@ -207,7 +197,7 @@ def test_what_was_achieved_survives_the_death_of_the_node(
     given = {"episode": task, "store": tmp_path / "latches"}
     heard = client.listen(Evaluation, "/evaluation")
     world.publish()
-    with evaluator(**given) as process:
+    with running("evaluator", **given) as process:
         latest(client, heard, lambda m: len(m.propositions) == 2)
         on_table(world, "cup_0", place, -0.2)
         latest(client, heard, lambda m: m.percent_complete == 0.5)
@@ -215,7 +205,7 @@ def test_what_was_achieved_survives_the_death_of_the_node(
         process.wait(PATIENCE_S)
     heard.clear()
     on_table(world, "apple_0", place, 0.2)
-    with evaluator(**given) as process:
+    with running("evaluator", **given) as process:
         latest(client, heard, lambda m: m.percent_complete == 1.0)
         # Without the latches both would have come true in the first state that it saw.
         assert client.call(Trigger, "/evaluation/finish").message.startswith("success")
@@ -244,7 +234,7 @@ def test_criteria_are_judged_and_survive_the_death_of_the_node(
     given = {"episode": task, "store": tmp_path / "latches"}
     heard = client.listen(Evaluation, "/evaluation")
     world.publish()
-    with evaluator(**given) as process:
+    with running("evaluator", **given) as process:
         said = latest(client, heard, lambda m: m.explanation)
         metrics = {item.key: item.value for item in said.metrics}
         assert metrics["criteria"] == "not met"
@@ -257,7 +247,7 @@ def test_criteria_are_judged_and_survive_the_death_of_the_node(
     heard.clear()
     world.put("apple_0", 1.5, 1.5, 0.0)
     on_table(world, "cup_0", place, -0.2)
-    with evaluator(**given) as process:
+    with running("evaluator", **given) as process:
         latest(client, heard, lambda m: m.percent_complete == 1.0)
         answer = client.call(Trigger, "/evaluation/finish")
         assert answer.message.startswith("success  percent_complete: 1.00")
@@ -271,7 +261,7 @@ def test_without_a_goal_it_says_so(
     path = write_world(tmp_path, small_house, small_episode)
     heard = client.listen(Evaluation, "/evaluation")
     world.publish()
-    with evaluator(episode=path):
+    with running("evaluator", episode=path):
         said = latest(client, heard, lambda m: m.episode_id == "small")
         assert (said.status, len(said.propositions)) == (Evaluation.RUNNING, 0)
         assert said.explanation == "episode small says no goal, so nothing is judged"
@@ -284,7 +274,7 @@ def test_a_broken_goal_is_told_at_the_start(
 ) -> None:
     goal = {"propositions": [{**GOAL["propositions"][0], "function_name": "is_above"}]}
     broken = small_episode.model_copy(update={"evaluation": goal})
-    with evaluator(episode=write_world(tmp_path, small_house, broken)) as process:
+    with running("evaluator", episode=write_world(tmp_path, small_house, broken)) as process:
         assert process.wait(PATIENCE_S) == EXIT_CONFIGURATION
         output = process.log
     assert "evaluation.propositions.0" in output
@@ -294,7 +284,7 @@ def test_a_broken_goal_is_told_at_the_start(
 
 def test_the_bridges_states_are_judged_from_the_beginning(task: Path, client: Client) -> None:
     heard = client.listen(Evaluation, "/evaluation")
-    with bridge(episode=task, seed=0), evaluator(episode=task):
+    with bridge(episode=task, seed=0), running("evaluator", episode=task):
         said = latest(client, heard, lambda m: len(m.propositions) == 2)
         assert said.episode_id == "small"
         assert said.percent_complete == 0.0

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client, bridge, write_world
+from chat_server import chat_server
 from diagnostic_msgs.msg import DiagnosticArray
-from memory_harness import EVENTS, Listener, counts, edit, memory_node, model_server
+from memory_harness import EVENTS, Listener, counts, edit
+from nursery import running
 from planner_msgs.msg import Entity, Operation, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
@@ -60,7 +62,7 @@ def report(client: Client, call: str, result: SkillResult, ended_s: float) -> No
 
 
 def test_what_a_camera_shows_is_remembered_and_told(client: Client, world: Path) -> None:
-    with memory_node(episode=world):
+    with running("memory", episode=world):
         listener = Listener(client)
         start = listener.until_known("table_0")
         furniture = [n for n in start.of_kind(EntityKind.FURNITURE) if n.entity_id is not None]
@@ -84,7 +86,7 @@ def test_what_a_camera_shows_is_remembered_and_told(client: Client, world: Path)
 
 
 def test_actions_change_the_graph_and_failures_are_heard(client: Client, world: Path) -> None:
-    with memory_node(episode=world):
+    with running("memory", episode=world):
         listener = Listener(client)
         look_at(client, "cup_0")
         listener.until_known("cup_0")
@@ -102,7 +104,7 @@ def test_actions_change_the_graph_and_failures_are_heard(client: Client, world: 
 
 
 def test_a_killed_memory_comes_back_as_it_was(client: Client, world: Path, tmp_path: Path) -> None:
-    with memory_node(episode=world, store=tmp_path) as process:
+    with running("memory", episode=world, store=tmp_path) as process:
         listener = Listener(client)
         look_at(client, "cup_0")
         listener.until_known("cup_0")
@@ -111,7 +113,7 @@ def test_a_killed_memory_comes_back_as_it_was(client: Client, world: Path, tmp_p
         process.wait()
         before = listener.lists[-1]
     client.forget()
-    with memory_node(episode=world, store=tmp_path):
+    with running("memory", episode=world, store=tmp_path):
         listener = Listener(client)
         client.wait(lambda: listener.lists, "/memory/entities")
         after = listener.lists[0]
@@ -127,7 +129,7 @@ def test_a_killed_memory_comes_back_as_it_was(client: Client, world: Path, tmp_p
 def test_a_world_that_is_loaded_anew_gets_a_fresh_list(
     client: Client, world: Path, tmp_path: Path
 ) -> None:
-    with memory_node(episode=world, store=tmp_path):
+    with running("memory", episode=world, store=tmp_path):
         listener = Listener(client)
         look_at(client, "cup_0")
         listener.until_known("cup_0")
@@ -142,7 +144,7 @@ def test_a_world_that_is_loaded_anew_gets_a_fresh_list(
 
 
 def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
-    with memory_node(episode=world, store=tmp_path / "store"):
+    with running("memory", episode=world, store=tmp_path / "store"):
         listener = Listener(client)
         listener.until_known("table_0")
         bottle = Entity(description="bottle: red with the Object.100")
@@ -184,7 +186,7 @@ def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> None:
-    with memory_node(episode=world) as process:
+    with running("memory", episode=world) as process:
         listener = Listener(client)
         listener.until_known("table_0")
         publisher = client.node.create_publisher(SkillReport, "/skills/results", EVENTS)
@@ -208,7 +210,7 @@ def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> N
 
 
 def refusal(**parameters: object) -> str:
-    with memory_node(**parameters) as process:
+    with running("memory", **parameters) as process:
         assert process.wait(60) == EXIT_CONFIGURATION, process.log
     (line,) = [line for line in process.log.splitlines() if "error: " in line]
     return line
@@ -225,7 +227,7 @@ def test_what_it_cannot_run_with_is_one_line(world: Path, tmp_path: Path) -> Non
 
 
 def test_without_an_updater_it_remembers_what_it_is_told(client: Client, world: Path) -> None:
-    with memory_node(episode=world, updater="none"):
+    with running("memory", episode=world, updater="none"):
         listener = Listener(client)
         listener.until_known("table_0")
         added = edit(client, Operation(kind=Operation.ADD, entity=Entity(description="cup")))
@@ -238,7 +240,7 @@ def test_without_an_updater_it_remembers_what_it_is_told(client: Client, world: 
 
 
 def test_the_learned_memory_sees_without_privilege(client: Client, world: Path) -> None:
-    with memory_node(episode=world, updater="learned"):
+    with running("memory", episode=world, updater="learned"):
         listener = Listener(client)
         listener.until_known("table_0")
         x, y, z = client.state().entities["cup_0"].box.center_m
@@ -261,8 +263,8 @@ def test_the_learned_memory_sees_without_privilege(client: Client, world: Path) 
 def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) -> None:
     wrong = "Update 9999 (192, 192):cup\nnonsense\nRemove 100"
     with (
-        model_server(("Add (192, 300):green cup", wrong, "No updates")) as (url, asked),
-        memory_node(episode=world, updater="vlm", model="epm", model_url=url),
+        chat_server(("Add (192, 300):green cup", wrong, "No updates")) as (url, asked),
+        running("memory", episode=world, updater="vlm", model="epm", model_url=url),
     ):
         listener = Listener(client)
         statuses = client.listen(DiagnosticArray, "/diagnostics")
@@ -292,7 +294,7 @@ def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) ->
 def test_a_baseline_runs_in_the_node_and_answers_questions(
     client: Client, world: Path, updater: str
 ) -> None:
-    with memory_node(episode=world, updater=updater):
+    with running("memory", episode=world, updater=updater):
         listener = Listener(client)
         listener.until_known("table_0")
         look_at(client, "cup_0")

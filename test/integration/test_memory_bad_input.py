@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 from bridge_harness import Client
+from chat_server import chat_server
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from memory_harness import Listener, counts, edit, memory_node, model_server
+from memory_harness import Listener, counts, edit
+from nursery import running
 from planner_msgs.msg import Entity, Operation
 from planner_msgs.srv import QueryMemory
 from sensor_msgs.msg import CameraInfo, Image
@@ -117,7 +119,7 @@ def test_a_full_disk_is_one_error_and_nothing_is_lost(tmp_path: Path, small_hous
     house, store = tmp_path / "small.json", tmp_path / "store"
     write_house(small_house, house)
     client = Client("camera")
-    with memory_node(house=house, updater="none", store=store) as process:
+    with running("memory", house=house, updater="none", store=store) as process:
         camera, listener = Camera(client), Listener(client)
         statuses = client.listen(DiagnosticArray, "/diagnostics")
 
@@ -164,9 +166,9 @@ def seat(tmp_path_factory: pytest.TempPathFactory, small_house: House) -> Iterat
     house = tmp_path_factory.mktemp("house") / "small.json"
     write_house(small_house, house)
     answers = [SAID]
-    with model_server(answers) as (url, _asked):
+    with chat_server(answers) as (url, _asked):
         node = {"updater": "vlm", "model": "epm", "model_url": url, "update_period": 0.5}
-        with memory_node(house=house, **node) as process:
+        with running("memory", house=house, **node) as process:
             client = Client("camera")
             camera, listener = Camera(client), Listener(client)
             statuses = client.listen(DiagnosticArray, "/diagnostics")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from bridge_harness import Client, write_world
-from nursery import Node
+from nursery import running
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, SkillReport
 from rclpy.action import ActionClient
@@ -38,16 +36,6 @@ GOAL = {
 Trace = list[tuple[str, str, int, str]]
 
 
-@contextmanager
-def node(executable: str, **parameters: object) -> Iterator[None]:
-    process = Node(executable, **parameters)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(30)
-
-
 def over_ros(episode: str, agents: list[str]) -> tuple[Trace, Evaluation]:
     """What the nodes did, and the judge's result, in lockstep (docs/bridge.md)."""
     with ExitStack() as stack:
@@ -56,11 +44,11 @@ def over_ros(episode: str, agents: list[str]) -> tuple[Trace, Evaluation]:
         reports = client.listen(SkillReport, "/skills/results", 100)
         verdicts = client.listen(Evaluation, "/evaluation/result", LATCHED)
         instruct = ActionClient(client.node, FollowInstruction, "/instruct")
-        stack.enter_context(node("bridge", episode=episode, time_mode="fast", idle_time="hold"))
-        stack.enter_context(node("memory", episode=episode))
-        stack.enter_context(node("skill_executor", episode=episode, use_sim_time=True))
-        stack.enter_context(node("evaluator", episode=episode))
-        stack.enter_context(node("task_planner", episode=episode))
+        stack.enter_context(running("bridge", episode=episode, time_mode="fast", idle_time="hold"))
+        stack.enter_context(running("memory", episode=episode))
+        stack.enter_context(running("skill_executor", episode=episode, use_sim_time=True))
+        stack.enter_context(running("evaluator", episode=episode))
+        stack.enter_context(running("task_planner", episode=episode))
         client.wait(instruct.server_is_ready, "/instruct")
         sent = instruct.send_goal_async(FollowInstruction.Goal(agents=agents))
         client.wait(sent.done, "acceptance")

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import base64
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import cv2
 import numpy as np
 import pytest
+from chat_server import chat_server
 
 from planner.memory.memory import Memory
 from planner.memory.operation_grammar import operation_grammar
@@ -43,10 +40,7 @@ def look(text: str, frame: CoordinateFrame = CoordinateFrame.PIXEL_384) -> tuple
     depth[:96, :96] = 0
     lens = Intrinsics(192, 192, 96.0, 96.0, 96.0, 96.0)
     camera = CameraFrame(np.zeros((192, 192, 3), np.uint8), depth, None, lens, Pose((0, 0, 0)))
-    here = Pose((0.0, 0.0, 0.0))
-    memory.observe(
-        Observation(1.0, "agent_0", here, here, 0, 0, here, {}, 1.0, False, {"hand": camera})
-    )
+    memory.observe(Observation.at_rest(1.0, camera))
     return memory, says
 
 
@@ -102,49 +96,14 @@ def test_the_grammar_names_only_what_may_be_changed() -> None:
     assert "[0-7]" in operation_grammar([table], CoordinateFrame.GRID_8)
 
 
-@pytest.fixture
-def server() -> Iterator[tuple[str, list[dict[str, object]]]]:
-    got: list[dict[str, object]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            got.append(body)
-            status = 503 if body["model"] == "away" else 200
-            message = {"role": "assistant", "content": "Add (200, 200):cup"}
-            reply = {
-                "id": "1",
-                "object": "chat.completion",
-                "created": 0,
-                "model": body["model"],
-                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            }
-            data = json.dumps(reply).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{made.server_port}/v1", got
-    made.shutdown()
-    made.server_close()
-
-
-def test_a_server_gets_picture_prompt_and_grammar(
-    server: tuple[str, list[dict[str, object]]],
-) -> None:
-    url, got = server
+def test_a_server_gets_picture_prompt_and_grammar() -> None:
     image = np.zeros((384, 384, 3), np.uint8)
     image[..., 0] = 200
-    assert ServerSeer(url, "tiny").answer(image, "a prompt", "root ::= x") == "Add (200, 200):cup"
-    (body,) = got
-    picture, text = body["messages"][0]["content"]  # type: ignore[index]
+    said = "Add (200, 200):cup"
+    with chat_server([said]) as (url, asked):
+        assert ServerSeer(url, "tiny").answer(image, "a prompt", "root ::= x") == said
+    (body,) = asked
+    picture, text = body["messages"][0]["content"]
     raw = base64.b64decode(picture["image_url"]["url"].partition(",")[2])
     back = cv2.imdecode(np.frombuffer(raw, np.uint8), cv2.IMREAD_COLOR)
     assert back[0, 0].tolist() == [0, 0, 200]
@@ -152,8 +111,9 @@ def test_a_server_gets_picture_prompt_and_grammar(
     assert body["structured_outputs"] == {"grammar": "root ::= x"}
 
 
-def test_a_server_that_is_away_is_one_clear_error(
-    server: tuple[str, list[dict[str, object]]],
-) -> None:
-    with pytest.raises(PlannerError, match="away does not answer"):
-        ServerSeer(server[0], "away").answer(np.zeros((384, 384, 3), np.uint8), "p", "g")
+def test_a_server_that_is_away_is_one_clear_error() -> None:
+    with (
+        chat_server([""], status=503) as (url, _asked),
+        pytest.raises(PlannerError, match="away does not answer"),
+    ):
+        ServerSeer(url, "away").answer(np.zeros((384, 384, 3), np.uint8), "p", "g")
