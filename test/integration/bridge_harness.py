@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +12,7 @@ from typing import Any
 
 import rclpy
 from action_msgs.msg import GoalStatus
-from nursery import Node
+from nursery import Node, ending
 from planner_msgs.action import ExecutePrimitive
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.action import ActionClient
@@ -73,17 +71,9 @@ class Bridge:
 @contextmanager
 def bridge(environment: dict[str, str] | None = None, **parameters: object) -> Iterator[Bridge]:
     """A bridge that is ready, and gone afterwards."""
-    running = Bridge(environment, **parameters)
-    try:
-        yield running.ready()
-    finally:
-        if running.process.poll() is None:
-            running.process.send_signal(signal.SIGINT)
-        try:
-            running.process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            running.process.kill()
-            raise
+    made = Bridge(environment, **parameters)
+    with ending(made.process):
+        yield made.ready()
 
 
 class Client:
@@ -101,6 +91,9 @@ class Client:
 
     def close(self) -> None:
         self.executor.shutdown()
+        # rclpy leaves these be, and with them the whole participant until they are collected.
+        for waitable in [w for w in self.node.waitables if isinstance(w, ActionClient)]:
+            waitable.destroy()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
 

@@ -1,7 +1,9 @@
-"""A ROS domain of its own for each test process, so that no two runs hear each other."""
+"""A ROS domain of its own for each test, so that nothing that another one left is heard."""
 
 import fcntl
+import itertools
 import os
+import random
 import tempfile
 from pathlib import Path
 from typing import TextIO
@@ -21,25 +23,65 @@ LONGEST = (
     "test_documented_commands.py",
 )
 
-_held: list[TextIO] = []
+
+class Domains:
+    """Holds one domain at a time that no other test process on this machine holds."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.gettempdir()) / "planner-ros-domains"
+        self._folder.mkdir(mode=0o777, exist_ok=True)
+        # A number comes again as late as can be: what was killed in it is forgotten by then.
+        self._numbers = itertools.cycle(random.sample(DOMAINS, len(DOMAINS)))
+        self._held: TextIO | None = None
+        self._shared_by: Path | None = None
+
+    def change(self) -> None:
+        """Goes to the next that is free."""
+        held = self._held
+        for number in itertools.islice(self._numbers, len(DOMAINS)):
+            lock = (self._folder / str(number)).open("w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.close()
+                continue
+            self._held = lock
+            os.environ["ROS_DOMAIN_ID"] = str(number)
+            os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+            if held is not None:
+                held.close()
+            return
+        raise pytest.UsageError(f"all ROS domains are in use; see {self._folder}")
+
+    def change_for(self, item: pytest.Item) -> None:
+        """Changes before a try of a test, unless nodes of its file run on from one to the next."""
+        if self._shared_by == item.path:
+            return
+        self.change()
+        self._shared_by = item.path if _outlive_tests(item) else None
+
+
+_domains = Domains()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hold a domain that no other test process on this machine holds, until this one ends."""
-    folder = Path(tempfile.gettempdir()) / "planner-ros-domains"
-    folder.mkdir(mode=0o777, exist_ok=True)
-    for domain in DOMAINS:
-        lock = (folder / str(domain)).open("w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            continue
-        _held.append(lock)
-        os.environ["ROS_DOMAIN_ID"] = str(domain)
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        return
-    raise pytest.UsageError(f"all ROS domains are in use; see {folder}")
+    """Before any node of this process: a domain."""
+    _domains.change()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of a test, at each try."""
+    if item.path.parent == Path(__file__).parent:
+        _domains.change_for(item)
+
+
+def _outlive_tests(item: pytest.Item) -> bool:
+    fixtures = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - pytest gives no other
+    return any(
+        fixture.scope == "module" and fixture.baseid.startswith("test/integration/test_")
+        for found in fixtures.values()
+        for fixture in found
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
