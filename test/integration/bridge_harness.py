@@ -102,7 +102,9 @@ class Client:
     ) -> Any:
         deadline = time.monotonic() + limit
         while not (value := met()):
-            assert time.monotonic() < deadline, f"{what} did not come within {limit} s"
+            if time.monotonic() > deadline:
+                nodes = ", ".join(sorted(self.node.get_node_names()))
+                raise AssertionError(f"{what} did not come within {limit} s; nodes: {nodes}")
             self.executor.spin_once(timeout_sec=0.02)
         return value
 

@@ -94,6 +94,9 @@ def ending(node: Node) -> Iterator[Node]:
         except subprocess.TimeoutExpired:
             node.kill()
             raise
+        finally:
+            # Shown by pytest where the test failed.
+            print(node.log)
 
 
 @contextmanager
