@@ -272,7 +272,7 @@ def test_rule_11_it_stops_outside_of_the_margin_even_if_nobody_tells_it_anything
     let_pass(gate, 8)
     refused_by(gate, walk, Rule.KEEP_OUT)
     x = robot.at[0]
-    assert 0.4 < x <= 2.0 - 0.3 - 0.3 - 0.5, "margin, body, and a second on its own"
+    assert 0.4 < x <= 2.0 - 0.3 - 0.3 - 0.5 * 0.6, "margin, body, and 0.6 s on its own"
 
 
 # Rule 14

@@ -178,7 +178,7 @@ def test_a_tablet_that_takes_the_lease_ends_everything_and_nothing_is_sent_after
 
 
 def test_a_bridge_that_falls_silent_stops_within_its_ttl_and_then_sits(spot: SpotBackend) -> None:
-    """F6.4, a killed bridge: it stops within the TTL, its motors go off with the policy."""
+    """F6.4, a killed bridge: it stops within 0.7 s, its motors go off with the policy."""
     emulator = emulator_of(spot)
     spot.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, (1.0, 1.0, 0.0)))
     for _ in range(40):
@@ -192,7 +192,7 @@ def test_a_bridge_that_falls_silent_stops_within_its_ttl_and_then_sits(spot: Spo
         if emulator.machine.motors is Motors.OFF:
             break
     assert stopped_s is not None
-    assert stopped_s <= default_safety().motion.command_ttl_s + 0.1
+    assert stopped_s < 0.7
     policy_s = default_safety().keepalive.motors_off_after_s
     assert tick * TICK_S < policy_s + 3
     assert emulator.machine.posture is Posture.SITTING

@@ -122,7 +122,7 @@ def test_rule_15_a_bridge_that_dies_on_the_way_onto_the_dock_leaves_it_within_it
             break
         gate.step(TICK_S)
     assert emulator.machine.docking is not None
-    for _ in range(round(1.1 / TICK_S)):
+    for _ in range(round(0.7 / TICK_S)):
         backend._clock.advance(TICK_S)
         emulator.advance()
     assert emulator.machine.docking is None

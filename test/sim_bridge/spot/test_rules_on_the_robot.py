@@ -404,7 +404,7 @@ def test_a_link_that_freezes_in_any_skill_ends_it_and_comes_back(
     assert finish(gate, running).evidence["reason"] == "COMMS_LOST"
     assert emulator.clock.now_s() - since_s < 1.5
     assert gate.obstacles(ROBOT) != ()
-    for _ in range(round(1.2 / TICK_S)):
+    for _ in range(round(0.7 / TICK_S)):
         gate.step(TICK_S)
     assert emulator.world.agent.linear_m_s == 0.0, "what was sent last has ended by itself"
     emulator.calls.silent = False
