@@ -255,13 +255,19 @@ def test_two_of_a_class_and_one_of_another_are_three(stage: Stage) -> None:
     assert len({e.entity_id for e in stage.known}) == 3
 
 
-@CHANGES
-def test_what_is_gone_goes_and_its_number_is_never_given_again(stage: Stage) -> None:
+def gone(stage: Stage) -> Entity:
+    """A gift box that was seen, and then its place without it."""
     stage.put("gift_box_0")
     stage.look(ENOUGH)
     (box,) = stage.known
     del stage.things["gift_box_0"]
     stage.look(ENOUGH)
+    return box
+
+
+@CHANGES
+def test_what_is_gone_goes_and_its_number_is_never_given_again(stage: Stage) -> None:
+    box = gone(stage)
     assert stage.known == []
     stage.put("ball_0")
     stage.look(ENOUGH)
@@ -282,11 +288,7 @@ def test_what_was_moved_is_at_its_new_place_alone(stage: Stage) -> None:
 @pytest.mark.parametrize("stage", KEEPS_EVERYTHING, indirect=True)
 def test_a_baseline_that_never_removes_keeps_what_is_gone(stage: Stage) -> None:
     """As its paper describes it; every other updater does what the two tests above ask."""
-    stage.put("gift_box_0")
-    stage.look(ENOUGH)
-    (box,) = stage.known
-    del stage.things["gift_box_0"]
-    stage.look(ENOUGH)
+    box = gone(stage)
     assert [entity.name for entity in stage.known] == [box.name]
 
 
