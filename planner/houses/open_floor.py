@@ -14,7 +14,7 @@ from planner.world.floor_grid import WALL_THICKNESS_M, connected_parts, door_cor
 from planner.world.footprints import furniture_corners, polygons
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
-from planner.world.reach import Reach
+from planner.world.reach import reach_of
 
 _SAMPLES = 40
 _GAP_M = 0.03
@@ -28,7 +28,7 @@ class OpenFloor:
     def __init__(self, house: House, taken: Iterable[ObjectPlacement] = ()) -> None:
         """Takes a furnished house and what already lies in it."""
         self._house = house
-        self.reach = Reach(house)
+        self.reach = reach_of(house)
         self._grid = self.reach.grid
         self._walkable = self.reach.walkable.copy()
         self._lying = [p for p in taken if p.part == "floor"]

@@ -23,7 +23,7 @@ from planner.world.footprints import furniture_corners, overlapping_pairs, polyg
 from planner.world.geometry import FloatArray
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
 from planner.world.object_checks import object_findings, unfit_states
-from planner.world.reach import Reach
+from planner.world.reach import Reach, reach_of
 from planner.world.share import config_dir
 from planner.world.versions import read_versioned
 
@@ -57,7 +57,7 @@ def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
     ]
     if not pairs:
         # On a broken plan these would only repeat what is said already.
-        reach = Reach(house)
+        reach = reach_of(house)
         pairs += [*_reach_findings(house, reach)]
         pairs += [*object_findings(house, house.objects, catalogue, reach)]
     return [Finding(field, reason) for field, reason in pairs]
@@ -70,7 +70,7 @@ def check_episode(
 
     `reach` saves the search of the floor for whoever has many episodes of one house.
     """
-    reach = reach or Reach(house)
+    reach = reach or reach_of(house)
     pairs = [
         *_start_findings(episode, reach),
         *_change_findings(episode, house),

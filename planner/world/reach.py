@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import cv2
 import numpy as np
 import shapely
@@ -15,6 +17,8 @@ from planner.world.house import House
 # An agent stops on the middle of a cell and not quite on its mark.
 REACH_MARGIN_M = 0.15
 _COMFORT_M = 0.1
+# Houses whose reach is kept; one takes some two megabytes.
+_MOST_KEPT = 16
 
 
 class Reach:
@@ -80,6 +84,24 @@ class Reach:
         cells = (np.array(polygon_m) - self.grid.origin_m) / self.grid.cell_m - 0.5
         cv2.fillPoly(mask, [np.rint(cells).astype(np.int32)], 1)
         return bool((self.walkable & (mask > 0)).any())
+
+
+_kept: dict[int, tuple[weakref.ref[House], Reach]] = {}
+
+
+def reach_of(house: House) -> Reach:
+    """The reach of a house, searched once while the house is in use; the things in it are no part.
+
+    The houses that were asked for last are kept, none of them longer than its caller keeps it.
+    """
+    key = id(house)
+    owner, reach = _kept.pop(key, (None, None))
+    if owner is None or reach is None or owner() is not house:
+        owner, reach = weakref.ref(house, lambda _: _kept.pop(key, None)), Reach(house)
+        while len(_kept) >= _MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+    _kept[key] = owner, reach
+    return reach
 
 
 def _walls(house: House) -> shapely.Geometry:

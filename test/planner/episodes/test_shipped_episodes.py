@@ -30,9 +30,14 @@ RECIPES = {recipe.name: recipe for recipe in shipped_recipes()}
 EVERY = pytest.mark.parametrize("name", sorted(RECIPES))
 
 
+@cache
+def _loaded(name: str) -> tuple[Episode, House]:
+    return load_episode(PATHS[name])
+
+
+@cache
 def _evaluation(name: str) -> Evaluation:
-    episode, _ = load_episode(PATHS[name])
-    return read_evaluation(episode.evaluation, PATHS[name])
+    return read_evaluation(_loaded(name)[0].evaluation, PATHS[name])
 
 
 @cache
@@ -53,7 +58,7 @@ def _types(evaluation: Evaluation) -> set[str]:
 def test_there_are_enough_of_every_type() -> None:
     assert len(PATHS) >= 64
     assert set(PATHS) == set(RECIPES)
-    counts = Counter(t for path in PATHS.values() for t in load_episode(path)[0].task_types)
+    counts = Counter(t for name in PATHS for t in _loaded(name)[0].task_types)
     assert counts["constraint_free"] >= 20
     assert min(counts[t] for t in ("spatial", "temporal", "heterogeneous")) >= 16
 
@@ -86,8 +91,8 @@ def test_they_use_the_whole_language() -> None:
 
 def test_some_things_start_behind_doors() -> None:
     hidden = 0
-    for name, path in PATHS.items():
-        episode, house = load_episode(path)
+    for name in PATHS:
+        episode, house = _loaded(name)
         asked = {n for p in _evaluation(name).propositions for names in p.lists for n in names}
         for item in episode.objects:
             if item.name in asked and item.relation is Relation.WITHIN:
@@ -99,8 +104,8 @@ def test_some_things_start_behind_doors() -> None:
 
 def test_houses_of_both_splits_are_used_and_kept_apart() -> None:
     houses: dict[str, set[str]] = {}
-    for path in PATHS.values():
-        episode, house = load_episode(path)
+    for name, path in PATHS.items():
+        episode, house = _loaded(name)
         assert path.parent.name == house.split
         assert episode.split == {"train": "train", "heldout": "val"}[house.split]
         houses.setdefault(house.split, set()).add(house.name)
@@ -109,7 +114,7 @@ def test_houses_of_both_splits_are_used_and_kept_apart() -> None:
 
 
 def test_no_instruction_is_used_twice() -> None:
-    words = [load_episode(path)[0].instruction for path in PATHS.values()]
+    words = [_loaded(name)[0].instruction for name in PATHS]
     assert len(set(words)) == len(words)
 
 
@@ -131,7 +136,7 @@ def test_the_file_is_what_its_recipe_makes(name: str) -> None:
 
 @EVERY
 def test_it_is_sound(name: str) -> None:
-    episode, house = load_episode(PATHS[name])
+    episode, house = _loaded(name)
     evaluation = _evaluation(name)
     facts = facts_of_episode(episode, house, default_catalogue())
     check_entities(evaluation, facts, PATHS[name])

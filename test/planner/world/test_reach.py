@@ -1,0 +1,39 @@
+"""The reach of a house is searched once, and let go with the house."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+
+from planner.world import reach
+from planner.world.house import House
+from planner.world.reach import Reach, reach_of
+
+
+def test_a_house_is_searched_once_and_a_copy_of_it_anew(small_house: House) -> None:
+    kept = reach_of(small_house)
+    assert reach_of(small_house) is kept
+    emptied = small_house.model_copy(update={"furniture": (), "objects": ()})
+    assert np.array_equal(reach_of(emptied).walkable, Reach(emptied).walkable)
+    assert reach_of(emptied).walkable.sum() > kept.walkable.sum()
+    assert reach_of(small_house) is kept
+
+
+def test_no_house_is_kept_for_its_reach(small_house: House) -> None:
+    house = small_house.model_copy(update={"name": "other"})
+    searched, owner = weakref.ref(reach_of(house)), weakref.ref(house)
+    del house
+    gc.collect()
+    assert owner() is None
+    assert searched() is None
+
+
+def test_only_so_many_are_kept(small_house: House) -> None:
+    houses = [small_house.model_copy(update={"name": f"house-{n}"}) for n in range(20)]
+    first = reach_of(houses[0])
+    for house in houses:
+        reach_of(house)
+    assert len(reach._kept) == reach._MOST_KEPT
+    assert reach_of(houses[0]) is not first
