@@ -25,10 +25,12 @@ def carried_reach(agent: Agent, thing: Thing, seconds: float) -> Box:
     else:
         points = [agent.to_map(hand)[:2]]
         sway_m = 2 * arm_m
-    low_x, low_y = (min(p[i] for p in points) - sway_m - around_m for i in (0, 1))
-    high_x, high_y = (max(p[i] for p in points) + sway_m + around_m for i in (0, 1))
+    xs, ys = zip(*points, strict=True)
     half_m = thing.size_m[2] / 2 + _SLACK_M
-    return Box((low_x, low_y, hand[2] - half_m), (high_x, high_y, hand[2] + half_m))
+    return Box(
+        (min(xs) - sway_m - around_m, min(ys) - sway_m - around_m, hand[2] - half_m),
+        (max(xs) + sway_m + around_m, max(ys) + sway_m + around_m, hand[2] + half_m),
+    )
 
 
 def opened_reach(world: KinematicWorld, piece: Piece, joint: str) -> dict[str, Box]:

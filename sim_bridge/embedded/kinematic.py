@@ -64,6 +64,8 @@ class KinematicBackend(ABC):
     def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
         """Takes the shipped catalogue where none is given."""
         self._options = options
+        # Asked at every step: models compare slowly.
+        self._is_noisy = options.noise != Noise()
         self._catalogue = catalogue or default_catalogue()
         self._world: KinematicWorld | None = None
         self._primitives: list[_Running] = []
@@ -147,7 +149,7 @@ class KinematicBackend(ABC):
         As `observe` has it, in a fraction of the time.
         """
         body = self._agent(agent)
-        if self._options.noise != Noise():
+        if self._is_noisy:
             sensed = self.observe(agent, ())
             return sensed.base.position_m, sensed.holding
         return (body.x_m, body.y_m, 0.0), body.holding is not None

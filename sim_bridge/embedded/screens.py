@@ -58,6 +58,11 @@ class Screens:
         corners = np.array([_corners(region) for region in self.regions])
         # (walls, regions, 4): how far a corner is along and off each wall.
         self._region_along, self._region_off = self._seen_from_walls(corners)
+        # (walls, regions): what is all on one side of a wall, and how far along it it reaches.
+        self._on_left = (self._region_off > _EPSILON_M).all(axis=2)
+        self._on_right = (self._region_off < -_EPSILON_M).all(axis=2)
+        self._nearest_along = self._region_along.min(axis=2)
+        self._farthest_along = self._region_along.max(axis=2)
         self._hidden: dict[tuple[int, int], BoolArray] = {}
 
     def hidden_from(self, x_m: float, y_m: float) -> BoolArray:
@@ -73,14 +78,19 @@ class Screens:
         square = np.array([_corners((x0, y0, x0 + CELL_M, y0 + CELL_M))])
         along, off = (values[:, 0] for values in self._seen_from_walls(square))
         hidden = np.zeros(len(self.regions) + 1, np.bool_)
-        sides = (off > _EPSILON_M).all(axis=1).astype(float) - (off < -_EPSILON_M).all(axis=1)
-        beyond = (self._region_off * -sides[:, None, None] > _EPSILON_M).all(axis=2)
+        is_left = np.logical_and.reduce(off > _EPSILON_M, axis=1, keepdims=True)
+        is_right = np.logical_and.reduce(off < -_EPSILON_M, axis=1, keepdims=True)
+        beyond = (self._on_right & is_left) | (self._on_left & is_right)
+        # Where all lines to a region pass a wall's line before its beginning, or after its end.
+        beyond &= (along.max(axis=1)[:, None] >= 0.0) | (self._farthest_along >= 0.0)
+        ends = self._lengths[:, None]
+        beyond &= (along.min(axis=1)[:, None] <= ends) | (self._nearest_along <= ends)
         walls, regions = np.nonzero(beyond)
         # Lines from a corner to a corner are the outermost of all those between.
         near, far = np.abs(off[walls]), np.abs(self._region_off[walls, regions])
         share = near[:, :, None] / (near[:, :, None] + far[:, None, :])
-        starts, ends = along[walls], self._region_along[walls, regions]
-        at = starts[:, :, None] + (ends[:, None, :] - starts[:, :, None]) * share
+        starts, stops = along[walls], self._region_along[walls, regions]
+        at = starts[:, :, None] + (stops[:, None, :] - starts[:, :, None]) * share
         met = ((at >= 0.0) & (at <= self._lengths[walls, None, None])).all(axis=(1, 2))
         hidden[regions[met]] = True
         return hidden

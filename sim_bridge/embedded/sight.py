@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -328,7 +329,8 @@ class Sight:
         rays = rays / np.sqrt(np.add.reduce(rays * rays, axis=1, keepdims=True))
         hits = np.empty(len(rays), np.int32)
         ranges_m = np.empty(len(rays))
-        near = _near_rays(scene, eye, optical[:, :count], [self._geoms[r] for r in rows.tolist()])
+        probes, geoms = optical[:, :count], [self._geoms[row] for row in rows.tolist()]
+        near = _near_rays(scene, eye, probes, geoms)
         scene.model.geom_group[:] = np.where(near, scene.groups, GROUP_HIDDEN)
         scene.cast(eye.position_m, rays, _GROUPS, hits, ranges_m, eye.far_m, agent.name)
         met: NDArray[np.int32] = np.where(hits >= 0, scene.instance_of_geom[hits], -1)
@@ -374,15 +376,20 @@ def _image_share(lens: Intrinsics, near_m: float, optical: FloatArray) -> FloatA
 
     `optical` are (n, 8, 3) corners in the camera's optical frame.
     """
-    z = np.maximum(optical[..., 2], near_m)
-    u = _cut_extent(optical[..., 0] / z * lens.fx_px + lens.cx_px, lens.width_px - 1)
-    v = _cut_extent(optical[..., 1] / z * lens.fy_px + lens.cy_px, lens.height_px - 1)
-    return u * v / (lens.width_px * lens.height_px)
-
-
-def _cut_extent(pixels: FloatArray, last: int) -> FloatArray:
-    """(n,) how far the (n, k) pixels of a row or column reach, cut at the picture's edges."""
+    scale, middle, last = _pixels_of(lens)
     # NumPy's own functions for this take thrice the time for a few numbers.
+    pixels = optical[..., :2] / np.maximum(optical[..., 2:], near_m) * scale + middle
     low, high = np.minimum.reduce(pixels, axis=1), np.maximum.reduce(pixels, axis=1)
-    cut: FloatArray = np.minimum(np.maximum(high, 0), last) - np.minimum(np.maximum(low, 0), last)
-    return cut
+    cut = np.minimum(np.maximum(high, 0), last) - np.minimum(np.maximum(low, 0), last)
+    share: FloatArray = cut[:, 0] * cut[:, 1] / (lens.width_px * lens.height_px)
+    return share
+
+
+@lru_cache
+def _pixels_of(lens: Intrinsics) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Each (2,), across and down: pixels for a slope of one, the middle, the last pixel."""
+    return (
+        np.array((lens.fx_px, lens.fy_px)),
+        np.array((lens.cx_px, lens.cy_px)),
+        np.array((lens.width_px - 1.0, lens.height_px - 1.0)),
+    )
