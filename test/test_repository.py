@@ -68,12 +68,16 @@ def test_no_file_has_a_name_that_says_nothing() -> None:
 
 def test_heavy_libraries_are_imported_only_where_they_are_used() -> None:
     found = []
+    named = re.compile(rf"\b({'|'.join(HEAVY)})\b")
     for path in python_files():
         if path.is_relative_to(ROOT / "test"):
             continue
+        text = path.read_text()
+        if not named.search(text):
+            continue
         found += [
             f"{path.relative_to(ROOT)}: {module}"
-            for module in imports_at_the_top(ast.parse(path.read_text()).body)
+            for module in imports_at_the_top(ast.parse(text).body)
             if module.partition(".")[0] in HEAVY
         ]
     assert not found
@@ -104,7 +108,8 @@ def test_packages_do_not_re_export() -> None:
 def test_yaml_is_read_safely() -> None:
     for path in tracked():
         if path.suffix in {".yaml", ".yml"}:
-            yaml.safe_load(path.read_text())
+            # Safe all the same, and eight times faster.
+            yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
 
 
 def test_every_dependency_is_pinned_once() -> None:

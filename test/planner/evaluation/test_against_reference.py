@@ -14,8 +14,9 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_cases import random_cases
 
 from planner.evaluation import predicates as p
 from planner.evaluation.constraints import matching
@@ -360,12 +361,7 @@ def move(lab, thing, place):
         lab.away(thing, THINGS.index(thing))
 
 
-@settings(
-    max_examples=CASES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(tasks(), STREAMS)
+@random_cases(100, CASES, tasks(), STREAMS)
 def test_the_incremental_evaluator_gives_the_references_answer(make_lab, document, stream) -> None:
     evaluation = read_evaluation(document, "random")
     lab = make_lab(THINGS, tuple(Affordance))
@@ -386,12 +382,7 @@ def test_the_incremental_evaluator_gives_the_references_answer(make_lab, documen
     assert verdict.sim_steps == last
 
 
-@settings(
-    max_examples=CASES // 2,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(tasks(), STREAMS)
+@random_cases(50, CASES // 2, tasks(), STREAMS)
 def test_compat_gives_the_published_codes_answer(make_lab, document, stream) -> None:
     evaluation = read_evaluation(document, "random")
     lab = make_lab(THINGS, tuple(Affordance))
@@ -420,12 +411,7 @@ def agree(evaluation, scenes, found) -> None:
     assert (found.explanation == "") is found.success
 
 
-@settings(
-    max_examples=CASES // 5,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(tasks(), STREAMS, st.randoms(use_true_random=False))
+@random_cases(25, CASES // 5, tasks(), STREAMS, st.randoms(use_true_random=False))
 def test_the_order_of_entities_and_constraints_does_not_matter(
     make_lab, document, stream, rng
 ) -> None:
@@ -447,12 +433,14 @@ def test_the_order_of_entities_and_constraints_does_not_matter(
         assert [q.satisfied for q in one.propositions] == [q.satisfied for q in other.propositions]
 
 
-@settings(
-    max_examples=CASES // 5,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+@random_cases(
+    25,
+    CASES // 5,
+    tasks(),
+    STREAMS,
+    st.sampled_from([*Mode]),
+    st.sets(st.sampled_from([*THINGS, "nobody"])),
 )
-@given(tasks(), STREAMS, st.sampled_from([*Mode]), st.sets(st.sampled_from([*THINGS, "nobody"])))
 def test_told_what_changed_the_judge_says_what_it_says_of_whole_states(
     make_lab, document, stream, mode, more
 ) -> None:
@@ -474,12 +462,7 @@ def test_told_what_changed_the_judge_says_what_it_says_of_whole_states(
     assert told.finish() == whole.finish()
 
 
-@settings(
-    max_examples=CASES // 5,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(tasks(), STREAMS, st.sampled_from([*Mode]), st.integers(0, 7))
+@random_cases(25, CASES // 5, tasks(), STREAMS, st.sampled_from([*Mode]), st.integers(0, 7))
 def test_a_judge_that_is_lost_goes_on_from_its_latches(
     make_lab, document, stream, mode, lost
 ) -> None:

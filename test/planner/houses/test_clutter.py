@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_cases import random_cases
 
 from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
 from planner.houses.generator import generate_house
@@ -41,12 +41,7 @@ def requests(draw: st.DrawFn) -> ObjectRequest:
 _HOUSE: list[House] = []
 
 
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(wanted=st.lists(requests(), max_size=40), seed=st.integers(0, 2**32 - 1))
+@random_cases(15, 60, st.lists(requests(), max_size=40), st.integers(0, 2**32 - 1))
 def test_whatever_is_asked_for_the_house_stays_sound(
     house: House, wanted: list[ObjectRequest], seed: int
 ) -> None:

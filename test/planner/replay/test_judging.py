@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_cases import random_cases
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
@@ -53,12 +53,9 @@ def changed(film, state: WorldState, what: str, name: str, value) -> WorldState:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-@settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+@random_cases(
+    10, 40, st.lists(st.tuples(st.lists(CHANGES, max_size=3), st.integers(0, 9)), max_size=8)
 )
-@given(stream=st.lists(st.tuples(st.lists(CHANGES, max_size=3), st.integers(0, 9)), max_size=8))
 def test_bag_and_log_give_the_verdict_of_the_states(
     film, tmp_path_factory, small_house, small_episode, mode, stream
 ) -> None:

@@ -8,6 +8,7 @@ import random
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_cases import random_cases
 
 from planner.world.episode import Episode
 from planner.world.house import House
@@ -53,8 +54,7 @@ def check(state: WorldState) -> None:
     assert math.dist(a, b) >= 2 * 0.28 - 1e-6
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(commands=st.lists(command, min_size=3, max_size=14))
+@random_cases(15, 40, st.lists(command, min_size=3, max_size=14))
 def test_one_place_one_holder_no_overlap(
     small_house: House, small_episode: Episode, commands: list[tuple[object, ...]]
 ) -> None:
