@@ -21,6 +21,8 @@ from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Supervised
 from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.safety.orders import Order
+from sim_bridge.safety.rules import Rule
 
 # How long a robot whose pictures did not come is not asked for any.
 LOOK_AGAIN_S = 1.0
@@ -129,6 +131,18 @@ class Runtime:
         outcome = self.gate.command(agent, command)
         self.refresh()
         return outcome
+
+    def order(self, agent: str, command: Command) -> Order:
+        """Begins the same; a real robot takes some time for it, and a stop is heard meanwhile.
+
+        A simulated one has done it at once, by its own clock: nothing passes on the wall.
+        """
+        if self.backend.simulated:
+            outcome = self.command(agent, command)
+            return Order(command, Rule.CONSENT, outcome, outcome)
+        order = self.gate.order(agent, command)
+        self.refresh()
+        return order
 
     def answer(self, agent: str, answer: Answer) -> Outcome:
         """What the operator says to what waits for approval, or to who holds the lease."""

@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from nav_msgs.msg import Odometry
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
+from rclpy.task import Future
 from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
 from std_msgs.msg import Bool, Header
 from std_srvs.srv import Trigger
@@ -244,28 +246,40 @@ class AgentTopics:
             outlet.destroy()
 
 
+# Whether a command was carried out, and what is said of it.
+Told: TypeAlias = tuple[bool, str]
+
+
 class TriggerServices:
-    """The Trigger services of one agent."""
+    """The Trigger services of one agent. While one waits for its end the others are heard."""
 
     def __init__(
         self,
         node: Node,
         agent: str,
         commands: Sequence[str],
-        on_command: Callable[[str], tuple[bool, str]],
+        on_command: Callable[[str], Told | Future[Told]],
     ) -> None:
-        """Offers /AGENT/COMMAND for each; `on_command` answers (success, message)."""
+        """Offers /AGENT/COMMAND for each; `on_command` answers, at once or later."""
         self._node = node
+        group = ReentrantCallbackGroup()
 
-        def serve(command: str) -> Callable[..., Trigger.Response]:
-            def answer(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-                response.success, response.message = on_command(command)
+        def serve(command: str) -> Callable[..., Any]:
+            async def answer(
+                _request: Trigger.Request, response: Trigger.Response
+            ) -> Trigger.Response:
+                told = on_command(command)
+                if isinstance(told, Future):
+                    told = await told or (False, "")
+                response.success, response.message = told
                 return response
 
             return answer
 
         self._services = [
-            node.create_service(Trigger, f"/{agent}/{command}", serve(command))
+            node.create_service(
+                Trigger, f"/{agent}/{command}", serve(command), callback_group=group
+            )
             for command in commands
         ]
 

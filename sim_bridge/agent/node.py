@@ -9,19 +9,27 @@ from dataclasses import dataclass
 from diagnostic_msgs.msg import DiagnosticStatus
 from planner_msgs.action import ExecutePrimitive
 from rclpy.node import Node
+from rclpy.task import Future
 
-from planner.ros.agent_topics import AgentTopics, CameraTopics, TriggerServices, safety_status
+from planner.ros.agent_topics import (
+    AgentTopics,
+    CameraTopics,
+    Told,
+    TriggerServices,
+    safety_status,
+)
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal
 from planner.ros.primitive_server import PrimitiveServer
 from sim_bridge.asking.node import AskingTopics
-from sim_bridge.control import Command
+from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Every, Exposures
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Job, Runtime
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.health import Receipt
+from sim_bridge.safety.orders import Order
 
 # The camera that the memory looks through.
 REMEMBERED = "hand"
@@ -78,6 +86,8 @@ class AgentPort:
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
         )
         self._pursuits: list[_Pursuit] = []
+        # What the robot is still at, and who waits for the answer.
+        self._orders: list[tuple[Order, Future[Told]]] = []
         self._exposures = Exposures(sensing.camera_hz, sensing.still_camera_hz)
         # The world's revision at the last exposure, None where something moved even so.
         self._exposed: int | None = None
@@ -162,6 +172,7 @@ class AgentPort:
             "powered": str(control.powered),
             "standing": str(control.standing),
             "estop": str(control.estop),
+            "under_way": gate.under_way(self.agent),
             "owner": health.owner,
             "warns": "; ".join(gate.warnings(self.agent)),
             "asks": "" if asked is None else f"{asked.primitive.name}: {asked.why}",
@@ -190,11 +201,25 @@ class AgentPort:
             share = 1.0 if self._runtime.backend.simulated else math.nan
         self._topics.publish_battery(self._runtime.now_s(), share)
 
-    def _command(self, command: str) -> tuple[bool, str]:
+    def _command(self, command: str) -> Told | Future[Told]:
         if command in set(Answer):
-            outcome = self._runtime.answer(self.agent, Answer(command))
-        else:
-            outcome = self._runtime.command(self.agent, Command(command))
+            return self._tell(command, self._runtime.answer(self.agent, Answer(command)))
+        order = self._runtime.order(self.agent, Command(command))
+        if order.outcome is not None:
+            return self._tell(command, order.outcome)
+        self.announce(repeat=False)
+        waits: Future[Told] = Future()
+        self._orders.append((order, waits))
+        return waits
+
+    def _answer_orders(self) -> None:
+        """Answers those whose order the robot has carried out, or something else ended."""
+        for order, waits in self._orders:
+            if order.outcome is not None:
+                waits.set_result(self._tell(order.command, order.outcome))
+        self._orders = [(o, waits) for o, waits in self._orders if not waits.done()]
+
+    def _tell(self, command: str, outcome: Outcome) -> Told:
         self._node.get_logger().info(f"{self.agent}: {command}: {outcome.message}")
         self.announce(repeat=False)
         return outcome.success, outcome.message
@@ -202,7 +227,11 @@ class AgentPort:
     # Acting
 
     def settle(self, now_s: float) -> None:
-        """Ends the goals whose jobs ended, and tells the clients of others how they stand."""
+        """Ends the goals whose jobs ended, and tells the clients of others how they stand.
+
+        Answers the operator's words that the robot has carried out, too.
+        """
+        self._answer_orders()
         if not self._pursuits:
             return
         for pursuit in self._pursuits:

@@ -283,6 +283,14 @@ class ExternalBackend:
         self._check_agent(agent)
         return self._trigger("arm_stow", within_s) if self._claimed else Outcome(True, "not ours")
 
+    def begin(self, agent: str, command: Command) -> Outcome | None:
+        """The same as `operate`: spot_ros2 answers at the end."""
+        return self.operate(agent, command)
+
+    def ended(self, agent: str) -> Outcome | None:
+        """Nothing that was begun goes on."""
+        raise PlannerError(f"external: no command of {agent!r} is under way")
+
     def operate(self, agent: str, command: Command, within_s: float = math.inf) -> Outcome:
         """Passes a Trigger service on to spot_ros2, which has the same names."""
         self._check_agent(agent)

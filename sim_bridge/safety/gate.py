@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,9 +26,11 @@ from sim_bridge.control import Command, Control, Outcome
 from sim_bridge.frames import optical_frame
 from sim_bridge.safety.approvals import ARM, Approvals, Asked, in_map, point_at, question
 from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
-from sim_bridge.safety.health import CLEARABLE_CAUSE, Health, Lease, Receipt, Supervised
+from sim_bridge.safety.health import Health, Lease, Receipt, Supervised
 from sim_bridge.safety.home import Deed, begin_way, why_not_home
 from sim_bridge.safety.options import SafetyOptions, default_safety
+from sim_bridge.safety.order_desk import OrderDesk
+from sim_bridge.safety.orders import Order
 from sim_bridge.safety.people import People
 from sim_bridge.safety.rest import put_to_rest, what_rests
 from sim_bridge.safety.rules import Rule
@@ -43,8 +44,6 @@ from sim_bridge.safety.watch import (
 RECEIPTS_KEPT = 1000
 # A person who takes the lease by force has seen its owner's name just before.
 FORCE_WITHIN_S = 10.0
-# Nothing moves after these, whether or not the robot could be told.
-_HOLDS_IN_ANY_CASE = frozenset({Command.STOP, Command.ESTOP_GENTLE, Command.ESTOP_HARD})
 
 
 class SafetyGate:
@@ -77,6 +76,7 @@ class SafetyGate:
         self._entries: list[Entry] = []
         self._guards: dict[str, Guard] = {}
         self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
+        self._desk = OrderDesk(self._robot, self.stop, self._note)
         self._closed = False
 
     # What a backend is asked
@@ -93,6 +93,9 @@ class SafetyGate:
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; on an error everything stays as it was."""
+        for agent, guard in self._guards.items():
+            if guard.order is not None:
+                raise PlannerError(f"{agent}: {guard.order.command} is under way; load it after")
         self.backend.reset(house, episode, seed)
         self.people.forget()
         self._entries.clear()
@@ -188,6 +191,7 @@ class SafetyGate:
         self.backend.step(dt_s)
         for agent, guard in self._guards.items():
             self._watch(agent, guard)
+            self._desk.follow(agent, guard)
 
     def close(self) -> None:
         """Leaves every agent safe (rule 18) and frees the world; safe to call twice."""
@@ -195,6 +199,7 @@ class SafetyGate:
             return
         self._closed = True
         for agent, guard in self._guards.items():
+            self._desk.give_up(agent, guard, "the world was closed")
             self.stop(agent)
             if self._robot is not None and not self.simulated and guard.control.claimed:
                 for step, outcome in put_to_rest(self._robot, agent, self.options.shutdown_s):
@@ -204,28 +209,15 @@ class SafetyGate:
     # What the operator says
 
     def command(self, agent: str, command: Command) -> Outcome:
-        """Carries out a Trigger service of an agent, or refuses it and changes nothing."""
-        guard = self._guards[agent]
-        control = copy.copy(guard.control)
-        outcome = control.apply(command)
-        if outcome.success and outcome.stops:
-            self.stop(agent)
-        agreed = outcome.success
-        if agreed and self._robot is not None:
-            done = self._robot.operate(agent, command)
-            if not done.success:
-                outcome = Outcome(False, done.message, outcome.stops)
-        if outcome.success or (agreed and command in _HOLDS_IN_ANY_CASE):
-            guard.control = control
-        if outcome.success:
-            if command is Command.CLAIM:
-                guard.watch.claimed()
-                self._clear_faults(agent)
-            if command in (Command.STAND, Command.POWER_ON):
-                guard.rested.clear()
-                guard.sent_home = False
-        self._note(agent, command, outcome.success, outcome.message, Rule.CONSENT)
-        return outcome
+        """Carries out a Trigger service of an agent, or refuses it and changes nothing.
+
+        Waits for a robot to have done it; `order` does not.
+        """
+        return self._desk.carry_out(agent, self._guards[agent], command)
+
+    def order(self, agent: str, command: Command) -> Order:
+        """Begins the same; its outcome comes with a later `step` where a robot takes some time."""
+        return self._desk.take(agent, self._guards[agent], command)
 
     def take_lease(self, agent: str) -> Outcome:
         """Takes the lease from its owner, at the second call of a person who was told the name."""
@@ -357,6 +349,11 @@ class SafetyGate:
         unknown = self.people.unknown
         return (*self._guards[agent].warnings, *([unknown] if unknown else ()))
 
+    def under_way(self, agent: str) -> str:
+        """The command that a robot is still carrying out; empty for none."""
+        order = self._guards[agent].order
+        return "" if order is None else str(order.command)
+
     def mode(self, agent: str) -> Mode:
         """What the agent is allowed to do, in one word."""
         return self._guards[agent].mode
@@ -440,11 +437,12 @@ class SafetyGate:
         for command in wanted:
             if command in guard.rested:
                 continue
+            if guard.order is not None:
+                # One after the other.
+                return
             guard.rested.add(command)
-            outcome = self._robot.operate(agent, command)
-            if outcome.success:
-                guard.control.apply(command)
-            self._note(agent, command, outcome.success, outcome.message, rule)
+            done = Outcome(True, f"{command} done")
+            self._desk.begin(agent, guard, Order(command, rule, done))
 
     def go_home(self, agent: str, *, leave: bool = False) -> Outcome:
         """The operator sends an agent onto its dock, or off it; receipts tell how it ended."""
@@ -490,17 +488,9 @@ class SafetyGate:
         if not result.succeeded:
             return
         guard.control.standing, guard.sent_home = deed == Deed.UNDOCK, False
-        if deed == Deed.DOCK:
-            off = self._robot.operate(agent, Command.POWER_OFF)
-            if off.success:
-                guard.control.apply(Command.POWER_OFF)
-            self._note(agent, Command.POWER_OFF, off.success, off.message, Rule.BATTERY)
-
-    def _clear_faults(self, agent: str) -> None:
-        if self._robot is not None:
-            causes = {fault.cause for fault in self._robot.health(agent).faults}
-            if CLEARABLE_CAUSE in causes:
-                self._robot.clear_faults(agent, CLEARABLE_CAUSE)
+        if deed == Deed.DOCK and guard.order is None:
+            off = Outcome(True, "motors off on the dock")
+            self._desk.begin(agent, guard, Order(Command.POWER_OFF, Rule.BATTERY, off))
 
     # Ends and receipts
 

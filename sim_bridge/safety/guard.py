@@ -9,6 +9,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult, P
 from sim_bridge.backend import Handle
 from sim_bridge.control import NOT_STANDING, Command, Control
 from sim_bridge.safety.approvals import Approvals
+from sim_bridge.safety.orders import Order
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.watch import Concern, Severity, Watch
 
@@ -58,6 +59,8 @@ class Guard:
     shown: tuple[str, float] | None = None
     # The way onto or off the dock, until its end was told.
     home: Handle | None = None
+    # What was asked of its motors or its posture, until the robot has done it.
+    order: Order | None = None
     # What was done to bring it to rest, until a person lets it stand up again.
     rested: set[Command] = field(default_factory=set)
     # Whether its low battery sent it to the dock already.
@@ -72,7 +75,13 @@ class Guard:
     def obstacles(self) -> tuple[str, ...]:
         """Why the agent may not move, the first to be cleared first; empty when it may."""
         wrong = [c.text for c in self.concerns if c.severity is not Severity.WARNS]
-        return (*self.control.obstacles, *wrong)
+        return (*self.unready, *wrong)
+
+    @property
+    def unready(self) -> tuple[str, ...]:
+        """What the operator has not done yet, or the robot is still at."""
+        under_way = [] if self.order is None else [f"{self.order.command} is under way"]
+        return (*self.control.obstacles, *under_way)
 
     @property
     def hindrances(self) -> tuple[str, ...]:

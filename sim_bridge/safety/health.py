@@ -77,6 +77,16 @@ class Supervised(Protocol):
     def obey(self, safety: SafetyOptions) -> None:
         """Takes up the numbers of the rules that the driver keeps; before the first episode."""
 
+    def begin(self, agent: str, command: Command) -> Outcome | None:
+        """Begins what a Trigger service asks, in place of what was begun before; never waits.
+
+        Returns:
+            Its outcome, or None where it takes some time: then `ended` tells after each `step`.
+        """
+
+    def ended(self, agent: str) -> Outcome | None:
+        """How what was begun has ended; None while it goes on."""
+
     def operate(self, agent: str, command: Command, within_s: float = ...) -> Outcome:
         """Carries out what a Trigger service asks; waits for the robot's answer, so long at most.
 

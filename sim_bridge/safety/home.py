@@ -24,7 +24,7 @@ def why_not_home(guard: Guard, deed: Deed, *, busy: bool) -> str:
     A battery that allows nothing new allows this; off the dock it gets up by itself.
     """
     rises = deed is Deed.UNDOCK
-    why = [text for text in guard.control.obstacles if not (rises and text == NOT_STANDING)]
+    why = [text for text in guard.unready if not (rises and text == NOT_STANDING)]
     why += [concern.text for concern in guard.concerns if concern.severity is Severity.STOPS]
     if not why and busy:
         why = ["it does something else; stop it first"]

@@ -23,8 +23,8 @@ class Verdicts:
 
     def refusal(self, agent: str, guard: Guard, primitive: Primitive) -> PrimitiveResult | None:
         """Why a primitive may not begin, as its result; None where it may."""
-        if guard.control.obstacles:
-            text = f"{', and '.join(guard.control.obstacles)}"
+        if guard.unready:
+            text = f"{', and '.join(guard.unready)}"
             return not_allowed(agent, Rule.CONSENT, "NOT_READY", text)
         concern = guard.blocking
         if concern is not None:

@@ -311,6 +311,16 @@ class SpotBackend:
         self._check_agent(agent)
         return self.watch.stow(within_s)
 
+    def begin(self, agent: str, command: Command) -> Outcome | None:
+        """Begins what a Trigger service asks; None where the robot takes some time for it."""
+        self._check_agent(agent)
+        return self.watch.begin(command)
+
+    def ended(self, agent: str) -> Outcome | None:
+        """How that has ended; None while it goes on, which `step` brings on."""
+        self._check_agent(agent)
+        return self.watch.ended()
+
     def operate(
         self, agent: str, command: Command, within_s: float = POSTURE_PATIENCE_S
     ) -> Outcome:

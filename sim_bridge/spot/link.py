@@ -320,6 +320,12 @@ class SpotLink:
         """Sits down."""
         return self.command(RobotCommandBuilder.synchro_sit_command(params=self.mobility()))
 
+    def sits(self, told: Any) -> bool:
+        """Whether the feedback of a mobility command says that the robot has sat down."""
+        return bool(
+            told.sit_feedback.status == basic_command_pb2.SitCommand.Feedback.STATUS_IS_SITTING
+        )
+
     def halt(self) -> None:
         """Stops every motion."""
         self.command(RobotCommandBuilder.stop_command())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 
 from planner.world.errors import PlannerError
@@ -22,6 +22,8 @@ RETAIN_S = 0.5
 POSTURE_PATIENCE_S = 15.0
 JUMP_S = 1.0
 Check = Callable[[], bool]
+# What the robot takes some seconds for: it goes on with every word from it.
+Steps = Generator[None, None, Outcome]
 
 
 class Supervision:
@@ -39,6 +41,8 @@ class Supervision:
         self.estop: EstopProcess | None = None
         self._no_go = NoGoRegions(link, safety.keep_out, safety.timeouts)
         self._reported: set[str] = set()
+        self._steps: Steps | None = None
+        self._heard = False
         self.forget()
 
     def forget(self) -> None:
@@ -48,6 +52,7 @@ class Supervision:
         self._compared_s, self._skew_s = self.link.now_s(), self.link.skew_s
         self._owner, self._epoch = "", ""
         self._clock_jumped = False
+        self._steps = None
 
     @property
     def state(self) -> BodyState:
@@ -82,7 +87,8 @@ class Supervision:
         now_s = self.link.now_s()
         if self.estop is not None:
             self.estop.alive()
-        if self.attempt(self.read_state):
+        self._heard = not self.attempt(self.read_state)
+        if not self._heard:
             return False
         self.good_s = now_s
         if now_s - self._retained_s >= RETAIN_S:
@@ -143,49 +149,102 @@ class Supervision:
 
     # The operator's words
 
+    def begin(self, command: Command, within_s: float = POSTURE_PATIENCE_S) -> Outcome | None:
+        """Begins what a Trigger service asks, in place of what was begun before.
+
+        Returns:
+            Its outcome, or None where the robot takes some time for it: then `ended` tells.
+        """
+        self._steps = self._carry_out(command, within_s)
+        return self.ended()
+
+    def ended(self) -> Outcome | None:
+        """How what was begun has ended; None while it goes on. Asked after each `refresh`.
+
+        Raises:
+            PlannerError: where nothing was begun.
+        """
+        if self._steps is None:
+            raise PlannerError("spot: no command is under way")
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self._steps = None
+            outcome: Outcome = end.value
+            return outcome
+        return None
+
     def operate(self, command: Command, within_s: float = POSTURE_PATIENCE_S) -> Outcome:
-        """Carries out what a Trigger service asks, and waits for the robot."""
+        """The same, and waits for its end."""
+        return self._wait_for(self._carry_out(command, within_s))
+
+    def _wait_for(self, steps: Steps) -> Outcome:
+        self._steps = steps
+        outcome = self.ended()
+        while outcome is None:
+            self._wait()
+            self.refresh()
+            outcome = self.ended()
+        return outcome
+
+    def _carry_out(self, command: Command, within_s: float) -> Steps:
         link = self.link
         if self.estop is not None and command in (
             Command.ESTOP_GENTLE,
             Command.ESTOP_HARD,
             Command.ESTOP_RELEASE,
         ):
-            return self._by_endpoint(self.estop, command, within_s)
-        if command is Command.ESTOP_GENTLE:
-            sat = self._done(link.sit, "sitting", self._is_down, within_s)
-            return self.operate(Command.POWER_OFF, within_s) if sat.success else _no_stop(sat)
+            return (yield from self._by_endpoint(self.estop, command, within_s))
+        if command is Command.SIT:
+            return (yield from self._sit(within_s))
+        gentle = command is Command.ESTOP_GENTLE
+        if gentle or command is Command.POWER_OFF:
+            # Who stands would fall; who has no power yet lies on the ground, or on the dock.
+            state, command = self.state, Command.POWER_OFF
+            if state.powered and not state.docked:
+                sat = yield from self._sit(within_s)
+                if not sat.success and (gentle or self.state.standing):
+                    return _no_stop(sat) if gentle else _still_up(sat)
         deeds: Mapping[Command, tuple[Callable[[], object], str, Check]] = {
             Command.CLAIM: (self._claim, "claimed", lambda: True),
             Command.RELEASE: (link.release, "released", lambda: True),
             Command.POWER_ON: (lambda: link.power(on=True), "motors on", self._is_on),
             Command.POWER_OFF: (lambda: link.power(on=False), "motors off", self._is_off),
             Command.STAND: (link.stand, "standing", lambda: self.state.standing),
-            Command.SIT: (link.sit, "sitting", self._is_down),
             Command.STOP: (self.halt, "stopped", lambda: True),
             Command.ESTOP_HARD: (lambda: link.power(on=False), "motors cut", self._is_off),
             Command.ESTOP_RELEASE: (lambda: None, "released", lambda: True),
         }
-        outcome = self._done(*deeds[command], within_s)
+        outcome = yield from self._done(*deeds[command], within_s)
         hard = command is Command.ESTOP_HARD
         return _no_stop(outcome) if hard and not outcome.success else outcome
 
-    def _by_endpoint(self, estop: EstopProcess, command: Command, within_s: float) -> Outcome:
+    def _sit(self, within_s: float) -> Steps:
+        """Sits down; a robot that does not stand any more may still be on its way to the ground."""
+        numbers: list[int] = []
+
+        def down() -> bool:
+            told = self.link.feedback(numbers[-1]).synchronized_feedback
+            return self.link.sits(told.mobility_command_feedback)
+
+        def sit() -> None:
+            numbers.append(self.link.sit())
+
+        return (yield from self._done(sit, "sitting", down, within_s))
+
+    def _by_endpoint(self, estop: EstopProcess, command: Command, within_s: float) -> Steps:
         why = estop.set(command)
         if why:
             return Outcome(False, f"{why}; use the stop on the tablet")
         if command is Command.ESTOP_RELEASE:
             return Outcome(True, "released")
-        return self._done(lambda: None, "motors cut", self._is_off, within_s)
+        return (yield from self._done(lambda: None, "motors cut", self._is_off, within_s))
 
     def _is_on(self) -> bool:
         return self.state.powered
 
     def _is_off(self) -> bool:
         return not self.state.powered
-
-    def _is_down(self) -> bool:
-        return not self.state.standing
 
     def _claim(self) -> None:
         """Takes the lease up, and the map into use that only its owner may give the robot.
@@ -209,14 +268,17 @@ class Supervision:
         self._clock_jumped = False
 
     def halt(self) -> None:
-        """Stops every motion, where the robot is ours."""
+        """Stops every motion, where the robot is ours; without power nothing moves."""
+        if self._state is not None and not self._state.powered:
+            return
         if self.link.lease is not None and self.lease() is Lease.OURS:
             self.link.halt()
 
     def take_lease(self) -> Outcome:
         """Takes the lease by force, for a person who was told its owner's name."""
         take = partial(self._begin, self.link.take)
-        return self._done(take, "the lease was taken", lambda: True, POSTURE_PATIENCE_S)
+        steps = self._done(take, "the lease was taken", lambda: True, POSTURE_PATIENCE_S)
+        return self._wait_for(steps)
 
     def stow(self, within_s: float) -> Outcome:
         """Folds the arm, unless the gripper holds something."""
@@ -232,27 +294,31 @@ class Supervision:
         if self.link.reached_out:
             before = hand_before_body(self._state)
             reach = partial(self.link.reach, before)
-            self._done(lambda: numbers.append(reach()), "before the body", there, within_s / 2)
             within_s /= 2
-        return self._done(lambda: numbers.append(self.link.stow()), "stowed", there, within_s)
+            self._wait_for(
+                self._done(lambda: numbers.append(reach()), "before the body", there, within_s)
+            )
+        return self._wait_for(
+            self._done(lambda: numbers.append(self.link.stow()), "stowed", there, within_s)
+        )
 
     def clear_faults(self, cause: str) -> None:
         """Clears the behaviour faults of one cause."""
         for number in self.state.fault_numbers.get(cause, []):
             self.attempt(lambda number=number: self.link.clear_fault(number))  # type: ignore[misc]
 
-    def _done(
-        self, call: Callable[[], object], text: str, there: Check, within_s: float
-    ) -> Outcome:
+    def _done(self, call: Callable[[], object], text: str, there: Check, within_s: float) -> Steps:
         why = self.attempt(call)
         if why:
             return Outcome(False, why)
         self._retained_s = -math.inf
         until_s = self.link.now_s() + within_s
+        # What was heard before the command says nothing of what became of it.
+        self.refresh()
         while self.link.now_s() < until_s:
-            if self.refresh() and self._holds(there):
+            if self._heard and self._holds(there):
                 return Outcome(True, text)
-            self._wait()
+            yield
         return Outcome(False, f"the robot did not get there within {within_s:.0f} s")
 
     def _holds(self, there: Check) -> bool:
@@ -273,6 +339,10 @@ class Supervision:
         if name in self._reported:
             self._reported.discard(name)
             self.attempt(lambda: self.link.withdraw_fault(name))
+
+
+def _still_up(outcome: Outcome) -> Outcome:
+    return Outcome(False, f"it does not sit down ({outcome.message}); estop/hard cuts all the same")
 
 
 def _no_stop(outcome: Outcome) -> Outcome:

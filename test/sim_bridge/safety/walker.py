@@ -79,6 +79,10 @@ class Walker:
         self.operated: list[Command] = []
         self.taken = self.stowed = 0
         self.deaf: set[Command] = set()
+        # What takes it some time, what of that was begun, and whether it has got there.
+        self.slow: set[Command] = set()
+        self.begun: list[Command] = []
+        self.gets_there = False
         self.patience: list[float] = []
         self.sees = False
         self.told: list[Primitive] = []
@@ -163,6 +167,17 @@ class Walker:
         self.stowed += 1
         self.patience = [within_s]
         return Outcome(True, "stowed")
+
+    def begin(self, agent: str, command: Command) -> Outcome | None:
+        if command in self.slow:
+            self.begun.append(command)
+            return None
+        return self.operate(agent, command)
+
+    def ended(self, agent: str) -> Outcome | None:
+        if not self.gets_there:
+            return None
+        return self.operate(agent, self.begun[-1])
 
     def operate(self, agent: str, command: Command, within_s: float = 15.0) -> Outcome:
         self.operated.append(command)

@@ -1,0 +1,98 @@
+"""Takes what the operator asks of an agent, has the robot do it and tells how it ended."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from sim_bridge.control import Command, Outcome
+from sim_bridge.safety.guard import Guard
+from sim_bridge.safety.health import CLEARABLE_CAUSE, Supervised
+from sim_bridge.safety.orders import HOLDS_IN_ANY_CASE, Order, meanwhile
+from sim_bridge.safety.rules import Rule
+
+# Keeps a receipt: agent, command, whether it was done, the reason, the rule.
+Note = Callable[[str, str, bool, str, Rule | None], None]
+
+
+class OrderDesk:
+    """One order an agent at a time; a simulated agent has done it at once."""
+
+    def __init__(self, robot: Supervised | None, stop: Callable[[str], None], note: Note) -> None:
+        """Before `robot`; `stop` ends what an agent does, `note` keeps a receipt."""
+        self._robot, self._stop, self._note = robot, stop, note
+
+    def carry_out(self, agent: str, guard: Guard, command: Command) -> Outcome:
+        """Carries a command out and waits for its end."""
+        order = self._agree(agent, guard, command)
+        if order.outcome is None:
+            robot = self._robot
+            done = order.agreed if robot is None else robot.operate(agent, command)
+            self._conclude(agent, guard, order, done)
+        return order.outcome or order.agreed
+
+    def take(self, agent: str, guard: Guard, command: Command) -> Order:
+        """Begins a command that the rules allow."""
+        order = self._agree(agent, guard, command)
+        if order.outcome is None:
+            self.begin(agent, guard, order)
+        return order
+
+    def begin(self, agent: str, guard: Guard, order: Order) -> None:
+        """Has the robot begin an order, which is over then or with a later `follow`."""
+        done: Outcome | None = order.agreed
+        if self._robot is not None:
+            guard.order = order
+            done = self._robot.begin(agent, order.command)
+        if done is not None:
+            self._conclude(agent, guard, order, done)
+
+    def follow(self, agent: str, guard: Guard) -> None:
+        """Looks whether what is under way has ended."""
+        if guard.order is not None and self._robot is not None:
+            done = self._robot.ended(agent)
+            if done is not None:
+                self._conclude(agent, guard, guard.order, done)
+
+    def give_up(self, agent: str, guard: Guard, why: str) -> None:
+        """Waits no longer for what is under way."""
+        if guard.order is not None:
+            self._conclude(agent, guard, guard.order, Outcome(False, why))
+
+    def _agree(self, agent: str, guard: Guard, command: Command) -> Order:
+        """What the rules say of a command; what they allow takes the place of what is under way."""
+        under_way = guard.order
+        told = None if under_way is None else meanwhile(under_way.command, command)
+        order = Order(command, Rule.CONSENT, told or copy.copy(guard.control).apply(command))
+        if told is not None or not order.agreed.success:
+            order.outcome = order.agreed
+            success, message = order.agreed.success, order.agreed.message
+            self._note(agent, command, success, message, Rule.CONSENT)
+            return order
+        self.give_up(agent, guard, f"{command} took its place")
+        if command in HOLDS_IN_ANY_CASE:
+            guard.control.apply(command)
+        if order.agreed.stops:
+            self._stop(agent)
+        return order
+
+    def _conclude(self, agent: str, guard: Guard, order: Order, done: Outcome) -> None:
+        """Takes up how an order ended."""
+        guard.order, command = None, order.command
+        message = order.agreed.message if done.success else done.message
+        order.outcome = Outcome(done.success, message, order.agreed.stops)
+        if done.success:
+            guard.control.apply(command)
+            if command is Command.CLAIM:
+                guard.watch.claimed()
+                self._clear_faults(agent)
+            if command in (Command.STAND, Command.POWER_ON):
+                guard.rested.clear()
+                guard.sent_home = False
+        self._note(agent, command, done.success, message, order.rule)
+
+    def _clear_faults(self, agent: str) -> None:
+        if self._robot is not None:
+            causes = {fault.cause for fault in self._robot.health(agent).faults}
+            if CLEARABLE_CAUSE in causes:
+                self._robot.clear_faults(agent, CLEARABLE_CAUSE)
