@@ -11,6 +11,8 @@ BESIDE := nice -n 10
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
+# Containers often forbid bytecode: each node and each worker of tests would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm demo demo-spot spot test-spot bench clean
 help: ## this list
