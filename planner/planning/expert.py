@@ -20,7 +20,7 @@ from planner.planning.goal import Wish, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import EntityKind, Relation
 
 NO_GOAL = (
     "The planner `expert` follows a structured goal and this instruction has none: name an "
@@ -98,8 +98,11 @@ class Expert:
         self._forgive_what_was_seen_again(facts)
         for name in progress.goal.names:
             spot = facts.spot(name) if facts.is_thing(name) else None
-            if spot is not None:
-                self._notes.found_in.setdefault(name, facts.room_of(spot[1]))
+            if spot is not None and name not in self._notes.gone:
+                self._notes.find(name, facts.room_of(spot[1]))
+        for node in context.belief.of_kind(EntityKind.AGENT):
+            if node.name not in context.task.agents:
+                self._notes.meet(node.name, node.position_m)
         distance = Distances(facts, walk_map(context.layout))
         for _ in range(2 * MOST_ROUNDS):
             wishes = self._take_stock(progress, facts, distance)
@@ -156,13 +159,16 @@ class Expert:
         if team.calls or context.running:
             self._waits = 0 if team.calls else self._waits
             return Decision(team.calls, "; ".join(team.story))
-        if work.missing and self._notes.search_again():
+        if work.missing and self._notes.search_again(work.missing):
             return None
         if work.stuck and self._notes.start_over():
             return None
         if work.missing:
-            missing = {-1: f"{' and '.join(work.missing)} found nowhere in the house"}
-            return self._give_up(progress, work.stuck | missing)
+            names = " and ".join(work.missing)
+            nowhere = {
+                -1: f"{names} found nowhere in the house: every place in reach was looked at"
+            }
+            return self._give_up(progress, work.stuck | nowhere)
         if work.stuck or self._waits >= MOST_WAITS:
             return self._give_up(progress, work.stuck)
         return self._wait(context, "wait for the world to settle")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from planner.planning.expert_facts import Spot
 from planner.planning.planner import AgentResult
+from planner.world.geometry import Vec3
 from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import Relation
 
 # A call is tried this often before its target is set aside.
 MOST_TRIES = 3
-# Then everything that was set aside is tried again; the whole house is searched as often.
+# Then everything that was set aside is tried again.
 MOST_ROUNDS = 2
+# The whole house is searched again only where that may show more than before, and no oftener.
 MOST_SEARCHES = 4
+# Another that is nobody of the team has moved, and may have put something down, from so far on.
+STIRRED_M = 0.5
 # Failures of a whole task before it is given up.
 MOST_FAILURES = 80
 
@@ -50,8 +57,7 @@ HOLDING = "holding"
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """A place to look at: a furniture's outside, its inside, or a floor."""
 
     furniture: str
@@ -74,6 +80,9 @@ class Notes:
         choice: the spot chosen for a thing, kept while it can be used.
         value: the value chosen for a tie.
         found_in: the room that each thing of the goal was first seen in.
+        seen: the things of the goal whose place was known since the house was last begun with.
+        strangers: where agents of nobody's team were then; `stirred` once one of them moved.
+        unreached: whether a place counts as looked at since then that nobody got to.
         searching: what each searching agent is about to look at.
         bad_spots: (agent, thing, spot) that did not work.
         bad_things: (agent, thing, skill) that did not work.
@@ -101,6 +110,10 @@ class Notes:
     choice: dict[str, Spot] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
     found_in: dict[str, str] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    strangers: dict[str, Vec3] = field(default_factory=dict)
+    stirred: bool = False
+    unreached: bool = False
     searching: dict[str, Look] = field(default_factory=dict)
     bad_spots: set[tuple[str, str, Spot]] = field(default_factory=set)
     agents: tuple[str, ...] = ()
@@ -222,6 +235,7 @@ class Notes:
     def _set_aside(self, agent: str, skill: SkillName, target: str, thing: str) -> None:
         """Stops trying a call: its furniture as a place to look at or to bring a thing to."""
         self.searching.pop(agent, None)
+        self.unreached |= not {target} <= self.looked & self.looked_into
         self.looked.add(target)
         self.looked_into.add(target)
         spot = self.choice.get(thing)
@@ -255,11 +269,31 @@ class Notes:
         self.choice.clear()
         return True
 
-    def search_again(self) -> bool:
-        """Forgets what was looked at; False when everything was looked at often enough."""
-        if self.search_rounds >= MOST_SEARCHES:
+    def find(self, thing: str, room: str) -> None:
+        """Notes that it is known where a thing of the goal is."""
+        self.found_in.setdefault(thing, room)
+        self.seen.add(thing)
+
+    def meet(self, stranger: str, position_m: Vec3) -> None:
+        """Notes where an agent is that is not of the team."""
+        at_m = self.strangers.setdefault(stranger, position_m)
+        self.stirred |= math.dist(at_m, position_m) > STIRRED_M
+
+    def search_again(self, missing: Iterable[str]) -> bool:
+        """Forgets what was looked at, where the next look at it may show something that is missing.
+
+        That is so where a thing was known before and is no more where it was, as often as that
+        happens; and once where a stranger moved, or where places could not be reached.
+
+        Returns:
+            False where nothing has changed since all was looked at, or it was often enough.
+        """
+        is_lost = any(name in self.seen for name in missing)
+        may_show = self.search_rounds == 1 and (self.stirred or self.unreached)
+        if self.search_rounds >= MOST_SEARCHES or not (is_lost or may_show):
             return False
         self.search_rounds += 1
         self.looked.clear()
         self.looked_into.clear()
+        self.seen.clear()
         return True

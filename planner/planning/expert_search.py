@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 
 from planner.planning.expert_facts import Facts, planar_m
@@ -56,6 +55,8 @@ LOW_M = 0.9
 TOLD = 0.75
 # How much likelier a place is that the words name besides, and not as where something shall go.
 BESIDES = 2.0
+# And one that the words say it was taken from: there may be another of its kind.
+LEFT = 0.1
 # From one piece of a room to the next.
 STEP_M = 3.0
 # A room in which another agent is looking already.
@@ -102,7 +103,7 @@ def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
             and look.inside is (place.relation is Relation.WITHIN and _shuts(piece))
         ]
         for look in fitting:
-            other = replace(look, inside=not look.inside)
+            other = Look(look.furniture, not look.inside)
             share = SAME_PIECE if other in looks else 0.0
             named[look] = named.get(look, 0.0) + (1 - share) * place.weight / len(fitting)
             if share:
@@ -153,7 +154,7 @@ def _as_told(layout: House, spread: dict[Look, float], told: tuple[Told, ...]) -
     for hint in (hint for hint in told if not hint.sure):
         for look in named:
             if _fits(layout, hint, look):
-                named[look] *= BESIDES
+                named[look] *= LEFT if hint.left else BESIDES
     sure = {
         look: weight
         for look, weight in named.items()
@@ -221,14 +222,17 @@ class Search:
         self._shows: dict[Look, float] = {}
         # Places that are left only for agents that did not look there.
         self._for_others: set[Look] = set()
+        # Of a piece: its room's floor, how far it is from there, how much a look around shows.
+        self._outsides: dict[str, tuple[str, float, float]] = {}
+        found_in = frozenset(notes.found_in.values())
         for name in missing:
             _, broad, long = sorted(facts.size_m(name))
             from_m = SEEN_FROM_M * math.sqrt(broad * long)
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
                 if self._seen(look):
                     weight *= self._left_for_others(look)
-                together = _room(facts.layout, look) in notes.found_in.values()
                 if weight:
+                    together = _room(facts.layout, look) in found_in
                     self._add(look, weight * (TOGETHER if together else 1.0), from_m)
 
     def _add(self, look: Look, weight: float, from_m: float) -> None:
@@ -236,15 +240,21 @@ class Search:
             weight *= GLANCED
         piece = self._facts.layout.furniture_by_name.get(look.furniture)
         if not look.inside and piece is not None:
-            floor = floor_name(piece.room)
-            away_m = planar_m(self._facts.position_m(floor), self._facts.position_m(piece.name))
-            shown = _shown(piece) if away_m <= from_m else SHOWN_FAR
+            floor, away_m, near_share = self._outside(piece)
+            shown = near_share if away_m <= from_m else SHOWN_FAR
             if floor in self._notes.looked:
                 weight *= 1 - shown
             else:
                 self._around[floor] = self._around.get(floor, 0.0) + shown * weight
                 self._shows[look] = self._shows.get(look, 0.0) + shown * weight
         self._value[look] = self._value.get(look, 0.0) + weight
+
+    def _outside(self, piece: Furniture) -> tuple[str, float, float]:
+        if piece.name not in self._outsides:
+            floor = floor_name(piece.room)
+            away_m = planar_m(self._facts.position_m(floor), self._facts.position_m(piece.name))
+            self._outsides[piece.name] = (floor, away_m, _shown(piece))
+        return self._outsides[piece.name]
 
     def _left_for_others(self, look: Look) -> float:
         """What part of a place that was looked at somebody else may still see."""

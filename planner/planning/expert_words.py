@@ -1,12 +1,14 @@
 """What the words of an instruction tell about where things are now.
 
 "The candle from the living room", "they are somewhere in the kitchen", "the cups in the sink are
-dirty": such a place is where to look first. "Put it on the table" says where it shall go, and
-nothing about where it is. Nothing is derived that the words do not name.
+dirty": such a place is where to look first. "Somebody took it out of the bathroom": there it is no
+more, so look elsewhere first. "Put it on the table" says where it shall go, and nothing about where
+it is. Nothing is derived that the words do not name.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -101,6 +103,9 @@ _WANTED = frozenset(
 _NOT_YET = frozenset({"once", "when", "before", "until", "if", "sure"})
 # "Turn off the lamp" leaves nothing.
 _SWITCHING = frozenset({"turn", "switch", "turned", "switched", "power", "powered"})
+# "Was taken from the kitchen" tells what is done, "should be taken from the kitchen" what is not.
+_REMOVED = frozenset({"taken", "removed", "carried", "moved", "borrowed", "stolen"})
+_DONE_TO = frozenset({"was", "were", "been", "got"})
 _VERBS_AFTER = _LYING | _WANTED
 _JOINING = frozenset({",", "and", "or"})
 _LISTING = _DETERMINERS | _JOINING | frozenset(NUMBER_WORDS)
@@ -114,11 +119,13 @@ class Told:
         furniture: classes of furniture; empty for all that is in the room.
         rooms: classes of rooms; empty where none is named.
         sure: said of the thing; otherwise only named besides, and not as where it shall go.
+        left: said to be where the thing is no more; then not `sure`.
     """
 
     furniture: frozenset[str]
     rooms: frozenset[str]
     sure: bool
+    left: bool = False
 
     def fits(self, furniture_class: str | None, room_class: str) -> bool:
         """Whether a piece (None: the floor) in a room of some class is meant."""
@@ -151,6 +158,8 @@ def told_places(instruction: str, goal: Goal, layout: House) -> dict[str, tuple[
         reader = _Clause(clause, before)
         for place, nouns in reader.sure:
             _note(told, wanted, Told(place.furniture, place.rooms, sure=True), nouns)
+        for place, nouns in reader.left:
+            _note(told, wanted, Told(place.furniture, place.rooms, sure=False, left=True), nouns)
         for place, is_within in reader.besides:
             hint = Told(place.furniture, place.rooms, sure=False)
             if not _is_destination(hint, wanted, is_within=is_within):
@@ -228,6 +237,7 @@ class _Clause:
         """Takes also the objects of the clause before: "they are in the kitchen"."""
         self._items, self._before = items, before
         self.sure: list[tuple[_Place, list[Noun]]] = []
+        self.left: list[tuple[_Place, list[Noun]]] = []
         # With whether the place is said by "in" or the like: "in the kitchen, lay the table".
         self.besides: list[tuple[_Place, bool]] = []
         places = self._places()
@@ -248,7 +258,9 @@ class _Clause:
                 self.sure.append((place, nouns))
             else:
                 last = None
-                if word not in _GOING and not self._is_left_behind(at):
+                if self._leaves(at, word) and self._is_left_behind(at):
+                    self.left.append((place, nouns))
+                elif word not in _GOING and not self._is_left_behind(at):
                     self.besides.append((place, word in _RESTING))
 
     def _word(self, at: int) -> str:
@@ -315,10 +327,8 @@ class _Clause:
     def _is_source(self, at: int, word: str, place: _Place, places: list[_Place]) -> bool:
         if self._word(at - 1) in _SWITCHING:
             return False
-        if word in _LEAVING:
+        if self._leaves(at, word):
             return not self._is_left_behind(at)
-        if word == "of":
-            return self._word(at - 1) == "out" and not self._is_left_behind(at)
         if word not in _RESTING:
             return False
         between = self._between(at)
@@ -332,9 +342,20 @@ class _Clause:
         # "The sponge in the entryway should ...", "the cup on the bed to the kitchen".
         return attached and (self._word_at(place.end) in _VERBS_AFTER or moved_on)
 
+    def _leaves(self, at: int, word: str) -> bool:
+        """Whether a preposition says that something comes from the place."""
+        if self._word(at - 1) in _SWITCHING:
+            return False
+        return word in _LEAVING or (word == "of" and self._word(at - 1) == "out")
+
     def _is_left_behind(self, at: int) -> bool:
-        """What somebody took out of a place is no longer there."""
-        return any(self._word(i) == "took" for i in range(at))
+        """What somebody took out of a place, or is missing from it, is no longer there."""
+        words = [self._word(i) for i in range(at)]
+        return (
+            "took" in words
+            or words[-1:] == ["missing"]
+            or any(a in _DONE_TO and b in _REMOVED for a, b in itertools.pairwise(words))
+        )
 
     def _is_awaited(self, at: int) -> bool:
         while at >= 0 and self._word(at) != ",":

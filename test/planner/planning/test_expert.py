@@ -8,6 +8,7 @@ import pytest
 from planning_toys import Outcome, ToyWorld, play, prop, run_goal, task_of
 
 from planner.planning.expert import Expert
+from planner.world.skill import SkillCall
 from planner.world.vocabulary import AgentKind, EntityKind, Relation, State
 
 Make = Callable[..., ToyWorld]
@@ -68,6 +69,42 @@ def test_says_what_was_found_nowhere(toy_world: Make) -> None:
     world.things["apple_0"] = (WITHIN, "nowhere_0")
     outcome = run_goal(world, [prop("is_on_top", ["apple_0"], ["table_1"])])
     assert "apple_0 found nowhere in the house" in outcome.failure
+
+
+def test_ends_a_search_once_every_place_was_looked_at(toy_world: Make) -> None:
+    world = toy_world("apple_0")
+    world.things["apple_0"] = (WITHIN, "nowhere_0")
+    wanted = [prop("is_on_top", [name], ["table_1"]) for name in ("apple_0", "cup_0")]
+    outcome = run_goal(world, wanted, agents=["agent_0"])
+    assert "every place in reach was looked at" in outcome.failure
+    assert placed(outcome, "cup_0") == (ON, "table_1")
+    # What shuts is looked at from outside, opened, and looked into.
+    shut = {piece.name for piece in world.house.furniture if piece.joints}
+    calls = [call for call in outcome.of("agent_0") if call.startswith(("Explore", "Open"))]
+    assert {f"Open[{name}]" for name in shut} <= set(calls)
+    for call in set(calls):
+        may_repeat = call.startswith("Explore") and call.partition("[")[2][:-1] in shut
+        assert calls.count(call) <= (2 if may_repeat else 1), call
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_searches_once_more_where_somebody_else_moved(toy_world: Make, comes: bool) -> None:
+    world = toy_world("apple_0")
+    world.things["apple_0"] = (WITHIN, "nowhere_0")
+
+    def walks(_agent: str, call: SkillCall) -> None:
+        x, y, z = world.position["agent_1"]
+        world.position["agent_1"] = (x + 0.3, y, z)
+        if comes and str(call) == "Open[chest_of_drawers_0]":
+            # It was looked at already.
+            world.things["apple_0"] = (ON, "couch_0")
+
+    world.fault = walks
+    outcome = run_goal(world, [prop("is_on_top", ["apple_0"], ["table_1"])], agents=["agent_0"])
+    assert outcome.done is comes
+    opened = outcome.of("agent_0").count("Open[chest_of_drawers_0]")
+    assert outcome.of("agent_0").count("ExploreFurniture[couch_0]") == 2
+    assert opened == 1
 
 
 def test_two_share_the_work(toy_world: Make) -> None:

@@ -6,13 +6,14 @@ import pytest
 
 from planner.planning.expert_facts import Facts
 from planner.planning.expert_jobs import Job
-from planner.planning.expert_notes import Look, Notes
+from planner.planning.expert_notes import MOST_TRIES, Look, Notes
 from planner.planning.expert_search import Likelihood, Search
 from planner.planning.expert_steps import Steps
+from planner.planning.planner import AgentResult
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from planner.world.skill import SkillName
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import Affordance, EntityKind, floor_name
 
 
@@ -119,3 +120,23 @@ def test_everything_that_shuts_is_opened_in_the_end(house: House) -> None:
     floors = [i for i, look in enumerate(looked) if look.furniture.startswith("floor_")]
     strange = next(i for i, look in enumerate(looked) if look.inside and "oven" in look.furniture)
     assert floors[len(floors) // 2] < strange
+
+
+def test_what_was_seen_and_is_no_more_there_is_looked_for_again() -> None:
+    notes = Notes(looked={"table_0"})
+    assert not notes.search_again(["cup_0"])
+    notes.find("cup_0", "kitchen_0")
+    assert notes.search_again(["cup_0"])
+    assert not notes.looked
+    # And not again before it is seen again.
+    assert not notes.search_again(["cup_0"])
+
+
+def test_a_place_that_nobody_got_to_is_tried_in_one_more_round() -> None:
+    notes = Notes(agents=("agent_0",))
+    call, far = SkillCall(SkillName.NAVIGATE, ("shelves_0",)), SkillCode.UNREACHABLE
+    for _ in range(MOST_TRIES):
+        notes.take(AgentResult("agent_0", call, SkillResult.failure(far, "no way"), 1.0))
+    assert "shelves_0" in notes.looked
+    assert notes.search_again(["cup_0"])
+    assert not notes.search_again(["cup_0"])

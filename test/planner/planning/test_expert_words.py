@@ -78,6 +78,42 @@ def test_where_something_shall_go_or_is_no_more_says_nothing(text: str, house: H
     assert sure(text, house, "cup_0", "plate_0") == {}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Somebody took the cup out of the kitchen.", {"cup"}),
+        ("Someone took the cup and the plate from the kitchen. Put them back.", {"cup", "plate"}),
+        ("The cup was taken from the kitchen and belongs on the table.", {"cup"}),
+        ("The plate has been removed from the kitchen.", {"plate"}),
+        ("The cup is missing from the kitchen.", {"cup"}),
+        ("Take the cup out of the kitchen.", set()),
+        ("The cup should be taken from the kitchen to the table.", set()),
+        ("I want the cup moved from the kitchen to the table.", set()),
+        ("Somebody took the cup to the kitchen.", set()),
+        ("Somebody took the cup, turn off the floor lamp in the kitchen.", set()),
+    ],
+)
+def test_a_place_that_something_was_taken_from_is_where_it_is_no_more(
+    text: str, expected: set[str], house: House
+) -> None:
+    told = told_places(text, goal("cup_0", "plate_0"), house)
+    left = {name for name, hints in told.items() if any(hint.left for hint in hints)}
+    assert left == expected
+    assert not any(hint.left and hint.sure for hints in told.values() for hint in hints)
+
+
+def test_where_a_thing_was_taken_from_is_looked_at_late(house: House) -> None:
+    told = told_places("Somebody took the cup out of the kitchen.", goal("cup_0"), house)
+    plain, hinted = Likelihood(house).of("cup"), Likelihood(house, told).of("cup")
+    kitchens = {room.name for room in house.rooms if room.class_name == "kitchen"}
+    pieces = house.furniture_by_name
+    there = {k for k in plain if k.furniture in pieces and pieces[k.furniture].room in kitchens}
+    assert there
+    assert sum(hinted[look] for look in there) < 0.3 * sum(plain[look] for look in there)
+    assert all(hinted[look] > 0 for look in there)
+    assert sum(hinted.values()) == pytest.approx(1.0)
+
+
 def test_a_place_named_besides_counts_unless_it_is_where_something_shall_go(house: House) -> None:
     told = told_places("Tidy up the kitchen. The cup belongs on the table.", goal("cup_0"), house)
     assert told["cup"] == (Told(frozenset(), frozenset({"kitchen"}), sure=False),)
