@@ -6,6 +6,7 @@ import fcntl
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -52,6 +53,7 @@ def new_manifest(
     )
 
 
+@cache
 def versions() -> Mapping[str, str]:
     """Of Python and the packages that results may depend on."""
     found = {"python": platform.python_version()}
