@@ -11,6 +11,7 @@ each node a program of its own again, as `ros2 launch` does.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -25,9 +26,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO
 
+from planner.world.catalogue import default_catalogue
+from planner.world.errors import PlannerError
+
 # What every node loads, by what it takes: three quarters of a second of one core.
 COMMON = (
     "numpy",
+    "scipy.sparse.csgraph",
     "rclpy.action",
     "rclpy.executors",
     "planner_msgs.action",
@@ -53,9 +58,12 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 
 
 def load_common() -> None:
-    """Loads what all nodes need, once; what it made is never looked at by the collector again."""
+    """Loads what all nodes need, once; the collector never looks at what it made."""
     for name in COMMON:
         importlib.import_module(name)
+    # Whoever needs a catalogue that is wrong tells it.
+    with contextlib.suppress(PlannerError):
+        default_catalogue()
     gc.collect()
     gc.freeze()
 

@@ -14,17 +14,27 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
+from unittest import mock
 
 from planner.environment import ros_environment
-from planner.warm_start import COMMON, become
+from planner.warm_start import become
 
 # How long a node may take to end.
 END_S = 60.0
 NODES = Path(__file__).resolve().parents[2] / "nodes"
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([*COMMON])
+_CONTEXT.set_forkserver_preload(["all_nodes"])
+
+
+@cache
+def _start_server() -> None:
+    # It finds modules by its environment, and says nothing of what it does not find.
+    with mock.patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parent)):
+        forkserver.ensure_running()
 
 
 class Node:
@@ -34,6 +44,7 @@ class Node:
         self, executable: str, environment: Mapping[str, str] | None = None, **parameters: object
     ) -> None:
         """Starts a program of `nodes/` with parameters and more of an environment."""
+        _start_server()
         reads, writes = _CONTEXT.Pipe(duplex=False)
         given = [("-p", f"{name}:={value}") for name, value in parameters.items()]
         words = ("python", str(NODES / executable), "--ros-args", *itertools.chain(*given))

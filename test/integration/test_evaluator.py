@@ -171,9 +171,12 @@ def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
     heard = client.listen(Evaluation, "/evaluation")
     graphs = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
     messages = GraphMessages()
-    graphs.publish(messages.message(believed(world.now, 500.0)))
+    # The layout, before anything was seen at the time of day.
+    graphs.publish(messages.message(believed(world.now, 0.0)))
     with running("evaluator", episode=task, world="perceived") as process:
         latest(client, heard, lambda m: len(m.propositions) == 2)
+        graphs.publish(messages.message(believed(world.now, 500.0)))
+        latest(client, heard, lambda m: m.header.stamp.sec == 500)
         for n, (name, dy) in enumerate((("cup_0", -0.2), ("apple_0", 0.2)), start=1):
             on_table(world, name, place, dy)
             graphs.publish(messages.message(believed(world.now, 500.0 + n)))
