@@ -28,7 +28,13 @@ LINES = [shlex.split(command) for command in SHOWN if command.startswith("ros2 "
 EPISODE = "bedside_0"
 STACK = {
     # Time stands while nobody acts, so that the nodes reckon only when they are used.
-    "bridge": {"episode": EPISODE, "time_mode": "fast", "idle_time": "hold", "camera_hz": 2},
+    "bridge": {
+        "episode": EPISODE,
+        "agents": 1,
+        "time_mode": "fast",
+        "idle_time": "hold",
+        "camera_hz": 2,
+    },
     "memory": {"episode": EPISODE},
     "skill_executor": {"episode": EPISODE, "use_sim_time": "true"},
     "evaluator": {"episode": EPISODE},
