@@ -371,6 +371,9 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
         "record": args.record,
         "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
     }
+    if args.backend == "spot":
+        # A real robot stands up when its operator says so; a planner would give up before.
+        parameters["attended"] = True
     return (
         NodeSpec(
             name="narrator",

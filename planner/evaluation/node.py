@@ -129,10 +129,13 @@ class EvaluatorNode(Node):
         except (KeyError, IndexError, ValueError) as error:
             self.get_logger().error(f"/world_graph {message.sequence} is not judged: {error}")
             return
-        if self._start_s is None or belief.stamp_s < self._start_s:
+        # A memory that has seen nothing yet tells of the layout at 0; a robot's looks have the time
+        # of day.
+        if belief.stamp_s > 0 and (self._start_s is None or belief.stamp_s < self._start_s):
             self._start_s = belief.stamp_s
+        start_s = belief.stamp_s if self._start_s is None else self._start_s
         task, house = self._given
-        self._take(perceived_state(belief, house.name, task.episode_id, self._start_s))
+        self._take(perceived_state(belief, house.name, task.episode_id, start_s))
 
     def _take(self, state: WorldState) -> None:
         before, self._state = self._state, state

@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import Image
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from planner.narrator import story
@@ -54,6 +55,9 @@ class NarratorNode(Node):
         super().__init__("narrator")
         episode = parameters.text(self, "episode", "", "name or file of the episode")
         agents = parameters.whole(self, "agents", 0, "agents to use; 0 = all", least=0)
+        waits = parameters.flag(
+            self, "attended", False, "whether an operator lets the agents move before it begins"
+        )
         self._folder = Path(parameters.text(self, "record", "", "folder for the picture"))
         self._bag = parameters.text(self, "bag", "", "where the bag is, for the last line")
         self._wait_s = parameters.number(
@@ -64,6 +68,9 @@ class NarratorNode(Node):
         self._agents = uids[: agents or len(uids)]
         self.succeeded = False
         self._now_s = 0.0
+        self._since = story.StoryClock().since
+        self._may_move = dict.fromkeys(self._agents, not waits)
+        self._told_to_wait = False
         self._ways: dict[str, list[Point]] = {agent: [] for agent in self._agents}
         self._views: dict[str, RgbImage] = {}
         self._picked_at: dict[str, Point] = {}
@@ -95,6 +102,9 @@ class NarratorNode(Node):
                 partial(self._on_view, agent),
                 qos.IMAGE_INPUT,
             )
+            if not self._may_move[agent]:
+                topic = f"/{agent}/safety/motion_allowed"
+                self.create_subscription(Bool, topic, partial(self._on_allowed, agent), qos.LATCHED)
         self.create_subscription(MemoryUpdate, "/memory/updates", self._on_memory, qos.EVENTS)
         self.create_subscription(
             WorldGraph, "/world_graph", self._on_graph, qos.STATE_INPUT, raw=True
@@ -105,8 +115,11 @@ class NarratorNode(Node):
 
     # What is told
 
+    def _on_allowed(self, agent: str, message: Bool) -> None:
+        self._may_move[agent] = message.data
+
     def _on_odometry(self, agent: str, message: Odometry) -> None:
-        self._now_s = seconds(message.header.stamp)
+        self._now_s = self._since(seconds(message.header.stamp))
         position = message.pose.pose.position
         here, way = (position.x, position.y), self._ways[agent]
         speed, turn = message.twist.twist.linear, message.twist.twist.angular
@@ -121,7 +134,7 @@ class NarratorNode(Node):
 
     def _on_memory(self, message: MemoryUpdate) -> None:
         self._found |= {
-            operation.entity.name: seconds(message.header.stamp)
+            operation.entity.name: self._since(seconds(message.header.stamp))
             for operation in message.operations
             if operation.kind == Operation.ADD and not operation.entity.is_furniture
         }
@@ -142,7 +155,7 @@ class NarratorNode(Node):
             del self._found[name]
 
     def _on_skill(self, message: SkillReport) -> None:
-        stamp = seconds(message.header.stamp)
+        stamp = self._since(seconds(message.header.stamp))
         self._say(story.ended_line(stamp, message.agent, message.call, message.code, message.text))
         try:
             call = parse_call(message.call)
@@ -167,7 +180,7 @@ class NarratorNode(Node):
         state = (round(float(message.percent_complete), 4), satisfied)
         if message.propositions and state != self._progress:
             self._progress = state
-            stamp = seconds(message.header.stamp)
+            stamp = self._since(seconds(message.header.stamp))
             self._say(story.progress_line(stamp, state[0], satisfied, len(message.propositions)))
 
     def _on_result(self, message: Evaluation) -> None:
@@ -192,6 +205,12 @@ class NarratorNode(Node):
             self._waited_s += 0.2
             if self._waited_s > self._wait_s:
                 raise PlannerError(f"no task planner answered within {self._wait_s:.0f} s")
+            return
+        idle = [agent for agent in self._agents if not self._may_move[agent]]
+        if idle:
+            if not self._told_to_wait:
+                self._say(f"{', '.join(idle)}: claim, power_on and stand; then the task begins")
+            self._told_to_wait = True
             return
         self._timer.cancel()
         if self.executor is not None:

@@ -11,6 +11,23 @@ _BAR_CELLS = 20
 _LONGEST_WHY = 240
 
 
+# Stamps above are the time of day, which only a real world has; a simulated one begins at 0.
+TIME_OF_DAY_S = 1e9
+
+
+class StoryClock:
+    """Seconds of the story: of a simulated world its time, of a real one since its first word."""
+
+    def __init__(self) -> None:
+        self._zero_s: float | None = None
+
+    def since(self, stamp_s: float) -> float:
+        """The story's time of a stamp; 0 for stamps from before anything was seen."""
+        if self._zero_s is None and stamp_s > 0:
+            self._zero_s = stamp_s if stamp_s > TIME_OF_DAY_S else 0.0
+        return max(0.0, stamp_s - (self._zero_s or 0.0))
+
+
 def clock(stamp_s: float) -> str:
     """Simulated time as minutes and seconds."""
     return f"{int(stamp_s) // 60:02d}:{int(stamp_s) % 60:02d}"

@@ -14,7 +14,8 @@ from sim_bridge.control import Command
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.whereabouts import Where
 
-START_S = 15.0
+# On a busy computer importing the SDK takes long; nothing moves before it has answered.
+START_S = 60.0
 ANSWER_S = 3.0
 WORDS = {
     Command.ESTOP_GENTLE: "gentle",

@@ -92,6 +92,13 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     assert nodes["recorder"].parameters == {"folder": "out/bag", "image_hz": 1.0}
     assert nodes["narrator"].ends_run
     assert nodes["narrator"].parameters["bag"] == "out/bag"
+    assert "attended" not in nodes["narrator"].parameters
+
+
+def test_a_real_robots_task_waits_for_its_operator() -> None:
+    arguments = Arguments.from_text({"backend": "spot", "narrate": "true", "episode": "e1"})
+    (narrator,) = (node for node in node_list(arguments) if node.name == "narrator")
+    assert narrator.parameters["attended"] is True
 
 
 @pytest.mark.parametrize(

@@ -81,3 +81,11 @@ def test_the_picture_shows_ways_moves_and_moments(small_house: House) -> None:
     assert (250, 0, 250) in colours
     assert (190, 20, 60) in colours
     assert (30, 90, 200) in colours
+
+
+def test_the_story_of_a_real_robot_begins_with_its_first_word() -> None:
+    simulated, real = story.StoryClock(), story.StoryClock()
+    assert [simulated.since(stamp_s) for stamp_s in (0.0, 1.5, 90.0)] == [0.0, 1.5, 90.0]
+    day_s = 1_795_303_827.0
+    assert [real.since(stamp_s) for stamp_s in (0.0, day_s, day_s + 65)] == [0.0, 0.0, 65.0]
+    assert story.clock(real.since(day_s + 65)) == "01:05"
