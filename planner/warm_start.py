@@ -26,9 +26,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO
 
-from planner.world.catalogue import default_catalogue
-from planner.world.errors import PlannerError
-
 # What every node loads, by what it takes: three quarters of a second of one core.
 COMMON = (
     "numpy",
@@ -61,6 +58,10 @@ def load_common() -> None:
     """Loads what all nodes need, once; the collector never looks at what it made."""
     for name in COMMON:
         importlib.import_module(name)
+    # Not at the top: a supervisor of programs that are none of ours needs no catalogue.
+    from planner.world.catalogue import default_catalogue
+    from planner.world.errors import PlannerError
+
     # Whoever needs a catalogue that is wrong tells it.
     with contextlib.suppress(PlannerError):
         default_catalogue()
