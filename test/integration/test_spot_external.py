@@ -114,13 +114,14 @@ def world(
     folder = tmp_path_factory.mktemp("external")
     alone = small_episode.model_copy(update={"agents": small_episode.agents[:1]})
     settings = folder / "external.yaml"
-    settings.write_text("version: 1\nodom_in_map: [1.0, 1.0, 0.0]\nwait_s: 60.0\n")
+    settings.write_text("version: 1\nodom_in_map: [1.0, 1.0, 0.0]\nwait_s: 60.0\ntrigger_s: 60.0\n")
     safety = folder / "safety.yaml"
     # The stand-in is a thread of this process and real time is real: on a busy machine it may say
-    # nothing for seconds, and the rest at the end takes its time. Neither is what is tested here.
+    # nothing for seconds, and the rest at the end takes its time. Neither is what is tested here,
+    # nor is how soon a report of persons reaches a bridge that hardly runs, or an answer.
     safety.write_text(
         "version: 1\nlink: {stale_after_s: 60.0}\nexecutive: {stop_after_s: 60.0}\n"
-        "shutdown_s: 120.0\n"
+        "people: {seen_for_s: 5.0}\napproval: {timeout_s: 300.0}\nshutdown_s: 80.0\n"
     )
     return {
         "episode": write_world(folder, small_house, alone),
