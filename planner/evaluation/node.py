@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 from planner.evaluation.asked import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.latch_file import Latched, LatchFile
-from planner.evaluation.perceived import perceived_state
+from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict, criteria_word
 from planner.ros import parameters, qos
@@ -73,6 +73,7 @@ class EvaluatorNode(Node):
             raise PlannerError("a perceived world says no episode: set the parameter `episode`")
         # When the task began, where a world without simulation steps counts them from.
         self._start_s: float | None = None
+        self._perceived: PerceivedWorld | None = None
         self._folder = Path(store) if store else None
         self._given = load_episode(episode) if episode else None
         if self._given and self._given[0].evaluation is not None:
@@ -132,10 +133,11 @@ class EvaluatorNode(Node):
         # A memory that has seen nothing yet tells of the layout at 0; a robot's looks have the time
         # of day.
         if belief.stamp_s > 0 and (self._start_s is None or belief.stamp_s < self._start_s):
-            self._start_s = belief.stamp_s
+            self._start_s, self._perceived = belief.stamp_s, None
         start_s = belief.stamp_s if self._start_s is None else self._start_s
         task, house = self._given
-        self._take(perceived_state(belief, house.name, task.episode_id, start_s))
+        self._perceived = self._perceived or PerceivedWorld(task, house.name)
+        self._take(self._perceived.state(belief, start_s))
 
     def _take(self, state: WorldState) -> None:
         before, self._state = self._state, state

@@ -6,8 +6,15 @@ so by its variant, because what was not seen, or seen wrongly, is judged as it i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from planner.evaluation.asked import evaluation_of
 from planner.world.belief import Belief, BeliefNode
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
+from planner.world.stand_ins import StandIns
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
 
@@ -16,8 +23,42 @@ STEPS_PER_S = 30.0
 FLOOR_CLASS = "floor"
 
 
+class PerceivedWorld:
+    """The beliefs of one run as states, in the names of its task.
+
+    A memory that learns what it sees has numbers of its own for things: one of the same class
+    stands for each thing of the task then, that which somebody took rather than another.
+    """
+
+    def __init__(self, task: Episode, house: str) -> None:
+        """A run of `task` in the layout `house`."""
+        self._task, self._house = task, house
+        self._stand_ins = StandIns(_names(task), follow_hands=True)
+
+    def state(self, belief: Belief, start_s: float = 0.0) -> WorldState:
+        """The next state; arguments as of `perceived_state`."""
+        self._stand_ins.update(belief)
+        names = {node: name for name, node in self._stand_ins.given.items()}
+        return perceived_state(belief, self._house, self._task.episode_id, start_s, names)
+
+
+def _names(task: Episode) -> frozenset[str]:
+    """What a task speaks of; nothing where it cannot be judged, which the judge tells."""
+    try:
+        propositions = evaluation_of(task).propositions
+    except PlannerError:
+        return frozenset()
+    criteria = task.criteria.variables.values() if task.criteria is not None else ()
+    lists = (*(names for p in propositions for names in p.lists), *criteria)
+    return frozenset(name for names in lists for name in names)
+
+
 def perceived_state(
-    belief: Belief, house: str, episode_id: str, start_s: float = 0.0
+    belief: Belief,
+    house: str,
+    episode_id: str,
+    start_s: float = 0.0,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> WorldState:
     """What is believed, as a state of the world.
 
@@ -27,6 +68,7 @@ def perceived_state(
         episode_id: of the task.
         start_s: when the task began, seconds of the belief's clock; the state's step counts
             thirtieths of a second from there.
+        names: those of the task, of believed things that have others.
     """
     return WorldState(
         stamp_s=belief.stamp_s,
@@ -35,28 +77,31 @@ def perceived_state(
         house=house,
         episode_id=episode_id,
         entities={
-            name: _entity(node)
+            names.get(name, name): _entity(node, names)
             for name, node in belief.nodes.items()
             if node.class_name != FLOOR_CLASS
         },
     )
 
 
-def _entity(node: BeliefNode) -> EntityState:
+def _entity(node: BeliefNode, names: Mapping[str, str]) -> EntityState:
+    def named(name: str | None) -> str | None:
+        return None if name is None else names.get(name, name)
+
     x, y, z = node.position_m
     is_room = node.kind is EntityKind.ROOM
     return EntityState(
-        name=node.name,
+        name=names.get(node.name, node.name),
         kind=node.kind,
         class_name=node.class_name,
         instance_id=node.entity_id or 0,
         pose=Pose((x, y, z - node.size_m[2] / 2)),
         size_m=node.size_m,
-        parent=node.parent,
+        parent=named(node.parent),
         relation=node.relation,
         room=node.name if is_room else node.room,
         affordances=node.affordances,
         states=dict(node.states) or None,
         openness=node.openness,
-        holding=node.holding,
+        holding=named(node.holding),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from planner.evaluation.task import GateRelation
 from planner.planning.expert_choice import narrowed
-from planner.planning.expert_facts import Aliases, Facts, spots_of
+from planner.planning.expert_facts import Facts, spoken, spots_of
 from planner.planning.expert_jobs import Job, JobMaker, Work
 from planner.planning.expert_notes import MOST_FAILURES, MOST_FAULTS, MOST_ROUNDS, Notes
 from planner.planning.expert_progress import Progress
@@ -20,6 +20,7 @@ from planner.planning.goal import Wish, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
 from planner.world.skill import SkillCall, SkillName
+from planner.world.stand_ins import StandIns
 from planner.world.vocabulary import EntityKind, Relation
 
 NO_GOAL = (
@@ -51,7 +52,7 @@ class Expert:
         self._progress = Progress(goal) if goal is not None else None
         self._notes = Notes()
         self._jobs: dict[str, Job] = {}
-        self._aliases = Aliases(goal.names if goal is not None else ())
+        self._stand_ins = StandIns(goal.names if goal is not None else ())
         self._likelihood: Likelihood | None = None
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
@@ -86,8 +87,8 @@ class Expert:
             return self._give_up(progress, {})
         if self._notes.faults >= MOST_FAULTS:
             return Decision(failure=f"the world does not answer: {self._notes.last_fault}")
-        if self._aliases.update(context.belief) and self._goal is not None:
-            progress.goal = self._aliases.spoken(self._goal)
+        if self._stand_ins.update(context.belief) and self._goal is not None:
+            progress.goal = spoken(self._goal, self._stand_ins.given)
         self._notes.agents = context.task.agents
         if self._likelihood is None:
             told = told_places(context.task.instruction, progress.goal, context.layout)

@@ -19,52 +19,17 @@ Spot = tuple[Relation, str]
 OPEN_ENOUGH = 0.5
 
 
-class Aliases:
-    """Which believed thing stands for a goal's name where the memory invents its own names.
+def spoken(goal: Goal, given: Mapping[str, str]) -> Goal:
+    """A goal in the names of the memory, `given` for each of its own that has another there."""
 
-    A privileged memory knows the true names. A learned one calls a thing by its class and its
-    number in the entity list (`cup_149` with id 149); then every name of the goal is given one
-    thing of its class, and keeps it.
-    """
+    def named(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(given.get(name, name) for name in names)
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = sorted(names)
-        self._given: dict[str, str] = {}
+    def wish(wish: Wish) -> Wish:
+        lists = tuple(named(names) for names in wish.lists)
+        return replace(wish, first=named(wish.first), second=named(wish.second), lists=lists)
 
-    def update(self, belief: Belief) -> bool:
-        """Gives names that stand for nothing yet to things that have none; True if one changed."""
-        before = dict(self._given)
-        self._given = {name: node for name, node in self._given.items() if node in belief.nodes}
-        free = [
-            node
-            for node in belief.of_kind(EntityKind.OBJECT)
-            if node.name == f"{node.class_name}_{node.entity_id}"
-            and node.name not in self._given.values()
-        ]
-        for name in self._names:
-            if name in self._given or name in belief.nodes:
-                continue
-            wanted = name.rpartition("_")[0]
-            match = next((node for node in free if node.class_name == wanted), None)
-            if match is not None:
-                free.remove(match)
-                self._given[name] = match.name
-        return self._given != before
-
-    def spoken(self, goal: Goal) -> Goal:
-        """The goal in the names of the memory."""
-        return replace(goal, wishes=tuple(self._wish(wish) for wish in goal.wishes))
-
-    def _wish(self, wish: Wish) -> Wish:
-        return replace(
-            wish,
-            first=self._all(wish.first),
-            second=self._all(wish.second),
-            lists=tuple(self._all(names) for names in wish.lists),
-        )
-
-    def _all(self, names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(self._given.get(name, name) for name in names)
+    return replace(goal, wishes=tuple(map(wish, goal.wishes)))
 
 
 class Facts:

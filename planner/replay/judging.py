@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from planner.evaluation.asked import evaluation_of
 from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.perceived import perceived_state
+from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
@@ -210,6 +210,7 @@ def _perceived_states(
     live = _live(verdicts[-1][1]) if verdicts else None
     name = request.episode or (verdicts[-1][1].episode_id if verdicts else "")
     start_s = live.start_s if live else None
+    world: PerceivedWorld | None = None
     for number, message in enumerate(bag.messages((GRAPH,))):
         where = f"{GRAPH}, message {number}"
         if not name:
@@ -224,8 +225,8 @@ def _perceived_states(
         start_s = belief.stamp_s if start_s is None else start_s
         # What was believed before the live judge began is not part of the run.
         if belief.stamp_s >= start_s - _STAMP_S:
-            state = perceived_state(belief, house.name, task.episode_id, start_s)
-            yield _Seen(message.received_ns, state)
+            world = world or PerceivedWorld(task, house.name)
+            yield _Seen(message.received_ns, world.state(belief, start_s))
 
 
 @dataclass(slots=True)

@@ -8,10 +8,11 @@ import pytest
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.perceived import perceived_state
+from planner.evaluation.perceived import PerceivedWorld, perceived_state
 from planner.evaluation.predicates import Variant, is_inside, is_on_floor, is_on_top
 from planner.evaluation.scene import Scene
 from planner.world.belief import Belief, BeliefNode
+from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind
@@ -91,6 +92,34 @@ def test_a_thing_that_is_found_later_counts_then_and_the_result_says_what_was_ju
     # The true world leaves nothing to be found.
     with pytest.raises(FileError, match="no entity 'cup_0'"):
         Evaluator(evaluation, house, states[0])
+
+
+def test_a_memory_with_numbers_of_its_own_is_judged_in_the_tasks_names(
+    house: House, small_episode: Episode
+) -> None:
+    def numbered(number: int, x: float, y: float, underside: float, **more) -> BeliefNode:
+        named = replace(cup(x, y, underside), name=f"cup_{number}", entity_id=number)
+        return replace(named, **more)
+
+    def robot(holding: str | None) -> BeliefNode:
+        return node("agent_0", EntityKind.AGENT, (1, 1, 0.5), (0.5, 0.5, 1), holding=holding)
+
+    world = PerceivedWorld(small_episode.model_copy(update={"evaluation": GOAL}), "lab")
+    other = numbered(131, 2, 2, 0.0)
+    states = [
+        world.state(belief(1.0, other, numbered(140, 2, 4, 0.0)), 1.0),
+        world.state(
+            belief(2.0, other, robot("cup_140"), numbered(140, 3, 4, 1.0, parent="agent_0")), 1.0
+        ),
+        world.state(belief(3.0, other, robot(None), numbered(140, 4, 4, 0.8)), 1.0),
+    ]
+    assert states[1].entities["agent_0"].holding == CUP
+    assert states[1].entities[CUP].parent == "agent_0"
+    assert "cup_140" not in states[2].entities
+    judge = Evaluator(read_evaluation(GOAL, "e"), house, states[0], variant=Variant.PERCEIVED)
+    assert judge.progress.percent_complete == 0.0
+    judge.update(states[1])
+    assert judge.update(states[2]).success
 
 
 def test_a_thing_that_was_forgotten_is_nowhere(house: House) -> None:

@@ -1,0 +1,64 @@
+"""Which believed thing stands for a task's name where a memory invents names of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from planner.world.belief import Belief
+from planner.world.vocabulary import EntityKind
+
+
+class StandIns:
+    """Gives every name of a task one believed thing of its class, which keeps it.
+
+    A privileged memory knows the true names. A learned one calls a thing by its class and its
+    number in the entity list: `cup_149` with id 149.
+    """
+
+    def __init__(self, names: Iterable[str], *, follow_hands: bool = False) -> None:
+        """Nothing stands for anything yet.
+
+        Args:
+            names: of the task, true ones.
+            follow_hands: whether a thing that somebody took into the hand gets the name from
+                one of its class that nobody has ever had: where it is not known who acts why,
+                the thing that was taken is the one that was meant.
+        """
+        self._names = sorted(names)
+        self._given: dict[str, str] = {}
+        self._follow_hands = follow_hands
+        self._handled: set[str] = set()
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The believed thing of each name that has one."""
+        return MappingProxyType(self._given)
+
+    def update(self, belief: Belief) -> bool:
+        """Takes up a newer belief; True where a name stands for something else than before."""
+        before = dict(self._given)
+        self._given = {name: node for name, node in self._given.items() if node in belief.nodes}
+        self._handled |= {node.holding for node in belief.nodes.values() if node.holding}
+        free = [
+            node
+            for node in belief.of_kind(EntityKind.OBJECT)
+            if node.name == f"{node.class_name}_{node.entity_id}"
+            and node.name not in self._given.values()
+        ]
+        if self._follow_hands:
+            free.sort(key=lambda node: node.name not in self._handled)
+        for name in self._names:
+            if name in belief.nodes or not self._may_change(name):
+                continue
+            wanted = name.rpartition("_")[0]
+            match = next((node for node in free if node.class_name == wanted), None)
+            if match is None or (name in self._given and match.name not in self._handled):
+                continue
+            free.remove(match)
+            self._given[name] = match.name
+        return self._given != before
+
+    def _may_change(self, name: str) -> bool:
+        given = self._given.get(name)
+        return given is None or (self._follow_hands and given not in self._handled)
