@@ -32,6 +32,7 @@ class Request:
     tilt_rad: tuple[float, ...] = ()
     timeout_s: float = 0.0
     tolerance_m: float = 0.0
+    thing_class: str = ""
 
 
 def read_request(
@@ -65,6 +66,7 @@ def read_request(
         views_rad=tuple(zip(request.pan_rad, request.tilt_rad, strict=True)),
         timeout_s=request.timeout_s,
         tolerance_m=request.tolerance_m,
+        thing_class=request.thing_class,
     )
 
 

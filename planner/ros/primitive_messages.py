@@ -26,6 +26,7 @@ def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
         tilt_rad=[float(tilt) for _, tilt in primitive.views_rad],
         timeout_s=float(primitive.timeout_s),
         tolerance_m=float(primitive.tolerance_m),
+        thing_class=primitive.thing_class,
     )
 
 

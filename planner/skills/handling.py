@@ -75,7 +75,12 @@ def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
     options = attempt.scene.options
     attempt.evidence.update(object=thing.name, position_m=as_words(thing.point_m))
     piece = _parent_piece(attempt, thing)
-    primitive = Primitive(PrimitiveName.PICK, thing.point_m, tolerance_m=options.grounding_gate_m)
+    primitive = Primitive(
+        PrimitiveName.PICK,
+        thing.point_m,
+        tolerance_m=options.grounding_gate_m,
+        thing_class="" if thing.node is None else thing.node.class_name,
+    )
     phase = f"picking {thing.name}"
     for _ in range(1 + options.pick_retries):
         result = yield from reach_into(attempt, primitive, phase, piece, free=free)

@@ -80,6 +80,8 @@ class Primitive:
         timeout_s: simulated seconds before `TIMED_OUT`; 0 takes the backend's default.
         tolerance_m: how far the thing meant may be from the target (or the reference);
             0 takes the backend's own.
+        thing_class: for `pick`: what the thing is taken for, as the operator is told who
+            approves it; it is not found by it. Empty: unknown.
     """
 
     name: PrimitiveName
@@ -92,6 +94,7 @@ class Primitive:
     views_rad: tuple[tuple[float, float], ...] = ()
     timeout_s: float = 0.0
     tolerance_m: float = 0.0
+    thing_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class AgentPort:
             "under_way": gate.under_way(self.agent),
             "owner": health.owner,
             "warns": "; ".join(gate.warnings(self.agent)),
-            "asks": "" if asked is None else f"{asked.primitive.name}: {asked.why}",
+            "asks": "" if asked is None else f"{asked.what}: {asked.why}",
             "asks_pixel": ""
             if asked is None or asked.pixel is None
             else "{}, {}".format(*asked.pixel),
@@ -295,4 +295,5 @@ def read_goal(goal: ExecutePrimitive.Goal) -> Request:
         tilt_rad=tuple(float(angle) for angle in goal.tilt_rad),
         timeout_s=float(goal.timeout_s),
         tolerance_m=float(goal.tolerance_m),
+        thing_class=goal.thing_class,
     )

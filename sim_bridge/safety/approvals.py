@@ -45,6 +45,11 @@ class Asked:
     view: CameraFrame | None = None
     pixel: tuple[int, int] | None = None
 
+    @property
+    def what(self) -> str:
+        """What shall be done, and to what, as far as that is known."""
+        return f"{self.primitive.name} {self.primitive.thing_class}".rstrip()
+
 
 class Approvals:
     """What the operator was asked and has allowed for good, of one agent."""
@@ -52,10 +57,12 @@ class Approvals:
     def __init__(self, *, every_grasp: bool) -> None:
         self._every_grasp = every_grasp
         self._allowed: set[PrimitiveName] = set()
+        self._grasped: set[str] = set()
         self.asked: Asked | None = None
 
-    def reason(self, name: PrimitiveName, *, person_near: bool) -> str:
+    def reason(self, primitive: Primitive, *, person_near: bool) -> str:
         """Why the operator must be asked first; empty where not."""
+        name, cls = primitive.name, primitive.thing_class
         if name not in ARM:
             return ""
         if person_near:
@@ -64,19 +71,32 @@ class Approvals:
             return ""
         if name in (PrimitiveName.OPEN, PrimitiveName.CLOSE):
             return "doors and drawers are approved one by one"
-        if self._every_grasp or name not in self._allowed:
-            return f"no {name} was approved for good yet"
-        return ""
+        if self._every_grasp:
+            return f"every {name} is approved by itself"
+        if name in self._allowed or (name is PrimitiveName.PICK and cls in self._grasped):
+            return ""
+        of_it = f" of a {cls}" if name is PrimitiveName.PICK and cls else ""
+        return f"no {name}{of_it} was approved yet"
 
     def ask(self, asked: Asked) -> None:
         """Keeps a request; an agent does one thing at a time, so there is only one."""
         self.asked = asked
 
-    def take(self, *, remember: bool = False) -> Asked | None:
-        """The request that is answered now; `remember` allows its kind from now on."""
+    def take(self, *, agreed: bool = False, remember: bool = False) -> Asked | None:
+        """The request that is answered now, or withdrawn.
+
+        Args:
+            agreed: it may be done as asked: later grasps of its class are not asked for.
+            remember: its whole kind is allowed from now on.
+        """
         asked, self.asked = self.asked, None
-        if asked is not None and remember and not self._every_grasp:
+        if asked is None:
+            return None
+        if remember:
             self._allowed.add(asked.primitive.name)
+        cls = asked.primitive.thing_class
+        if agreed and cls and asked.primitive.name is PrimitiveName.PICK:
+            self._grasped.add(cls)
         return asked
 
 

@@ -269,7 +269,9 @@ class SafetyGate:
             target_m = None if waits.view is None else point_at(waits.view, pixel)
             if target_m is None:
                 return Outcome(False, f"pixel {pixel} of the picture shows nothing; it still waits")
-        asked = self._guards[agent].approvals.take(remember=approve and remember)
+        asked = self._guards[agent].approvals.take(
+            agreed=approve and target_m is None, remember=approve and remember
+        )
         if asked is None:
             return Outcome(False, "nothing waits for approval")
         entry = self._entries[asked.handle]

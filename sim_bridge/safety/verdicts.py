@@ -53,7 +53,7 @@ class Verdicts:
         approval = self._options.approval
         if not approval.where.holds(simulated=self._backend.simulated) or primitive.name not in ARM:
             return ""
-        return guard.approvals.reason(primitive.name, person_near=self._people.near(agent))
+        return guard.approvals.reason(primitive, person_near=self._people.near(agent))
 
     def why_stop(self, agent: str, guard: Guard, *, reaches: bool) -> Concern | None:
         """What ends what an agent does; None where it may go on.

@@ -300,6 +300,44 @@ def test_rule_14_hands_wait_for_the_operator() -> None:
     assert not gate.answer(ROBOT, approve=True).success
 
 
+def test_rule_14_the_first_grasp_of_a_class_is_approved_and_no_further_one() -> None:
+    cup, bowl = replace(PICK, thing_class="cup"), replace(PICK, thing_class="bowl")
+    gate, _ = made(options())
+
+    def waits(primitive: Primitive) -> bool:
+        asked = gate.poll(gate.start(ROBOT, primitive)).phase == "waiting for approval"
+        gate.stop(ROBOT)
+        return asked
+
+    gate.start(ROBOT, cup)
+    asked = gate.asked(ROBOT)
+    assert asked is not None
+    assert (asked.what, asked.why) == ("pick cup", "no pick of a cup was approved yet")
+    assert gate.answer(ROBOT, approve=False).success
+    assert waits(cup), "it was refused"
+    gate.start(ROBOT, cup)
+    assert gate.answer(ROBOT, approve=True, target_m=(1.2, 0.1, 0.6)).success
+    gate.stop(ROBOT)
+    assert waits(cup), "something else was approved, in another place"
+    gate.start(ROBOT, cup)
+    assert gate.answer(ROBOT, approve=True).success
+    gate.stop(ROBOT)
+    assert not waits(cup)
+    assert waits(bowl)
+    assert waits(PICK), "nobody knows what it is"
+    assert waits(replace(cup, name=PrimitiveName.PLACE))
+
+
+def test_rule_14_every_grasp_may_be_asked_for() -> None:
+    cup = replace(PICK, thing_class="cup")
+    gate, _ = made(options(approval={"every_grasp": True}))
+    for _ in range(2):
+        pick = gate.start(ROBOT, cup)
+        assert gate.poll(pick).phase == "waiting for approval"
+        assert gate.answer(ROBOT, approve=True, remember=True).success
+        gate.stop(ROBOT)
+
+
 def test_rule_14_the_operator_sees_picture_and_pixel_and_may_choose_another() -> None:
     gate, robot = made(options())
     robot.sees = True
