@@ -108,6 +108,8 @@ install_libraries() {
   local fast=("$venv/bin/uv" pip install -q --system-certs --python "$venv/bin/python" -c constraints.txt)
   say "libraries and ROS 2 (constraints.txt)"
   "${pip[@]}" uv
+  # A set-up that was cut short may have left half of it, which pip takes for the whole.
+  "$venv/bin/uv" --version > /dev/null 2>&1 || "${pip[@]}" --force-reinstall --no-deps uv
   if pip_is_set_up; then fast=("${pip[@]}"); fi
   "${fast[@]}" pip setuptools
   # compat: this folder itself on Python's path. The default finder comes after the path, where
