@@ -233,6 +233,10 @@ def options(**changes: object) -> SafetyOptions:
     return SafetyOptions.model_validate(changes)
 
 
+# A keep-out zone.
+ZONE = {"zones": [{"name": "stairs", "polygon_m": [[2, -1], [3, -1], [3, 1], [2, 1]]}]}
+
+
 def no_approval(**changes: object) -> SafetyOptions:
     return options(approval={"where": "never"}, **changes)
 
