@@ -92,7 +92,7 @@ goal = ExecutePrimitive.Goal(name="navigate", heading_rad=math.nan, standoff_m=m
 goal.target.header.frame_id = "map"
 goal.target.point.x, goal.target.point.y = 6.8, 1.8
 action.send_goal_async(goal)
-client.idle(1.0)
+client.idle(0.2)
 print("sent", flush=True)
 client.idle(600)
 """
@@ -107,6 +107,7 @@ def test_a_client_that_died_before_its_goal_was_read_sets_no_agent_moving(world:
         with python(ASKER, stdin=subprocess.PIPE) as asker:
             assert asker.stdin is not None
             assert asker.stdout is not None
+            # Not for long: Fast DDS gives up the shared memory of who does nothing for a second.
             running.process.send_signal(signal.SIGSTOP)
             asker.stdin.write("go\n")
             asker.stdin.flush()
