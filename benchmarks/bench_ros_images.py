@@ -110,7 +110,9 @@ def measure(house: str, seconds: float, rate_hz: float) -> None:
         notes = Path(folder) / "notes"
         environment = ros_environment(os.environ) | {
             "BENCH_NOTES": str(notes),
-            "BENCH_PARAMETERS": f"-p house:={house} -p camera_hz:={rate_hz}",
+            # Pictures of a world in which nothing moves would be rarer.
+            "BENCH_PARAMETERS": f"-p house:={house} -p camera_hz:={rate_hz} "
+            f"-p still_camera_hz:={rate_hz}",
         }
         words = [sys.executable, __file__, "--serve"]
         bridge = subprocess.Popen(words, env=environment)
