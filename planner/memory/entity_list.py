@@ -31,7 +31,9 @@ from planner.world.vocabulary import DEFAULT_STATES, Relation, State
 MOST_DESCRIPTION_CHARACTERS = 500
 # What is seen this near its stored place, with the same text, is the same: no edit is told.
 STILL_M = 0.1
-STILL_OPENNESS = 0.2
+# No door of the embedded world moves by just so much from one look to another: rounding would
+# decide. What is seen all open, or all closed, is always told: views into it hang on that.
+STILL_OPENNESS = 0.19
 _OBJECT_ID = re.compile(r"Object[. ](\d{1,9})")
 _log = logging.getLogger(__name__)
 
@@ -423,4 +425,5 @@ def _same_states(old: Mapping[State, bool], new: Mapping[State, bool]) -> bool:
 
 def _near(old: float | None, new: float | None) -> bool:
     # Furniture of which nothing is known is thought closed (partnr.md D-6).
-    return abs((old or 0.0) - (new or 0.0)) <= STILL_OPENNESS
+    was, now = old or 0.0, new or 0.0
+    return was == now or (abs(was - now) <= STILL_OPENNESS and now not in (0.0, 1.0))

@@ -419,6 +419,9 @@ class KinematicWorld:
         entity = self.things.get(name) or self.pieces[name]
         entity.states[state] = value
         self.touch(name)
+        if isinstance(entity, Thing) and entity.relation is Relation.HELD:
+            # It does more than go along.
+            self.handled_revision += 1
 
 
 def _piece(record: Furniture, instance_id: int, episode: Episode) -> Piece:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_samples import flat_frame, layout_of, seen
 
-from planner.memory.entity_list import EntityList, Outcome
+from planner.memory.entity_list import STILL_OPENNESS, EntityList, Outcome
 from planner.memory.operations import parse
-from planner.memory.updater import Operation
+from planner.memory.updater import Facts, Operation
 from planner.memory.wording import WordMatch, delta_lines, entity_line
 from planner.world.belief import Source
 from planner.world.entity import OperationKind
@@ -97,6 +97,28 @@ def test_7_open_stays_in_the_description(entities: EntityList) -> None:
     assert (cabinet.description, cabinet.picked, cabinet.openness) == ("cabinet open", False, 1.0)
     # What stands in the layout is where the layout says.
     assert cabinet.position_m == EntityList(layout_of(49)).entities[30].position_m
+
+
+def test_a_door_seen_all_open_is_told_however_little_was_missing(entities: EntityList) -> None:
+    told = []
+    for openness in (0.0, 0.1, 0.9, 0.95, 1.0, 1.0, 0.9, 0.0):
+        cabinet = entities.get(130)
+        assert cabinet is not None
+        operation = Operation(
+            OperationKind.UPDATE,
+            entity_id=130,
+            description=cabinet.description,
+            position_m=cabinet.position_m,
+            facts=Facts(
+                cabinet.class_name, parent=cabinet.parent, room=cabinet.room, openness=openness
+            ),
+        )
+        if entities.apply([operation], seen(flat_frame(2.0))).change is not None:
+            told.append(openness)
+        cabinet = entities.get(130)
+        assert cabinet is not None
+        assert abs((cabinet.openness or 0.0) - openness) <= STILL_OPENNESS
+    assert told == [0.9, 1.0, 0.0]
 
 
 def test_8_an_update_replaces_the_whole_text_and_keeps_the_flag(entities: EntityList) -> None:
