@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from planner.bench.run import EpisodeRun, Event, RunResult, say_nothing
@@ -122,6 +123,9 @@ def prepare_embedded(
     def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
         return backend.glimpse(agent, names, limits.farthest_m, limits.least_fraction)
 
+    def will_show(names: Sequence[str], seconds: float) -> bool:
+        return backend.will_show_any(names, seconds, limits.farthest_m, limits.least_fraction)
+
     privileged = PrivilegedUpdater(
         backend.world_state,
         limits,
@@ -129,22 +133,11 @@ def prepare_embedded(
         in_view=None if images else shows_any,
         handled=None if images else lambda: backend.handled_revision,
         glimpse=None if images else glimpse,
+        will_show=None if images or backend.is_noisy else will_show,
     )
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater or privileged, agents=kinds, episode=episode.episode_id)
     cameras = ("hand",) if images else ()
-
-    def look(agent: str) -> None:
-        now_s = backend.now_s()
-        if watch is None and not privileged.is_worth_it(agent, now_s, memory.entities):
-            base_m, holds = backend.whereabouts(agent)
-            memory.note_self(agent, base_m, now_s, holds=holds)
-            return
-        observation = backend.observe(agent, cameras)
-        if watch is not None:
-            watch(observation, memory)
-        memory.observe(observation)
-
     task = Task(
         instruction=episode.instruction,
         agents=tuple(acting) or backend.agents,
@@ -166,11 +159,48 @@ def prepare_embedded(
         planner=make_planner(task),
         memory=memory,
         evaluator=evaluator,
-        look=look,
+        eyes=_Eyes(backend, privileged, memory, cameras, watch),
         tell=tell or say_nothing,
         leaper=backend if leaps else None,
         knows=_Truth(backend).belief if all_known else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Eyes:
+    """See `planner.bench.run.Eyes`; `watch` is to see every look."""
+
+    backend: EmbeddedBackend
+    privileged: PrivilegedUpdater
+    memory: Memory
+    cameras: Sequence[str]
+    watch: Callable[[Observation, Memory], None] | None
+
+    def look(self, agent: str) -> None:
+        """Shows the memory what an agent senses now."""
+        now_s, memory = self.backend.now_s(), self.memory
+        if self.watch is None and not self.privileged.is_worth_it(agent, now_s, memory.entities):
+            base_m, holds = self.backend.whereabouts(agent)
+            memory.note_self(agent, base_m, now_s, holds=holds)
+            return
+        observation = self.backend.observe(agent, self.cameras)
+        if self.watch is not None:
+            self.watch(observation, memory)
+        memory.observe(observation)
+
+    def are_in_vain(self, seconds: float) -> bool:
+        """Whether the memory would surely learn nothing from looks in some seconds."""
+        if self.watch is not None:
+            return False
+        backend, known = self.backend, self.memory.entities
+        return self.privileged.is_in_vain(backend.agents, backend.now_s(), seconds, known)
+
+    def pass_over(self, seconds: float) -> None:
+        """Tells the memory that all looked in some seconds, and from where."""
+        backend = self.backend
+        for agent in backend.agents:
+            base_m, holds = backend.whereabouts_after(agent, seconds)
+            self.memory.note_self(agent, base_m, backend.now_s() + seconds, holds=holds)
 
 
 class _Truth:

@@ -31,6 +31,8 @@ from planner.world.skill import SkillCall, SkillName, SkillResult
 from sim_bridge.backend import Backend
 
 STEP_S = 1 / 30
+# So far ahead is reckoned what agents will do.
+FORESIGHT_S = 2.0
 # Cameras expose ten times a second, from the world's beginning on, as the bridge has it.
 EXPOSURE_STEPS = 3
 # spec/partnr.md 1.4.
@@ -102,6 +104,19 @@ class Leaper(Protocol):
         """Takes so many steps in one go."""
 
 
+class Eyes(Protocol):
+    """The agents' cameras, with the memory behind them."""
+
+    def look(self, agent: str) -> None:
+        """Shows the memory what an agent senses now."""
+
+    def are_in_vain(self, seconds: float) -> bool:
+        """Whether no look in so many seconds tells anything, as agents go on with what they do."""
+
+    def pass_over(self, seconds: float) -> None:
+        """Tells the memory that all looked then, and from where."""
+
+
 @dataclass(slots=True)
 class _Worker:
     """An agent of the task: its executor, the call it carries out, whether it said Done."""
@@ -124,7 +139,7 @@ class EpisodeRun:
 
     Attributes:
         backend: with the episode loaded.
-        look: shows the memory what one agent senses now.
+        eyes: what agents look with.
         tell: hears each event as it happens.
         leaper: the backend, where it can take steps in which nothing happens in one go.
         knows: what planners and skills are told instead of what the memory believes; then nobody
@@ -137,7 +152,7 @@ class EpisodeRun:
     planner: Planner
     memory: Memory
     evaluator: Evaluator
-    look: Callable[[str], None]
+    eyes: Eyes
     tell: Callable[[Event], None] = say_nothing
     leaper: Leaper | None = None
     knows: Callable[[], Belief] | None = None
@@ -173,8 +188,7 @@ class EpisodeRun:
         decisions, steps, end, reason = 0, 0, End.SIM_STEP_LIMIT, ""
         evidence: dict[str, str] = {}
         if self.leaper is not None and self.knows is None:
-            # From one look to the first exposure of which the next is due.
-            self.leaper.foresee(self.memory.period_s + EXPOSURE_STEPS * STEP_S)
+            self.leaper.foresee(FORESIGHT_S)
         self._look_around()
         while steps < MOST_STEPS:
             self._collect(workers)
@@ -226,31 +240,51 @@ class EpisodeRun:
             self.backend.step(STEP_S)
             self._judge()
             return 1
-        count = max(1, min(leaper.steady_steps(STEP_S, working), self._to_look(most), most))
+        count = max(1, min(leaper.steady_steps(STEP_S, working), most))
         if not leaper.moves_things():
+            count = self._to_news(count)
             leaper.leap(STEP_S, count)
             self._judge_changes(leaper)
             return count
         while count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
             count //= 2
+        count = self._to_news(count)
         handled = leaper.handled_revision
         leaper.leap(STEP_S, count)
         if count == 1 or leaper.handled_revision != handled:
             self._judge_changes(leaper)
         return count
 
-    def _to_look(self, most: int) -> int:
-        """Steps until a look is due; `most` where nobody looks."""
+    def _to_news(self, steady: int) -> int:
+        """Of so many steps that may be taken as one, those until a look that may tell something."""
         if self.knows is not None:
-            return most
+            return steady
         now_s = self.backend.now_s()
-        left = 0
-        if not any(self.memory.due(agent, now_s) for agent in self.backend.agents):
-            left = math.ceil(self.memory.next_look_s(now_s) / STEP_S - 1e-6)
         step = round(now_s / STEP_S)
-        # At the first exposure from then on, but not at the present one again.
-        exposure = -(-max(step + left, step + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
-        return exposure - step
+        last = step + steady
+        look, in_vain_s = self._first_look(step, now_s), 0.0
+        # In the last step something may happen.
+        while look < last:
+            seconds = (look - step) * STEP_S
+            if not self.eyes.are_in_vain(seconds):
+                return look - step
+            in_vain_s = seconds
+            look = self._look_after(look, now_s + seconds)
+        if in_vain_s > 0 and look > last:
+            self.eyes.pass_over(in_vain_s)
+        return steady
+
+    def _first_look(self, step: int, now_s: float) -> int:
+        """The next step, after this one, at which a look is due."""
+        if any(self.memory.due(agent, now_s) for agent in self.backend.agents):
+            # At the first exposure, but not at the present one again.
+            return -(-(step + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
+        return self._look_after(step, now_s)
+
+    def _look_after(self, step: int, now_s: float) -> int:
+        """The first step at which the one is due that comes after a look at a step."""
+        left = math.ceil(self.memory.next_look_s(now_s) / STEP_S - 1e-6)
+        return -(-max(step + left, step + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
 
     def _judge_changes(self, leaper: Leaper) -> None:
         if leaper.revision != self._judged:
@@ -277,7 +311,7 @@ class EpisodeRun:
             return
         for agent in self.backend.agents:
             if self.memory.due(agent, now_s):
-                self.look(agent)
+                self.eyes.look(agent)
 
     def _context(
         self,

@@ -12,6 +12,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Sighting
+from sim_bridge.embedded.foreseen import foresees_stance, stance_after
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
@@ -135,6 +136,25 @@ class EmbeddedBackend(KinematicBackend):
             found = self._sight_now().glimpse(body, names, farthest_m, least_fraction)
             known = self._shown[agent] = (key, names, found)
         return known[2]
+
+    def will_show_any(
+        self, names: Sequence[str], seconds: float, farthest_m: float, least_fraction: float
+    ) -> bool:
+        """Whether `shows_any` may be true of any agent so many seconds from now.
+
+        That is, before the last of the steps that may be taken as one.
+        """
+        world = self._loaded()
+        if world.opening or any(agent.holding in names for agent in world.agents.values()):
+            return True
+        agents = world.agents.values()
+        if not all(map(foresees_stance, agents)):
+            return True
+        sight = self._sight_now()
+        return not all(
+            sight.misses(agent, stance_after(agent, seconds), names, farthest_m, least_fraction)
+            for agent in agents
+        )
 
     def _sight_now(self) -> Sight:
         if self._sight is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from planner.world.agents import Body
 from planner.world.geometry import Pose, Vec3
@@ -183,6 +184,16 @@ class Thing:
         )
 
 
+class Stance(NamedTuple):
+    """All that decides what an agent's camera has in its picture."""
+
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    pan_rad: float
+    tilt_rad: float
+
+
 @dataclass(slots=True)
 class Agent:
     """A body at its place; `pan_rad` and `tilt_rad` turn the hand and its camera."""
@@ -221,9 +232,9 @@ class Agent:
         return self.body.cameras["hand"].tilt_rad
 
     @property
-    def stance(self) -> tuple[float, float, float, float, float]:
-        """All that decides what the agent's camera has in its picture."""
-        return (self.x_m, self.y_m, self.yaw_rad, self.pan_rad, self.tilt_rad)
+    def stance(self) -> Stance:
+        """Where it stands now, and how it holds its camera."""
+        return Stance(self.x_m, self.y_m, self.yaw_rad, self.pan_rad, self.tilt_rad)
 
     def to_map(self, point_m: Vec3) -> Vec3:
         """A point of `base_link` in the map."""

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from planner.world.geometry import wrap_angle_rad
-from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.entities import Agent, Stance
 
 
 class Leg(NamedTuple):
@@ -59,6 +59,25 @@ def legs(agent: Agent, most_s: float) -> list[Leg]:
     if not agent.remaining_path:
         found.append(Leg(0.0, math.inf, (x, y), (0.0, 0.0), yaw, 0.0))
     return found
+
+
+def stance_after(agent: Agent, seconds: float) -> Stance:
+    """How an agent stands after some seconds in which it only goes on with what it does.
+
+    Where its stance is not `foreseen`, it turns meanwhile, and only x and y are right.
+    """
+    if not agent.remaining_path:
+        return agent.stance
+    leg = next(leg for leg in reversed(legs(agent, seconds)) if leg.begins_s <= seconds)
+    past_s = min(seconds, leg.ends_s) - leg.begins_s
+    x, y = leg.at_m[0] + leg.speed_m_s[0] * past_s, leg.at_m[1] + leg.speed_m_s[1] * past_s
+    yaw = wrap_angle_rad(leg.yaw_rad + leg.turn_rad_s * past_s)
+    return Stance(x, y, yaw, agent.pan_rad, agent.tilt_rad)
+
+
+def foresees_stance(agent: Agent) -> bool:
+    """Whether all of an agent's stance is known in advance: it walks, or does not move at all."""
+    return bool(agent.remaining_path) or agent.is_still or not agent.busy
 
 
 def first_within_s(one: list[Leg], other: list[Leg], near_m: float, most_s: float) -> float:

@@ -31,6 +31,7 @@ from sim_bridge.backend import Handle
 from sim_bridge.embedded.activities import Act, routine
 from sim_bridge.embedded.carrying import carried_reach, opened_reach
 from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.foreseen import stance_after
 from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.sensing import observation
@@ -73,6 +74,8 @@ class KinematicBackend(ABC):
         # With for how long each goes on as it does.
         self._courtesies: dict[str, tuple[Courtesy, float]] = {}
         self._in_vain: dict[str, list[tuple[object, ...]]] = {}
+        # Whose primitive or courtesy ended in the last step.
+        self._fell_idle: set[str] = set()
 
     # What a subclass gives
 
@@ -116,6 +119,7 @@ class KinematicBackend(ABC):
         self._current.clear()
         self._courtesies.clear()
         self._in_vain.clear()
+        self._fell_idle.clear()
         self._took_up(house)
 
     def close(self) -> None:
@@ -143,6 +147,11 @@ class KinematicBackend(ABC):
         told = self.draws_instances
         return observation(self._loaded(), body, cameras, draw, instances=told)
 
+    @property
+    def is_noisy(self) -> bool:
+        """Whether chance has a say in what agents sense and do."""
+        return self._is_noisy
+
     def whereabouts(self, agent: str) -> tuple[Vec3, bool]:
         """Where an agent is by its own localisation, and whether it holds something.
 
@@ -153,6 +162,18 @@ class KinematicBackend(ABC):
             sensed = self.observe(agent, ())
             return sensed.base.position_m, sensed.holding
         return (body.x_m, body.y_m, 0.0), body.holding is not None
+
+    def whereabouts_after(self, agent: str, seconds: float) -> tuple[Vec3, bool]:
+        """The same as it will be, before the last of the steps that may be taken as one.
+
+        Raises:
+            PlannerError: where chance has a say in it.
+        """
+        if self._is_noisy:
+            raise PlannerError("where an agent will think it is hangs on chance in this world")
+        body = self._agent(agent)
+        stance = stance_after(body, seconds)
+        return (stance.x_m, stance.y_m, 0.0), body.holding is not None
 
     def world_state(self) -> WorldState | None:
         """Ground truth, or None before the first episode."""
@@ -242,7 +263,9 @@ class KinematicBackend(ABC):
             working: agents that are in the middle of something; where the body of one does
                 nothing, its next step decides what comes.
         """
-        if any(name not in self._current for name in working):
+        idle = self._fell_idle.difference(self._current)
+        if idle or any(name not in self._current for name in working):
+            # Those who moved before these did reckoned with what they were doing.
             return 1
         world, steps = self._loaded(), MOST_LEAP_STEPS
         for _, steady_s in self._courtesies.values():
@@ -308,6 +331,7 @@ class KinematicBackend(ABC):
         world = self._loaded()
         world.time_s += last_s
         world.steps += 1
+        self._fell_idle.clear()
         for name in world.agents:
             handle = self._current.get(name)
             if handle is not None:
@@ -328,6 +352,7 @@ class KinematicBackend(ABC):
             running.status = PrimitiveStatus(phase, min(1.0, progress), None)
         except StopIteration as stop:
             self._current.pop(running.agent, None)
+            self._fell_idle.add(running.agent)
             self._agent(running.agent).busy = False
             result: PrimitiveResult = stop.value
             progress = 1.0 if result.succeeded else running.status.progress
@@ -352,7 +377,8 @@ class KinematicBackend(ABC):
                 courtesy = (made, 0.0)
             self._courtesies[agent.name] = (courtesy[0], courtesy[0].send(dt_s))
         except StopIteration:
-            self._courtesies.pop(agent.name, None)
+            if self._courtesies.pop(agent.name, None) is not None:
+                self._fell_idle.add(agent.name)
 
     def _end_all(self, code: PrimitiveCode, text: str) -> None:
         for handle in list(self._current.values()):
@@ -366,6 +392,7 @@ class KinematicBackend(ABC):
         result = PrimitiveResult(code, text)
         running.status = PrimitiveStatus("done", running.status.progress, result)
         self._current.pop(running.agent, None)
+        self._fell_idle.add(running.agent)
         self._agent(running.agent).busy = False
         self._halt(running.agent)
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from planner.world.geometry import Box, FloatArray, Vec3
 from planner.world.observation import Intrinsics, Sighting
 from planner.world.vocabulary import Relation
-from sim_bridge.embedded.entities import Agent, Thing
-from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
+from sim_bridge.embedded.entities import Agent, Stance, Thing
+from sim_bridge.embedded.scene import GROUP_AGENT, GROUP_HIDDEN, Scene
 from sim_bridge.embedded.screens import Screens, contains
 from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.embedded.views import intrinsics_of
@@ -105,7 +105,7 @@ class Sight:
             least_fraction: of the view; what certainly fills less is left out.
         """
         self._follow()
-        eye = self._eye(agent)
+        eye = self._eye(agent, agent.stance)
         rows = self._unscreened(eye, self._others[agent.name])
         return self._told(eye, *self._shown(agent, eye, rows, farthest_m, least_fraction))
 
@@ -115,12 +115,10 @@ class Sight:
         """What `sightings` has of some entities in the picture, and of what those are on or in."""
         self._follow_scenery()
         self._follow_hands()
-        eye_m, heading = self._lens_place(agent)
-        shown = self._unscreened_names(names, agent.name, eye_m)
-        in_view = self._in_view(agent, eye_m, heading, shown, farthest_m)
+        in_view = self._in_view(agent, agent.stance, names, farthest_m)
         if not in_view:
             return []
-        eye = self._eye(agent)
+        eye = self._eye(agent, agent.stance)
         rows, fractions = self._met(agent, eye, np.array(in_view, np.intp), least_fraction)
         if not len(rows):
             return []
@@ -132,6 +130,28 @@ class Sight:
             rows = np.concatenate([rows, more[0]])
             fractions = np.concatenate([fractions, more[1]])
         return self._told(eye, rows, fractions)
+
+    def misses(
+        self,
+        agent: Agent,
+        stance: Stance,
+        names: Sequence[str],
+        farthest_m: float,
+        least_fraction: float,
+    ) -> bool:
+        """Whether an agent that comes to a stance surely sees none of some entities.
+
+        That is, as long as nothing but agents and what they hold moves until then: those are
+        looked through, so that it does not matter where they are. `names` has none of them.
+        """
+        self._follow_scenery()
+        self._follow_hands()
+        in_view = self._in_view(agent, stance, names, farthest_m)
+        if not in_view:
+            return True
+        eye, rows = self._eye(agent, stance), np.array(in_view, np.intp)
+        _, fractions = self._met(agent, eye, rows, least_fraction, through_agents=True)
+        return not bool((fractions >= least_fraction).any())
 
     def _told(self, eye: _Eye, rows: Rows, fractions: FloatArray) -> list[Sighting]:
         """Some rows that fill so much of the picture as sightings, nearest first."""
@@ -159,16 +179,18 @@ class Sight:
         return last[2]
 
     def _in_view(
-        self, agent: Agent, eye_m: Vec3, heading: float, names: Sequence[str], farthest_m: float
+        self, agent: Agent, stance: Stance, names: Sequence[str], farthest_m: float
     ) -> list[int]:
         """The rows of some names whose centre is in the picture, as `_in_frustum` has it.
 
         For the few names that are asked for many times, in which nearly always none is in view.
         """
+        eye_m, heading = _lens_place(agent, stance)
+        names = self._unscreened_names(names, agent.name, eye_m)
         lens, mount = self._lenses[agent.name], agent.body.cameras["hand"]
         across, up = lens.width_px / 2 / lens.fx_px, lens.height_px / 2 / lens.fy_px
         cp, sp = math.cos(heading), math.sin(heading)
-        ct, st = math.cos(agent.tilt_rad), math.sin(agent.tilt_rad)
+        ct, st = math.cos(stance.tilt_rad), math.sin(stance.tilt_rad)
         rows = []
         for name in names:
             x, y, z, _ = self._places[name]
@@ -253,24 +275,16 @@ class Sight:
         x_m, y_m, _ = eye.position_m.tolist()
         return rows[~self._screens.hidden_from(x_m, y_m)[self._regions[rows]]]
 
-    def _eye(self, agent: Agent) -> _Eye:
+    def _eye(self, agent: Agent, stance: Stance) -> _Eye:
         mount = agent.body.cameras["hand"]
-        position_m, heading = self._lens_place(agent)
+        position_m, heading = _lens_place(agent, stance)
         return _Eye(
             np.array(position_m),
-            optical_rotation(heading, agent.tilt_rad),
+            optical_rotation(heading, stance.tilt_rad),
             self._lenses[agent.name],
             mount.near_m,
             mount.far_m,
         )
-
-    def _lens_place(self, agent: Agent) -> tuple[Vec3, float]:
-        """Where an agent's camera is in the map, and where it points seen from above."""
-        # The hand swings around the body's upright axis, as the body itself turns.
-        heading = agent.yaw_rad + agent.pan_rad
-        c, s = math.cos(heading), math.sin(heading)
-        x, y, z = agent.body.cameras["hand"].position_m
-        return (agent.x_m + x * c - y * s, agent.y_m + x * s + y * c, z), heading
 
     def _shown(
         self, agent: Agent, eye: _Eye, rows: Rows, farthest_m: float, least_fraction: float
@@ -281,9 +295,22 @@ class Sight:
         return self._met(agent, eye, rows[kept], least_fraction)
 
     def _met(
-        self, agent: Agent, eye: _Eye, rows: Rows, least_fraction: float
+        self,
+        agent: Agent,
+        eye: _Eye,
+        rows: Rows,
+        least_fraction: float,
+        *,
+        through_agents: bool = False,
     ) -> tuple[Rows, FloatArray]:
-        """Those of some rows that rays meet, and the share of the image that each fills."""
+        """Those of some rows that rays meet, and the share of the image that each fills.
+
+        Rays pass through who looks, and on demand through all agents and what they hold.
+        """
+        if self._screens is not None and len(rows):
+            probes = self._points[rows, : len(_PROBES), :2].reshape(-1, 2)
+            hidden = self._screens.between(eye.position_m[:2], probes).reshape(len(rows), -1)
+            rows = rows[~np.logical_and.reduce(hidden, axis=1)]
         if not len(rows):
             return rows, _NONE
         points = self._points[rows] - eye.position_m
@@ -295,7 +322,8 @@ class Sight:
             if not len(rows):
                 return rows, _NONE
             fractions = fractions[large]
-        hits = self._first_hits(agent, eye, rows, points, optical)
+        solid = self._solid() if through_agents else None
+        hits = self._first_hits(agent, eye, rows, points, optical, solid)
         shares = np.add.reduce(hits == self._instances[rows, None], axis=1) / len(_PROBES)
         seen = shares > 0
         return rows[seen], fractions[seen] * shares[seen]
@@ -314,13 +342,27 @@ class Sight:
         inside &= ((away * away).sum(axis=1) <= farthest_m**2) | self._always[rows]
         return inside
 
+    def _solid(self) -> NDArray[np.bool_]:
+        """Which geoms are not those of agents or of what they hold."""
+        kept: NDArray[np.bool_] = self._scene.groups != GROUP_AGENT
+        held = [a.holding for a in self._world.agents.values() if a.holding is not None]
+        for name in held:
+            kept[self._geoms[self._rows[name]]] = False
+        return kept
+
     def _first_hits(
-        self, agent: Agent, eye: _Eye, rows: Rows, points: FloatArray, optical: FloatArray
+        self,
+        agent: Agent,
+        eye: _Eye,
+        rows: Rows,
+        points: FloatArray,
+        optical: FloatArray,
+        solid: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int32]:
         """(n, probes) the instance that is met first on the way to each probe; -1 for none.
 
         `points` are the rows' (n, k, 3) from the eye, in the map's axes, and `optical` the same
-        in the camera's.
+        in the camera's. Rays pass through all geoms that are not `solid`.
         """
         scene = self._scene
         scene.sync()
@@ -329,12 +371,23 @@ class Sight:
         rays = rays / np.sqrt(np.add.reduce(rays * rays, axis=1, keepdims=True))
         hits = np.empty(len(rays), np.int32)
         ranges_m = np.empty(len(rays))
-        probes, geoms = optical[:, :count], [self._geoms[row] for row in rows.tolist()]
-        near = _near_rays(scene, eye, probes, geoms)
+        geoms = np.concatenate([self._geoms[row] for row in rows.tolist()])
+        near = _near_rays(scene, eye, optical[:, :count], geoms)
+        if solid is not None:
+            near &= solid
         scene.model.geom_group[:] = np.where(near, scene.groups, GROUP_HIDDEN)
         scene.cast(eye.position_m, rays, _GROUPS, hits, ranges_m, eye.far_m, agent.name)
         met: NDArray[np.int32] = np.where(hits >= 0, scene.instance_of_geom[hits], -1)
         return met.reshape(-1, count)
+
+
+def _lens_place(agent: Agent, stance: Stance) -> tuple[Vec3, float]:
+    """Where an agent's camera is in the map, and where it points seen from above."""
+    # The hand swings around the body's upright axis, as the body itself turns.
+    heading = stance.yaw_rad + stance.pan_rad
+    c, s = math.cos(heading), math.sin(heading)
+    x, y, z = agent.body.cameras["hand"].position_m
+    return (stance.x_m + x * c - y * s, stance.y_m + x * s + y * c, z), heading
 
 
 def _may_show(world: KinematicWorld, thing: Thing) -> bool:
@@ -342,7 +395,7 @@ def _may_show(world: KinematicWorld, thing: Thing) -> bool:
 
 
 def _near_rays(
-    scene: Scene, eye: _Eye, probes: FloatArray, targets: Sequence[NDArray[np.intp]]
+    scene: Scene, eye: _Eye, probes: FloatArray, targets: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
     """Which geoms rays may meet before, or on, what they go to; by the geoms' bounding spheres.
 
@@ -354,7 +407,7 @@ def _near_rays(
     depth_m = probes[..., 2]
     near: NDArray[np.bool_] = z > eye.near_m - radius
     behind = z + radius
-    near &= z - radius <= max(float(np.maximum.reduce(behind[ids])) for ids in targets)
+    near &= z - radius <= np.maximum.reduce(behind[targets])
     # Rays that leave at right angles to the view have no slope.
     ahead = bool(np.minimum.reduce(depth_m, axis=None) > eye.near_m)
     for across, ends, slope in (

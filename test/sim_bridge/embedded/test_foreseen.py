@@ -8,8 +8,15 @@ import pytest
 
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.foreseen import Leg, first_within_s, legs
+from sim_bridge.embedded.foreseen import (
+    Leg,
+    first_within_s,
+    foresees_stance,
+    legs,
+    stance_after,
+)
 from sim_bridge.embedded.options import EmbeddedOptions
 
 
@@ -31,6 +38,33 @@ def test_near_ones_are_met_unless_each_goes_away_from_the_other() -> None:
     assert first_within_s(straight(0, 0, -1, 0), straight(0.5, 0, 1, 0), 1.0, 9.0) == 9.0
     # It is left behind, but runs up to where the other still is.
     assert first_within_s(straight(0, 0, 1, 0), straight(0.5, 0, 2, 0), 1.0, 9.0) == 0.0
+
+
+def test_where_a_walker_is_said_to_stand_it_then_stands(
+    small_house: House, small_episode: Episode
+) -> None:
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    backend.reset(small_house, small_episode, 0)
+    agent = backend._loaded().agents["agent_0"]
+    state = backend.world_state()
+    assert state is not None
+    assert foresees_stance(agent)
+    target = state.entities["book_0"].box.center_m
+    handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, target))
+    seen = 0
+    while agent.remaining_path:
+        assert foresees_stance(agent)
+        steps = min(20, backend.steady_steps(1 / 30, ["agent_0"]))
+        said = [stance_after(agent, step / 30) for step in range(1, steps)]
+        for stance in said:
+            backend.step(1 / 30)
+            assert stance == pytest.approx(agent.stance, abs=1e-9)
+            seen += 1
+        backend.step(1 / 30)
+    assert seen > 30
+    # It turns to what it came for, and how far is not reckoned.
+    assert backend.poll(handle).phase == "turning"
+    assert not foresees_stance(agent)
 
 
 def test_who_waits_sets_out_later(small_house: House, small_episode: Episode) -> None:

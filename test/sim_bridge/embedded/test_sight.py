@@ -95,6 +95,41 @@ def test_what_walls_are_said_to_hide_no_ray_meets(name: str) -> None:
     assert left_out > 60
 
 
+def test_what_is_said_not_to_show_does_not_show_then(
+    small_house: House, small_episode: Episode
+) -> None:
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    backend.reset(small_house, small_episode, 0)
+    state = backend.world_state()
+    assert state is not None
+    names = [e.name for e in state.entities.values() if e.instance_id > 0]
+    names = [name for name in names if name not in backend.agents]
+    counts = {True: 0, False: 0}
+    for target in names[::2]:
+        center = state.entities[target].box.center_m
+        handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, center))
+        while not backend.poll(handle).done:
+            steps = backend.steady_steps(1 / 30, ["agent_0"])
+            ahead = {
+                (name, step): backend.will_show_any([name], step / 30, 6.0, 0.001)
+                for name in names
+                for step in range(3, min(steps, 30), 9)
+            }
+            for step in range(1, min(steps, 30) + 1):
+                backend.step(1 / 30)
+                for name in names:
+                    expected = ahead.get((name, step))
+                    if expected is None:
+                        continue
+                    shown = any(
+                        backend.shows_any(agent, [name], 6.0, 0.001) for agent in backend.agents
+                    )
+                    assert expected or not shown, (name, step)
+                    counts[expected] += 1
+    # It is no excuse to say of all that it may show.
+    assert counts[False] > counts[True] > 20
+
+
 def test_geoms_that_are_left_out_are_in_no_ray_s_way(
     small_house: House, small_episode: Episode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
