@@ -45,3 +45,10 @@ def test_ctrl_c_while_a_node_loads_and_later(
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == ""
     assert process.returncode == status
+
+
+def test_what_is_loaded_is_left_alone_by_the_collector(tmp_path: Path) -> None:
+    main = "import gc\n\ndef main():\n    return 7 if gc.get_freeze_count() > 1000 else 8\n"
+    (tmp_path / "slow_node.py").write_text(main)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    assert subprocess.run([sys.executable, "-c", RUN], env=environment, check=False).returncode == 7
