@@ -13,7 +13,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from planner.bringup import ARGUMENTS, Argument, Arguments, NodeSpec, node_list
-from planner.exit_status import EXIT_CONFIGURATION
+from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.world.errors import PlannerError
 
@@ -69,6 +69,8 @@ def after(spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Actio
             return []
         if event.returncode == EXIT_CONFIGURATION:
             raise PlannerError(f"{spec.name} cannot run as it is set up")
+        if event.returncode == EXIT_FAILED and spec.ends_run:
+            raise PlannerError(f"{spec.name} ended without success")
         if event.returncode != 0 and not spec.respawn:
             raise PlannerError(f"{spec.name} died, status {event.returncode}")
         return [Shutdown(reason=f"{spec.name} is done")] if spec.ends_run else []

@@ -306,6 +306,10 @@ class Supervisor:
         elif status == EXIT_CONFIGURATION:
             self._tell(f"{name} cannot run as it is set up ({how}); stopping everything")
             self._begin_stop(EXIT_CONFIGURATION)
+        elif child.command.ends_run and status == EXIT_FAILED:
+            # It came to an end and says so itself: a task not done, a house not all seen.
+            self._tell(f"{name} ended without success; stopping everything")
+            self._begin_stop(EXIT_FAILED)
         elif not child.command.respawn:
             self._tell(f"{name} died, {how}; stopping everything")
             self._begin_stop(EXIT_FAILED)

@@ -39,7 +39,8 @@ def test_the_launch_file_starts_the_one_list() -> None:
         ("bridge", 78, "bridge cannot run as it is set up"),
         ("bridge", 1, None),  # it is started again
         ("narrator", 0, "Shutdown"),
-        ("narrator", 1, "narrator died, status 1"),
+        ("narrator", 1, "narrator ended without success"),
+        ("narrator", 3, "narrator died, status 3"),
     ],
 )
 def test_the_end_of_a_node_is_the_end_of_the_run_where_up_would_end_it(

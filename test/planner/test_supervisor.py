@@ -265,6 +265,13 @@ def test_a_task_that_fails_fails_the_run() -> None:
     assert "planner: task died, status 3; stopping everything" in run.lines
 
 
+def test_a_task_that_is_not_done_did_not_die() -> None:
+    task = {"name": "task", "code": "exit(1)", "respawn": False, "ends_run": True}
+    with supervised({"name": "service", "code": WAITS}, task) as run:
+        assert run.end() == EXIT_FAILED
+    assert "planner: task ended without success; stopping everything" in run.lines
+
+
 def test_every_line_of_the_log_arrives_whole() -> None:
     code = (
         "import os, sys\n"
