@@ -29,7 +29,6 @@ MOST_FIELDS = 64
 WALL_THICKNESS_M = 0.1
 # Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
 _OVERSAMPLING = 4
-_FARTHEST_M = 1e9
 _NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 BoolGrid = NDArray[np.bool_]
@@ -41,24 +40,11 @@ class _Floor:
     """The free cells, numbered from 0 in their order, and the steps between them.
 
     `cells[i]` is the cell of number i; `numbers[c]` the number of cell c, -1 where it is not free.
-    `touched` are for each stored entry of the graph the (4,) numbers of the cells that the step
-    needs: where it begins and ends, and what a diagonal passes between.
     """
 
     cells: NDArray[np.int64]
     numbers: NDArray[np.int32]
     graph: csr_matrix
-    touched: NDArray[np.int32]
-
-    def without(self, taken: NDArray[np.int64]) -> _Floor:
-        """The same cells without the steps that need any of those that are taken."""
-        from scipy.sparse import csr_matrix
-
-        graph, blocked = self.graph, np.zeros(len(self.cells), np.bool_)
-        blocked[self.numbers[taken]] = True
-        weights = np.where(blocked[self.touched].any(axis=0), np.inf, graph.data)
-        parts = (weights, graph.indices, graph.indptr)
-        return _Floor(self.cells, self.numbers, csr_matrix(parts, graph.shape), self.touched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +197,13 @@ class FloorGrid:
     ) -> DistanceField:
         """A field, not cached, that keeps out of discs (x, y, radius in metres).
 
-        The cells of `keep`, which are free, stay so wherever they are.
+        The cells of `keep` stay free wherever they are.
         """
-        within = [self.free_within(x, y, radius) for x, y, radius in discs]
-        taken = np.setdiff1d(np.concatenate(within), keep) if within else np.empty(0, np.int64)
-        if goal in taken:
-            return _nowhere(self._floor, goal)
-        return _field(self._floor.without(taken), goal)
+        free = self.free.copy()
+        for x, y, radius in discs:
+            free.flat[self.free_within(x, y, radius)] = False
+        free.flat[list(keep)] = True
+        return _field(_floor_of(free, self.cell_m), goal)
 
     def distance_m(self, start: int, goal: int) -> float:
         """Walking distance between two cells, inf where there is no way."""
@@ -328,31 +314,23 @@ def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
     numbers = np.full(rows * columns, -1, np.int32)
     numbers[cells] = np.arange(len(cells))
     index = numbers.reshape(rows, columns)
-    sources, targets, weights, sides = [], [], [], []
+    sources, targets, weights = [], [], []
     for dr, dc in _NEIGHBOURS:
         here = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
         there = (slice(dr, rows), slice(max(0, dc), columns - max(0, -dc)))
         open_edge = free[here] & free[there]
-        side, other = (here[0], there[1]), (there[0], here[1])
         if dr and dc:
+            side = (here[0], there[1])
+            other = (there[0], here[1])
             open_edge &= free[side] & free[other]
-        sides.append(np.stack([index[side][open_edge], index[other][open_edge]]))
         sources.append(index[here][open_edge])
         targets.append(index[there][open_edge])
         weights.append(np.full(int(open_edge.sum()), cell_m * math.hypot(dr, dc)))
     # Both ways, as a search of a graph without directions turns it round each time.
     ends = np.concatenate(sources), np.concatenate(targets)
     both = (np.concatenate(ends), np.concatenate(ends[::-1]))
-    touched = np.concatenate([np.stack(both), np.tile(np.concatenate(sides, axis=1), 2)])
-    shape = (len(cells), len(cells))
-    order = csr_matrix((np.arange(touched.shape[1]), both), shape)
-    length_m = np.tile(np.concatenate(weights), 2)[order.data]
-    graph = csr_matrix((length_m, order.indices, order.indptr), shape)
-    return _Floor(cells, numbers, graph, touched[:, order.data])
-
-
-def _nowhere(floor: _Floor, goal: int) -> DistanceField:
-    return DistanceField(goal, floor, np.full(len(floor.cells), np.inf), array("i"))
+    data = (np.tile(np.concatenate(weights), 2), both)
+    return _Floor(cells, numbers, csr_matrix(data, shape=(len(cells), len(cells))))
 
 
 def _field(floor: _Floor, goal: int) -> DistanceField:
@@ -360,10 +338,10 @@ def _field(floor: _Floor, goal: int) -> DistanceField:
 
     number = int(floor.numbers[goal])
     if number < 0:
-        return _nowhere(floor, goal)
-    # Steps without end are none.
+        nowhere = np.full(len(floor.cells), np.inf)
+        return DistanceField(goal, floor, nowhere, array("i"))
     distance, towards = dijkstra(
-        floor.graph, directed=True, indices=number, return_predecessors=True, limit=_FARTHEST_M
+        floor.graph, directed=True, indices=number, return_predecessors=True
     )
     # An array of the standard library: as quick to read one by one as a list, a ninth of its size.
     return DistanceField(goal, floor, distance, array("i", towards.astype(np.intc).tobytes()))

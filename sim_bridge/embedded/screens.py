@@ -55,9 +55,6 @@ class Screens:
         self._lengths = np.hypot(along[:, 0], along[:, 1])
         self._along = along / self._lengths[:, None]
         self._across = np.stack([-self._along[:, 1], self._along[:, 0]], axis=1)
-        # (2, 2 walls) and (2 walls,): what takes a point to how far along, and then off, they are.
-        self._axes = np.concatenate([self._along, self._across]).T.copy()
-        self._shifts = np.einsum("dw,wd->w", self._axes, np.tile(self._starts, (2, 1)))
         corners = np.array([_corners(region) for region in self.regions])
         # (walls, regions, 4): how far a corner is along and off each wall.
         self._region_along, self._region_off = self._seen_from_walls(corners)
@@ -75,20 +72,6 @@ class Screens:
         if hidden is None:
             hidden = self._hidden[cell] = self._look_from(cell)
         return hidden
-
-    def between(self, point_m: FloatArray, points_m: FloatArray) -> BoolArray:
-        """(n,) whether a wall stands between a (2,) point and each of (n, 2) others."""
-        count = len(self._lengths)
-        here, there = point_m @ self._axes - self._shifts, points_m @ self._axes - self._shifts
-        at, off = here[:count], here[count:]
-        ats, offs = there[:, :count], there[:, count:]
-        # Where the line to a point meets a wall's line, times how far apart the ends are off it.
-        side = np.sign(off)
-        met, apart = (ats * off - at * offs) * side, np.abs(off) - offs * side
-        crossed: BoolArray = (offs * side < -_EPSILON_M) & (met >= 0.0)
-        crossed &= met <= self._lengths * apart
-        found: BoolArray = np.logical_or.reduce(crossed, axis=1)
-        return found
 
     def _look_from(self, cell: tuple[int, int]) -> BoolArray:
         x0, y0 = cell[0] * CELL_M, cell[1] * CELL_M

@@ -307,10 +307,6 @@ class Sight:
 
         Rays pass through who looks, and on demand through all agents and what they hold.
         """
-        if self._screens is not None and len(rows):
-            probes = self._points[rows, : len(_PROBES), :2].reshape(-1, 2)
-            hidden = self._screens.between(eye.position_m[:2], probes).reshape(len(rows), -1)
-            rows = rows[~np.logical_and.reduce(hidden, axis=1)]
         if not len(rows):
             return rows, _NONE
         points = self._points[rows] - eye.position_m
