@@ -241,17 +241,13 @@ class EpisodeRun:
             self._judge()
             return 1
         count = max(1, min(leaper.steady_steps(STEP_S, working), most))
-        if not leaper.moves_things():
-            count = self._to_news(count)
-            leaper.leap(STEP_S, count)
-            self._judge_changes(leaper)
-            return count
-        while count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
+        moving = leaper.moves_things()
+        while moving and count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
             count //= 2
         count = self._to_news(count)
         handled = leaper.handled_revision
         leaper.leap(STEP_S, count)
-        if count == 1 or leaper.handled_revision != handled:
+        if not moving or count == 1 or leaper.handled_revision != handled:
             self._judge_changes(leaper)
         return count
 
