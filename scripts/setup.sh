@@ -111,18 +111,27 @@ install_libraries() {
   # A set-up that was cut short may have left half of it, which pip takes for the whole.
   "$venv/bin/uv" --version > /dev/null 2>&1 || "${pip[@]}" --force-reinstall --no-deps uv
   if pip_is_set_up; then fast=("${pip[@]}"); fi
-  "${fast[@]}" pip setuptools
+  "${fast[@]}" pip setuptools cffi # without build isolation, what the build itself imports
   # compat: this folder itself on Python's path. The default finder comes after the path, where
   # any folder called planner (a checkout seen from its parent folder) would hide the package.
   PYTHONWARNINGS=ignore "${fast[@]}" --no-build-isolation --config-settings editable_mode=compat -e '.[ros,dev]'
 }
 
+is_compiled() { compgen -G 'sim_bridge/embedded/_looks*.so' > /dev/null && fresh compiled "$1"; } # HASH
+
+compile_looks() {
+  say "the simulator's compiled part"
+  "$venv/bin/python" setup.py -q build_ext --force --inplace ||
+    fail "compiling sim_bridge/embedded/looks.c failed; see above"
+}
+
 main() {
-  local libraries interfaces started=$SECONDS
+  local libraries compiled interfaces started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
+  compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/looks_build.py)
   # Of the pins, only those of ROS and NumPy end up in the compiled interfaces.
   interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
-  if environment_stands && fresh libraries "$libraries" && fresh interfaces "$interfaces"; then
+  if environment_stands && fresh libraries "$libraries" && is_compiled "$compiled" && fresh interfaces "$interfaces"; then
     return 0
   fi
   choose_python
@@ -133,6 +142,7 @@ main() {
     stamp environment "$root"
   fi
   if ! fresh libraries "$libraries"; then install_libraries; stamp libraries "$libraries"; fi
+  if ! is_compiled "$compiled"; then compile_looks; stamp compiled "$compiled"; fi
   if ! fresh interfaces "$interfaces"; then
     say "ROS interfaces (msgs/)"
     scripts/build_interfaces.sh

@@ -198,7 +198,10 @@ ELSEWHERE: Mapping[str, str] = {
 NEEDS_A_DISTRIBUTIONS_ROS = {
     "source /opt/ros/jazzy/setup.bash",
     "python3 -m venv --system-site-packages venv && source venv/bin/activate",
-    "pip install 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' 'pydantic>=2' rosbags safetensors",
+    (
+        "pip install cffi 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' 'pydantic>=2' rosbags"
+        " safetensors"
+    ),
     "python -m colcon build --symlink-install --base-paths src/planner src/planner/msgs",
 }
 NEEDS_CONDA = {

@@ -12,13 +12,18 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.geometry import Box, FloatArray
 from planner.world.house import Furniture, House
+from sim_bridge.embedded.compiled import ffi, flags, floats, lib
 from sim_bridge.embedded.entities import Piece
+
+if TYPE_CHECKING:
+    from sim_bridge.embedded._looks import Walls
 
 CELL_M = 0.5
 # Doors are tried at so many places of their way.
@@ -50,19 +55,21 @@ class Screens:
         names = [*(p.name for p in house.furniture), *(r.name for r in house.rooms)]
         self.index = {name: number for number, name in enumerate(names)}
         lines = np.array(merged(walls), float).reshape(-1, 2, 2)
-        self._starts = lines[:, 0]
         along = lines[:, 1] - lines[:, 0]
-        self._lengths = np.hypot(along[:, 0], along[:, 1])
-        self._along = along / self._lengths[:, None]
-        self._across = np.stack([-self._along[:, 1], self._along[:, 0]], axis=1)
+        lengths = np.hypot(along[:, 0], along[:, 1])
         corners = np.array([_corners(region) for region in self.regions])
-        # (walls, regions, 4): how far a corner is along and off each wall.
-        self._region_along, self._region_off = self._seen_from_walls(corners)
-        # (walls, regions): what is all on one side of a wall, and how far along it it reaches.
-        self._on_left = (self._region_off > _EPSILON_M).all(axis=2)
-        self._on_right = (self._region_off < -_EPSILON_M).all(axis=2)
-        self._nearest_along = self._region_along.min(axis=2)
-        self._farthest_along = self._region_along.max(axis=2)
+        self._walls = cast("Walls", ffi.new("Walls *"))
+        self._walls.walls, self._walls.regions = len(lines), len(self.regions)
+        self._walls.margin_m = _EPSILON_M
+        # A structure keeps none of the arrays alive that it points to.
+        self._kept = (
+            floats(np.ascontiguousarray(lines[:, 0])),
+            floats(along / lengths[:, None]),
+            floats(lengths),
+            floats(corners),
+        )
+        starts_m, self._walls.along, self._walls.lengths_m, self._walls.corners_m = self._kept
+        self._walls.starts_m = starts_m
         self._hidden: dict[tuple[int, int], BoolArray] = {}
 
     def hidden_from(self, x_m: float, y_m: float) -> BoolArray:
@@ -75,33 +82,10 @@ class Screens:
 
     def _look_from(self, cell: tuple[int, int]) -> BoolArray:
         x0, y0 = cell[0] * CELL_M, cell[1] * CELL_M
-        square = np.array([_corners((x0, y0, x0 + CELL_M, y0 + CELL_M))])
-        along, off = (values[:, 0] for values in self._seen_from_walls(square))
+        square = np.array(_corners((x0, y0, x0 + CELL_M, y0 + CELL_M)))
         hidden = np.zeros(len(self.regions) + 1, np.bool_)
-        is_left = np.logical_and.reduce(off > _EPSILON_M, axis=1, keepdims=True)
-        is_right = np.logical_and.reduce(off < -_EPSILON_M, axis=1, keepdims=True)
-        beyond = (self._on_right & is_left) | (self._on_left & is_right)
-        # Where all lines to a region pass a wall's line before its beginning, or after its end.
-        beyond &= (along.max(axis=1)[:, None] >= 0.0) | (self._farthest_along >= 0.0)
-        ends = self._lengths[:, None]
-        beyond &= (along.min(axis=1)[:, None] <= ends) | (self._nearest_along <= ends)
-        walls, regions = np.nonzero(beyond)
-        # Lines from a corner to a corner are the outermost of all those between.
-        near, far = np.abs(off[walls]), np.abs(self._region_off[walls, regions])
-        share = near[:, :, None] / (near[:, :, None] + far[:, None, :])
-        starts, stops = along[walls], self._region_along[walls, regions]
-        at = starts[:, :, None] + (stops[:, None, :] - starts[:, :, None]) * share
-        met = ((at >= 0.0) & (at <= self._lengths[walls, None, None])).all(axis=(1, 2))
-        hidden[regions[met]] = True
+        lib.hide(self._walls, floats(square), flags(hidden))
         return hidden
-
-    def _seen_from_walls(self, corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """For (n, 4, 2) corners: (walls, n, 4) along and off each wall's line."""
-        relative = corners[None] - self._starts[:, None, None]
-        return (
-            np.einsum("wnkd,wd->wnk", relative, self._along),
-            np.einsum("wnkd,wd->wnk", relative, self._across),
-        )
 
 
 def contains(region: Rectangle, box: Box) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
@@ -15,7 +14,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.screens import Screens
-from sim_bridge.embedded.sight import Sight, _Eye
+from sim_bridge.embedded.sight import Sight
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.opening import bare_episode
 from sim_bridge.structure import wall_segments
@@ -128,44 +127,3 @@ def test_what_is_said_not_to_show_does_not_show_then(
                     counts[expected] += 1
     # It is no excuse to say of all that it may show.
     assert counts[False] > counts[True] > 20
-
-
-def test_geoms_that_are_left_out_are_in_no_ray_s_way(
-    small_house: House, small_episode: Episode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = house_spec(small_house, default_catalogue())
-    options = EmbeddedOptions(renderer="none")
-    catalogue = default_catalogue()
-    world = KinematicWorld(HouseGround(small_house), small_episode, 0, catalogue, options)
-    scene = Scene(world, spec, catalogue)
-    sight = Sight(world, scene)
-    agent = world.agents["agent_0"]
-    rng = np.random.default_rng(0)
-    points = world.ground.grid(agent.body.radius_m).free_points_m
-    told = []
-    for whole_picture in (False, True):
-        if whole_picture:
-            monkeypatch.setattr("sim_bridge.embedded.sight._near_rays", _in_picture)
-        looks = []
-        for x, y in points[:: max(1, len(points) // 150)]:
-            agent.tilt_rad = float(rng.uniform(0.0, 0.9))
-            world.move_agent(agent, float(x), float(y), float(rng.uniform(-np.pi, np.pi)))
-            looks.append(sight.sightings(agent, 6.0, 0.001))
-        told.append(looks)
-        rng = np.random.default_rng(0)
-    assert sum(map(len, told[0])) > 100
-    assert told[0] == told[1]
-
-
-def _in_picture(scene: Scene, eye: _Eye, *_: object) -> NDArray[np.bool_]:
-    """Which geoms' bounding spheres meet the frustum, whatever rays go to."""
-    lens, radius = eye.lens, scene.model.geom_rbound
-    x, y, z = eye.rotation.T @ (scene.data.geom_xpos - eye.position_m).T
-    met: NDArray[np.bool_] = z > eye.near_m - radius
-    met &= np.abs(x) < z * lens.width_px / 2 / lens.fx_px + radius * np.hypot(
-        1.0, lens.width_px / 2 / lens.fx_px
-    )
-    met &= np.abs(y) < z * lens.height_px / 2 / lens.fy_px + radius * np.hypot(
-        1.0, lens.height_px / 2 / lens.fy_px
-    )
-    return met

@@ -1,0 +1,109 @@
+"""What cffi makes of looks.h, which says what everything means, and of the C files."""
+
+from typing import Literal, overload
+
+class Pointer:
+    """An address that C is given; a buffer's keeps the buffer alive."""
+
+class Floats(Pointer): ...
+class Integers(Pointer): ...
+
+class Lens(Pointer):
+    fx_px: float
+    fy_px: float
+    cx_px: float
+    cy_px: float
+    width_px: float
+    height_px: float
+    near_m: float
+    far_m: float
+
+class Eye(Pointer):
+    lens: Lens
+    at_m: Floats
+
+class Boxes(Pointer):
+    agents_from: int
+    points_m: Floats
+    centers_m: Floats
+    slacks_m: Floats
+    may_show: Integers
+    regions: Integers
+    instances: Integers
+    geoms_from: Integers
+    geoms_of: Integers
+    geoms: int
+    geom_at_m: Floats
+    geom_radius_m: Floats
+    groups: Integers
+    instance_of_geom: Integers
+    shown: Integers
+
+class Look(Pointer):
+    in_view: int
+    view: Integers
+    count: int
+    rows: Integers
+    fractions: Floats
+    pixels: Floats
+    distances_m: Floats
+    rays: Floats
+    probes_m: Floats
+
+class Walls(Pointer):
+    walls: int
+    starts_m: Floats
+    along: Floats
+    lengths_m: Floats
+    regions: int
+    corners_m: Floats
+    margin_m: float
+
+class _Ffi:
+    NULL: Integers
+    def new(self, kind: str) -> Pointer: ...
+    @overload
+    def from_buffer(self, kind: Literal["double[]"], array: object) -> Floats: ...
+    @overload
+    def from_buffer(
+        self, kind: Literal["intptr_t[]", "int32_t[]", "uint8_t[]"], array: object
+    ) -> Integers: ...
+    def buffer(self, pointer: Pointer) -> bytearray: ...
+    @overload
+    def unpack(self, pointer: Floats, count: int) -> list[float]: ...
+    @overload
+    def unpack(self, pointer: Integers, count: int) -> list[int]: ...
+
+class _Lib:
+    PROBES: int
+    CORNERS: int
+    def point_eye(
+        self, eye: Eye, lens: Lens, x: float, y: float, z: float, heading: float, tilt: float
+    ) -> None: ...
+    def choose(
+        self,
+        boxes: Boxes,
+        eye: Eye,
+        rows: Integers,
+        count: int,
+        own: int,
+        hidden: Integers,
+        farthest_m: float,
+        least_fraction: float,
+        look: Look,
+    ) -> None: ...
+    def aim(
+        self,
+        boxes: Boxes,
+        eye: Eye,
+        unseen: int,
+        through: int,
+        held: Integers,
+        held_count: int,
+        look: Look,
+    ) -> None: ...
+    def tally(self, boxes: Boxes, eye: Eye, hits: Integers, look: Look) -> None: ...
+    def hide(self, walls: Walls, square_m: Floats, hidden: Integers) -> None: ...
+
+ffi: _Ffi
+lib: _Lib

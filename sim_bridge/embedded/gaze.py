@@ -1,0 +1,201 @@
+"""Looks at the boxes of a world from one eye after another; their arithmetic is in looks.c."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.agents import CameraMount
+from planner.world.geometry import FloatArray, Vec3
+from sim_bridge.embedded.compiled import ffi, flags, floats, indices, lib, numbers
+from sim_bridge.embedded.scene import GROUP_AGENT, GROUP_HIDDEN, Scene
+from sim_bridge.embedded.views import intrinsics_of
+
+if TYPE_CHECKING:
+    from sim_bridge.embedded._looks import Boxes, Eye, Lens, Look, Pointer
+
+Rows = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+PointerT = TypeVar("PointerT", bound="Pointer")
+
+# Where a box is looked at, as shares of its half extents: the middle and near each face.
+_PROBES = [(0, 0, 0), (0.7, 0, 0.7), (-0.7, 0, 0.7), (0, 0.7, 0.7), (0, -0.7, 0.7), (0, 0, 0.9)]
+_CORNERS = [(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
+POINTS = np.array([*_PROBES, *_CORNERS], float)
+_GROUPS = np.array([1, 1, 1, 1, 0, 0], np.uint8)
+_NO_GROUP = -1
+_NO_ROWS = np.empty(0, np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class BoxRows:
+    """The boxes that are looked at; whoever made them may write to the arrays.
+
+    Attributes:
+        points_m: (rows, 14, 3) each box's `POINTS` in the map.
+        centers_m: (rows, 3) in the map.
+        slacks_m: (rows,) how far out of the picture a centre may lie.
+        may_show: (rows,) False for what is inside something closed.
+        regions: (rows,) which of the screens' regions a box is all in; the number that comes
+            after the last region where in none.
+        instances: (rows,) the instance ids.
+        agents_from: agents have the rows from this one on.
+    """
+
+    points_m: FloatArray
+    centers_m: FloatArray
+    slacks_m: FloatArray
+    may_show: BoolArray
+    regions: Rows
+    instances: NDArray[np.int32]
+    agents_from: int
+
+
+class Met(NamedTuple):
+    """A row that rays met, the share of the picture that it fills, and where its centre is.
+
+    Attributes:
+        distance_m: of the centre, along the view.
+        pixel: column and row of the centre.
+    """
+
+    row: int
+    fraction: float
+    distance_m: float
+    pixel: tuple[float, float]
+
+
+def lens_of(mount: CameraMount) -> Lens:
+    """The lens of a camera."""
+    lens, seen = cast("Lens", ffi.new("Lens *")), intrinsics_of(mount)
+    lens.fx_px, lens.fy_px, lens.cx_px, lens.cy_px = seen.fx_px, seen.fy_px, seen.cx_px, seen.cy_px
+    lens.width_px, lens.height_px = seen.width_px, seen.height_px
+    lens.near_m, lens.far_m = mount.near_m, mount.far_m
+    return lens
+
+
+class Gaze:
+    """An eye, and what the latest look through it found."""
+
+    def __init__(self, rows: BoxRows, scene: Scene) -> None:
+        """Takes boxes and the scene that rays are cast in."""
+        self._scene = scene
+        self._eye = cast("Eye", ffi.new("Eye *"))
+        # A view of C's memory.
+        self._at_m = np.frombuffer(ffi.buffer(self._eye.at_m))
+        rays = lib.PROBES * len(rows.instances)
+        self._rays = np.empty((rays, 3))
+        self._hits = np.empty(rays, np.int32)
+        self._ranges_m = np.empty(rays)
+        # Structures keep none of the arrays alive that they point to.
+        self._kept: list[Pointer] = []
+        self._hits_there = self._keep(numbers(self._hits))
+        self._boxes = self._boxes_of(rows)
+        self._look = self._room_for(len(rows.instances))
+
+    def _keep(self, pointer: PointerT) -> PointerT:
+        self._kept.append(pointer)
+        return pointer
+
+    def _boxes_of(self, rows: BoxRows) -> Boxes:
+        boxes, scene = cast("Boxes", ffi.new("Boxes *")), self._scene
+        of_geom = scene.instance_of_geom
+        geoms = [np.flatnonzero(of_geom == number) for number in rows.instances]
+        begins = np.cumsum([0, *map(len, geoms)], dtype=np.intp)
+        boxes.agents_from, boxes.geoms = rows.agents_from, len(of_geom)
+        boxes.points_m = self._keep(floats(rows.points_m))
+        boxes.centers_m = self._keep(floats(rows.centers_m))
+        boxes.slacks_m = self._keep(floats(rows.slacks_m))
+        boxes.may_show = self._keep(flags(rows.may_show))
+        boxes.regions = self._keep(indices(rows.regions))
+        boxes.instances = self._keep(numbers(rows.instances))
+        boxes.geoms_from = self._keep(indices(begins))
+        boxes.geoms_of = self._keep(indices(np.concatenate(geoms)))
+        boxes.geom_at_m = self._keep(floats(scene.data.geom_xpos))
+        boxes.geom_radius_m = self._keep(floats(scene.model.geom_rbound))
+        boxes.groups = self._keep(numbers(scene.groups))
+        boxes.instance_of_geom = self._keep(numbers(of_geom))
+        boxes.shown = self._keep(numbers(scene.model.geom_group))
+        return boxes
+
+    def _room_for(self, rows: int) -> Look:
+        look = cast("Look", ffi.new("Look *"))
+        look.view = self._keep(indices(np.empty(rows, np.intp)))
+        look.rows = self._keep(indices(np.empty(rows, np.intp)))
+        look.fractions = self._keep(floats(np.empty(rows)))
+        look.pixels = self._keep(floats(np.empty(2 * rows)))
+        look.distances_m = self._keep(floats(np.empty(rows)))
+        look.rays = self._keep(floats(self._rays))
+        look.probes_m = self._keep(floats(np.empty_like(self._rays)))
+        return look
+
+    def point(self, lens: Lens, lens_m: Vec3, heading_rad: float, tilt_rad: float) -> None:
+        """Puts the eye somewhere in the map; it looks along a heading and down by a tilt."""
+        lib.point_eye(self._eye, lens, *lens_m, heading_rad, tilt_rad)
+
+    def in_view(
+        self,
+        rows: Rows,
+        own: int,
+        hidden: BoolArray | None,
+        farthest_m: float,
+        least_fraction: float,
+    ) -> list[int]:
+        """Those of some rows whose centre is in the picture, give or take their slack.
+
+        Args:
+            rows: what is looked for.
+            own: the row of who looks, which is not.
+            hidden: (regions + 1,) whether walls hide a region.
+            farthest_m: along the floor; only agents are looked for beyond.
+            least_fraction: of the picture; `met` leaves out what certainly fills less.
+        """
+        look = self._look
+        lib.choose(
+            self._boxes,
+            self._eye,
+            indices(rows),
+            len(rows),
+            own,
+            ffi.NULL if hidden is None else flags(hidden),
+            farthest_m,
+            least_fraction,
+            look,
+        )
+        return ffi.unpack(look.view, look.in_view)
+
+    def met(self, without: str, held: Rows | None = None) -> list[Met]:
+        """Those of the rows in view that rays meet.
+
+        Args:
+            without: an entity that rays pass through.
+            held: where given, rays pass through all agents and these rows.
+        """
+        look = self._look
+        if not look.count:
+            return []
+        self._scene.sync()
+        self._aim(held)
+        rays = slice(lib.PROBES * look.count)
+        hits, ranges_m, far_m = self._hits[rays], self._ranges_m[rays], self._eye.lens.far_m
+        self._scene.cast(self._at_m, self._rays[rays], _GROUPS, hits, ranges_m, far_m, without)
+        lib.tally(self._boxes, self._eye, self._hits_there, look)
+        count = look.count
+        pixels = ffi.unpack(look.pixels, 2 * count)
+        columns = (
+            ffi.unpack(look.rows, count),
+            ffi.unpack(look.fractions, count),
+            ffi.unpack(look.distances_m, count),
+            zip(pixels[::2], pixels[1::2], strict=True),
+        )
+        return [Met(*values) for values in zip(*columns, strict=True)]
+
+    def _aim(self, held: Rows | None) -> None:
+        """Makes the rays, and shows them those geoms only that they may meet."""
+        through = _NO_GROUP if held is None else GROUP_AGENT
+        held = _NO_ROWS if held is None else held
+        there = indices(held)
+        lib.aim(self._boxes, self._eye, GROUP_HIDDEN, through, there, len(held), self._look)

@@ -1,0 +1,177 @@
+"""The compiled arithmetic of looks comes to the same as the plain one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from planner.world.agents import CameraMount
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.geometry import FloatArray
+from planner.world.house import House
+from sim_bridge.embedded.gaze import BoxRows, Gaze, lens_of
+from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene, house_spec
+from sim_bridge.embedded.sensing import optical_rotation
+from sim_bridge.embedded.sight import Sight
+from sim_bridge.embedded.views import intrinsics_of
+from sim_bridge.embedded.world import HouseGround, KinematicWorld
+
+PROBES = 6
+FILL = 0.7
+
+
+@dataclass(frozen=True)
+class Room:
+    """A world's boxes where they are, some of them hidden."""
+
+    gaze: Gaze
+    rows: BoxRows
+    scene: Scene
+    mount: CameraMount
+    hidden: NDArray[np.bool_]
+
+
+@pytest.fixture(scope="module")
+def room(small_house: House, small_episode: Episode) -> Room:
+    catalogue = default_catalogue()
+    options = EmbeddedOptions(renderer="none")
+    world = KinematicWorld(HouseGround(small_house), small_episode, 0, catalogue, options)
+    scene = Scene(world, house_spec(small_house, catalogue), catalogue)
+    sight = Sight(world, scene)
+    sight._follow()
+    rows, rng = sight._boxes, np.random.default_rng(0)
+    rows.may_show[::7] = False
+    rows.regions[:] = rng.integers(0, 4, len(rows.regions))
+    mount = world.agents["agent_0"].body.cameras["hand"]
+    return Room(sight._gaze, rows, scene, mount, np.array([False, True, False, False]))
+
+
+eyes = st.tuples(
+    st.floats(0, 8), st.floats(0, 4), st.floats(0.2, 2), st.floats(-4, 4), st.floats(-0.5, 1.2)
+)
+
+
+@given(eyes, st.floats(0.0, 8.0), st.sampled_from([0.0, 0.001, 0.05]), st.booleans())
+def test_what_is_in_view_is_what_the_formula_says(
+    room: Room,
+    eye: tuple[float, float, float, float, float],
+    farthest_m: float,
+    least_fraction: float,
+    screened: bool,
+) -> None:
+    x, y, z, heading, tilt = eye
+    rows = room.rows
+    every = np.arange(len(rows.instances), dtype=np.intp)
+    hidden = room.hidden if screened else None
+    room.gaze.point(lens_of(room.mount), (x, y, z), heading, tilt)
+    found = room.gaze.in_view(every, 2, hidden, farthest_m, least_fraction)
+    optical = (rows.centers_m - (x, y, z)) @ optical_rotation(heading, tilt)
+    lens = intrinsics_of(room.mount)
+    depth = optical[:, 2]
+    wide = depth * lens.width_px / 2 / lens.fx_px + rows.slacks_m - np.abs(optical[:, 0])
+    high = depth * lens.height_px / 2 / lens.fy_px + rows.slacks_m - np.abs(optical[:, 1])
+    near = farthest_m - np.hypot(*(rows.centers_m - (x, y, z))[:, :2].T)
+    near[rows.agents_from :] = np.inf
+    margins = np.stack([depth - room.mount.near_m, room.mount.far_m - depth, wide, high, near])
+    may = rows.may_show & (every != 2)
+    if hidden is not None:
+        may &= ~hidden[rows.regions]
+    # What is within rounding of an edge may be in or out.
+    surely = set(np.flatnonzero(may & (margins > 1e-9).all(axis=0)).tolist())
+    perhaps = set(np.flatnonzero(may & (margins > -1e-9).all(axis=0)).tolist())
+    assert surely <= set(found) <= perhaps
+
+
+@given(eyes, st.sampled_from([0.0, 0.001, 0.05]))
+def test_what_rays_meet_is_what_the_formula_says(
+    room: Room, eye: tuple[float, float, float, float, float], least_fraction: float
+) -> None:
+    x, y, z, heading, tilt = eye
+    rows, at_m, turn = room.rows, np.array((x, y, z)), optical_rotation(heading, tilt)
+    every = np.arange(len(rows.instances), dtype=np.intp)
+    room.gaze.point(lens_of(room.mount), (x, y, z), heading, tilt)
+    in_view = np.array(room.gaze.in_view(every, -1, None, 8.0, least_fraction), np.intp)
+    met = {found.row: found for found in room.gaze.met("agent_0")}
+    shares = _shares(room, (rows.points_m[in_view] - at_m) @ turn)
+    lens = intrinsics_of(room.mount)
+    for row, share in zip(in_view.tolist(), shares.tolist(), strict=True):
+        fraction = share * _part_met(room, row, at_m, turn)
+        if share < least_fraction - 1e-9 or fraction == 0.0:
+            assert row not in met
+        elif share > least_fraction + 1e-9:
+            across, down, depth = (rows.centers_m[row] - at_m) @ turn
+            assert met[row].fraction == pytest.approx(fraction, rel=1e-6)
+            assert met[row].distance_m == pytest.approx(depth)
+            expected = (
+                lens.cx_px + lens.fx_px * across / depth,
+                lens.cy_px + lens.fy_px * down / depth,
+            )
+            assert met[row].pixel == pytest.approx(expected, abs=1e-6)
+
+
+def test_rays_pass_through_what_is_held_and_meet_the_rest(room: Room) -> None:
+    every = np.arange(len(room.rows.instances), dtype=np.intp)
+    rng, met, passed = np.random.default_rng(0), 0, 0
+    for _ in range(100):
+        x, y, heading = rng.uniform((0, 0, -3), (8, 4, 3)).tolist()
+        room.gaze.point(lens_of(room.mount), (x, y, 1.2), heading, 0.5)
+        room.gaze.in_view(every, -1, None, 8.0, 0.0)
+        whole = {found.row for found in room.gaze.met("agent_0")}
+        held = sorted(whole)[:2]
+        room.gaze.in_view(every, -1, None, 8.0, 0.0)
+        without = {found.row for found in room.gaze.met("agent_0", np.array(held, np.intp))}
+        assert not without & {*held, *range(room.rows.agents_from, len(every))}
+        assert without >= {row for row in whole if row < room.rows.agents_from} - set(held)
+        met, passed = met + len(whole), passed + len(held)
+    assert met > 100
+    assert passed > 50
+
+
+def _shares(room: Room, optical: FloatArray) -> FloatArray:
+    """Of the picture, by the outlines of boxes with (n, 14, 3) points in the optical frame."""
+    lens = intrinsics_of(room.mount)
+    corners = optical[:, PROBES:]
+    slopes = corners[..., :2] / np.maximum(corners[..., 2:], room.mount.near_m)
+    pixels = slopes * (lens.fx_px, lens.fy_px) + (lens.cx_px, lens.cy_px)
+    inside = np.clip(pixels, 0, (lens.width_px - 1, lens.height_px - 1))
+    spans = inside.max(axis=1) - inside.min(axis=1)
+    share: FloatArray = FILL * spans.prod(axis=1) / (lens.width_px * lens.height_px)
+    return share
+
+
+def _part_met(room: Room, row: int, at_m: FloatArray, turn: FloatArray) -> float:
+    """Of a row's probes, the part whose rays meet its instance first of all in the picture."""
+    scene = room.scene
+    scene.model.geom_group[:] = np.where(
+        _in_picture(room, (scene.data.geom_xpos - at_m) @ turn), scene.groups, GROUP_HIDDEN
+    )
+    rays = room.rows.points_m[row, :PROBES] - at_m
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    hits, ranges_m = np.empty(PROBES, np.int32), np.empty(PROBES)
+    groups = np.array([1, 1, 1, 1, 0, 0], np.uint8)
+    scene.cast(at_m, rays, groups, hits, ranges_m, room.mount.far_m, "agent_0")
+    met = (hits >= 0) & (scene.instance_of_geom[hits] == room.rows.instances[row])
+    return float(met.mean())
+
+
+def _in_picture(room: Room, optical: FloatArray) -> NDArray[np.bool_]:
+    """Which geoms' bounding spheres meet the frustum, wherever rays go; (n, 3) are their middles.
+
+    Geoms out of the picture hide nothing: rays to a box that is half in it may go there.
+    """
+    lens, radius = intrinsics_of(room.mount), room.scene.model.geom_rbound
+    across, down, depth = optical.T
+    met: NDArray[np.bool_] = depth > room.mount.near_m - radius
+    for off, slope in (
+        (across, lens.width_px / 2 / lens.fx_px),
+        (down, lens.height_px / 2 / lens.fy_px),
+    ):
+        met &= np.abs(off) < depth * slope + radius * np.hypot(1.0, slope)
+    return met
