@@ -29,10 +29,16 @@ MOST_FIELDS = 64
 WALL_THICKNESS_M = 0.1
 # Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
 _OVERSAMPLING = 4
-_NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
+# Rows and columns on, in the order of the cells' indices; and which two are beside a diagonal.
+_NEIGHBOURS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
+_BETWEEN = {0: (1, 3), 2: (1, 4), 5: (3, 6), 7: (4, 6)}
+
+# What is looked for around a point is mostly as near as this.
+_AT_HAND_M = 1.0
 
 BoolGrid = NDArray[np.bool_]
 IntGrid = NDArray[np.int32]
+Discs = tuple[tuple[float, float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +171,41 @@ class FloorGrid:
 
     def nearest_free(self, x_m: float, y_m: float, within_m: float = math.inf) -> int | None:
         """The free cell whose middle is nearest to the point, or None within that distance."""
-        if not len(self._free_cells):
-            return None
-        gaps = np.hypot(self.free_points_m[:, 0] - x_m, self.free_points_m[:, 1] - y_m)
-        best = int(np.argmin(gaps))
-        return int(self._free_cells[best]) if gaps[best] <= within_m else None
+        for reach_m in (min(_AT_HAND_M, within_m), within_m):
+            cells, gaps_m = self._around(x_m, y_m, reach_m)
+            if len(cells):
+                best = int(np.argmin(gaps_m))
+                if gaps_m[best] <= reach_m:
+                    return int(cells[best])
+        return None
 
     def free_within(self, x_m: float, y_m: float, radius_m: float) -> NDArray[np.int64]:
         """All free cells whose middle is within a horizontal distance of the point."""
-        points = self.free_points_m
-        near = np.hypot(points[:, 0] - x_m, points[:, 1] - y_m) <= radius_m
-        cells: NDArray[np.int64] = self._free_cells[near]
-        return cells
+        cells, gaps_m = self._around(x_m, y_m, radius_m)
+        return cells[gaps_m <= radius_m]
+
+    def _around(
+        self, x_m: float, y_m: float, reach_m: float
+    ) -> tuple[NDArray[np.int64], FloatArray]:
+        """The free cells in a square around the point, and how far their middles are from it."""
+        top, left, free = self._square(x_m, y_m, reach_m)
+        rows, columns = np.nonzero(free)
+        rows, columns = rows + top, columns + left
+        gaps_m = np.hypot(
+            self.origin_m[0] + (columns + 0.5) * self.cell_m - x_m,
+            self.origin_m[1] + (rows + 0.5) * self.cell_m - y_m,
+        )
+        return rows * self.columns + columns, gaps_m
+
+    def _square(self, x_m: float, y_m: float, reach_m: float) -> tuple[int, int, BoolGrid]:
+        """First row, first column, and the part of the grid that is no farther from a point."""
+        if not math.isfinite(reach_m):
+            return 0, 0, self.free
+        reach = reach_m / self.cell_m + 1
+        row, column = (y_m - self.origin_m[1]) / self.cell_m, (x_m - self.origin_m[0]) / self.cell_m
+        top, left = max(0, math.floor(row - reach)), max(0, math.floor(column - reach))
+        bottom, right = max(0, math.ceil(row + reach)), max(0, math.ceil(column + reach))
+        return top, left, self.free[top:bottom, left:right]
 
     @cached_property
     def _floor(self) -> _Floor:
@@ -192,18 +221,28 @@ class FloorGrid:
         self._fields[goal] = field
         return field
 
-    def field_avoiding(
-        self, goal: int, discs: tuple[tuple[float, float, float], ...], keep: tuple[int, ...] = ()
-    ) -> DistanceField:
+    def field_avoiding(self, goal: int, discs: Discs, keep: tuple[int, ...] = ()) -> DistanceField:
         """A field, not cached, that keeps out of discs (x, y, radius in metres).
 
         The cells of `keep` stay free wherever they are.
         """
+        return _field(_floor_of(self._avoiding(discs, keep), self.cell_m), goal)
+
+    def path_avoiding(self, start: int, goal: int, discs: Discs) -> list[int]:
+        """The cells of a way that keeps out of discs but for its start; empty where none does."""
+        free = self._avoiding(discs, (start,))
+        # Diagonal steps need both cells that they pass between, so they join nothing more.
+        _, parts = cv2.connectedComponents(free.astype(np.uint8), connectivity=4)
+        if parts.flat[start] != parts.flat[goal]:
+            return []
+        return _field(_floor_of(free, self.cell_m), goal).path(start)
+
+    def _avoiding(self, discs: Discs, keep: tuple[int, ...]) -> BoolGrid:
         free = self.free.copy()
-        for x, y, radius in discs:
-            free.flat[self.free_within(x, y, radius)] = False
+        for x_m, y_m, radius_m in discs:
+            free.flat[self.free_within(x_m, y_m, radius_m)] = False
         free.flat[list(keep)] = True
-        return _field(_floor_of(free, self.cell_m), goal)
+        return free
 
     def distance_m(self, start: int, goal: int) -> float:
         """Walking distance between two cells, inf where there is no way."""
@@ -311,26 +350,23 @@ def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
 
     rows, columns = free.shape
     cells = np.flatnonzero(free)
-    numbers = np.full(rows * columns, -1, np.int32)
-    numbers[cells] = np.arange(len(cells))
-    index = numbers.reshape(rows, columns)
-    sources, targets, weights = [], [], []
-    for dr, dc in _NEIGHBOURS:
-        here = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
-        there = (slice(dr, rows), slice(max(0, dc), columns - max(0, -dc)))
-        open_edge = free[here] & free[there]
-        if dr and dc:
-            side = (here[0], there[1])
-            other = (there[0], here[1])
-            open_edge &= free[side] & free[other]
-        sources.append(index[here][open_edge])
-        targets.append(index[there][open_edge])
-        weights.append(np.full(int(open_edge.sum()), cell_m * math.hypot(dr, dc)))
-    # Both ways, as a search of a graph without directions turns it round each time.
-    ends = np.concatenate(sources), np.concatenate(targets)
-    both = (np.concatenate(ends), np.concatenate(ends[::-1]))
-    data = (np.tile(np.concatenate(weights), 2), both)
-    return _Floor(cells, numbers, csr_matrix(data, shape=(len(cells), len(cells))))
+    # A rim of cells that are not free, so that all neighbours are there.
+    index = np.full((rows + 2, columns + 2), -1, np.int32)
+    inner = index[1:-1, 1:-1]
+    inner[free] = np.arange(len(cells))
+    at = (cells // columns + 1) * (columns + 2) + cells % columns + 1
+    steps = np.array([dr * (columns + 2) + dc for dr, dc in _NEIGHBOURS])
+    # (cells, 8) in the order of the cells' numbers, as a matrix by rows wants its entries.
+    there = index.ravel()[at[:, None] + steps]
+    is_open = there >= 0
+    for diagonal, sides in _BETWEEN.items():
+        is_open[:, diagonal] &= is_open[:, sides[0]] & is_open[:, sides[1]]
+    lengths_m = [cell_m * math.hypot(dr, dc) for dr, dc in _NEIGHBOURS]
+    weights = np.broadcast_to(lengths_m, there.shape)
+    begins = np.concatenate([[0], np.cumsum(is_open.sum(axis=1))])
+    data = (weights[is_open], there[is_open], begins)
+    graph = csr_matrix(data, shape=(len(cells), len(cells)))
+    return _Floor(cells, inner.ravel(), graph)
 
 
 def _field(floor: _Floor, goal: int) -> DistanceField:

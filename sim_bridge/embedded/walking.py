@@ -327,9 +327,8 @@ def way_around(world: KinematicWorld, agent: Agent, goal: int) -> list[int] | No
     grid = world.ground.grid(agent.body.radius_m)
     discs = tuple(_keep_off(agent, o, grid) for o in world.agents.values() if o is not agent)
     here = standing_cell(grid, agent.x_m, agent.y_m)
-    path = grid.field_avoiding(goal, discs, keep=(here,)).path(here)
     # Straight pieces could cut through the discs, so every cell is kept.
-    return path or None
+    return grid.path_avoiding(here, goal, discs) or None
 
 
 def _at(agent: Agent, point: tuple[float, float]) -> bool:
