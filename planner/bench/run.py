@@ -157,6 +157,7 @@ class EpisodeRun:
     leaper: Leaper | None = None
     knows: Callable[[], Belief] | None = None
     _judged: int = -1
+    _kept: int = MOST_STEPS
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -242,8 +243,12 @@ class EpisodeRun:
             return 1
         count = max(1, min(leaper.steady_steps(STEP_S, working), most))
         moving = leaper.moves_things()
-        while moving and count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
-            count //= 2
+        if moving:
+            # What could not be told for a long way just now can hardly be told for it again.
+            count = min(count, 2 * self._kept)
+            while count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
+                count //= 2
+            self._kept = count
         count = self._to_news(count)
         handled = leaper.handled_revision
         leaper.leap(STEP_S, count)

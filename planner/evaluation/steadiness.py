@@ -48,10 +48,11 @@ def keeps(watch: Watch, scene: Scene, reach: Reach) -> bool:
     first, second = proposition.lists[:2]
     if predicate is Predicate.IS_IN_ROOM:
         return all(scene.on_one_side(reach[name], room) for name in movers for room in second)
+    is_clear = _is_outside if predicate is Predicate.IS_INSIDE else _is_clear
     for name in movers:
         others = second if name in first else ()
         carried = first if name in second else ()
-        if not all(_is_clear(scene, reach, name, other) for other in (*others, *carried)):
+        if not all(is_clear(scene, reach, name, other) for other in (*others, *carried)):
             return False
     return True
 
@@ -101,6 +102,14 @@ def _is_clear(scene: Scene, reach: Reach, name: str, other: str) -> bool:
         return _is_lifted(reach[name])
     around = reach.get(other) or scene.surroundings(other)
     return around is None or not _overlap(around, reach[name], 0.0)
+
+
+def _is_outside(scene: Scene, reach: Reach, name: str, other: str) -> bool:
+    """Whether a mover stays beside another entity or above it, so that neither is in the other."""
+    around = reach.get(other) or scene.surroundings(other)
+    if around is not None and reach[name].minimum_m[2] > around.maximum_m[2] + _SLACK_M:
+        return True
+    return _is_clear(scene, reach, name, other)
 
 
 def _is_lifted(box: Box) -> bool:

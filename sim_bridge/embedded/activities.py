@@ -188,12 +188,15 @@ def _joint(act: Act) -> Routine:
     yield from _face(act, piece.handle(joint))
     start, spent = piece.opening[joint.name], 0.0
     world.opening[piece.name, joint.name] = None
+    # The furniture moves; who opens it stands where it is.
+    agent.is_still = True
     try:
         while spent < seconds - 1e-9:
             spent += yield "moving", spent / seconds, seconds - spent
             share = min(1.0, spent / seconds)
             world.set_opening(piece, joint.name, start + (goal - start) * share)
     finally:
+        agent.is_still = False
         world.opening.pop((piece.name, joint.name), None)
     world.set_opening(piece, joint.name, goal)
     return _success("opened" if goal else "closed", **where)

@@ -24,7 +24,9 @@ def carried_reach(agent: Agent, thing: Thing, seconds: float) -> Box:
         points, sway_m = _walked(agent, hand, arm_m, seconds)
     else:
         points = [agent.to_map(hand)[:2]]
-        sway_m = 2 * arm_m
+        fastest_rad_s = max(agent.body.turn_speed_rad_s, agent.body.look_speed_rad_s)
+        # It turns or looks about, one after the other: the chord of the arc.
+        sway_m = 2 * arm_m * math.sin(min(fastest_rad_s * seconds, math.pi) / 2)
     xs, ys = zip(*points, strict=True)
     half_m = thing.size_m[2] / 2 + _SLACK_M
     return Box(

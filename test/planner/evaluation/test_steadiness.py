@@ -112,3 +112,23 @@ def test_a_thing_that_comes_over_a_named_table_is_judged_step_by_step(make_lab) 
     lab.on("cup_0", "table_0")
     evaluator.update(lab.state())
     assert not evaluator.keeps({"book_0": Box((1.0, 1.0, 0.7), (3.0, 3.0, 0.8))})
+
+
+def test_what_is_carried_above_furniture_comes_to_be_in_none_of_it(make_lab) -> None:
+    task = {
+        "propositions": [
+            {
+                "function_name": "is_inside",
+                "args": {"objects": ["cup_0"], "receptacles": ["toy_box_0"]},
+            }
+        ]
+    }
+    lab = make_lab(THINGS).at("cup_0", 4, 2, 0.9)
+    evaluator = Evaluator(read_evaluation(task, "one"), lab.house, lab.state())
+    box = evaluator._scene.surroundings("toy_box_0")
+    assert box is not None
+    (x0, y0, _), (x1, y1, top_m) = box.minimum_m, box.maximum_m
+    assert evaluator.keeps({"cup_0": Box((x0, y0, top_m + 0.1), (x1, y1, top_m + 0.2))})
+    assert not evaluator.keeps({"cup_0": Box((x0, y0, top_m - 0.1), (x1, y1, top_m + 0.2))})
+    # Beside it, it may be as low as it likes.
+    assert evaluator.keeps({"cup_0": Box((x1 + 1.0, y0, 0.0), (x1 + 2.0, y1, top_m))})
