@@ -206,8 +206,14 @@ class House(FileModel):
         """The same house without the things in it, one and the same each time."""
         return self.model_copy(update={"objects": ()})
 
-    def room_at(self, x_m: float, y_m: float) -> str | None:
-        """The room whose polygon holds the point (edges included), or None outside."""
+    def room_at(self, x_m: float, y_m: float, guess: str | None = None) -> str | None:
+        """The room whose polygon holds the point (edges included), or None outside.
+
+        A room that is guessed is tried first, as who walks is mostly where it was.
+        """
+        guessed = None if guess is None else self.rooms_by_name.get(guess)
+        if guessed is not None and _inside(guessed.polygon_m, x_m, y_m):
+            return guess
         for room in self.rooms:
             if _inside(room.polygon_m, x_m, y_m):
                 return room.name

@@ -24,6 +24,8 @@ class Eye(Pointer):
 
 class Boxes(Pointer):
     agents_from: int
+    shares: Floats
+    halves_m: Floats
     points_m: Floats
     centers_m: Floats
     slacks_m: Floats
@@ -77,6 +79,7 @@ class _Ffi:
 class _Lib:
     PROBES: int
     CORNERS: int
+    def place(self, boxes: Boxes, row: int, x: float, y: float, z: float, yaw: float) -> None: ...
     def point_eye(
         self, eye: Eye, lens: Lens, x: float, y: float, z: float, heading: float, tilt: float
     ) -> None: ...

@@ -194,6 +194,24 @@ class Stance(NamedTuple):
     tilt_rad: float
 
 
+class Leg(NamedTuple):
+    """A piece of an agent's way at one speed, times in seconds from now.
+
+    Attributes:
+        at_m: x and y where it begins, in the map.
+        speed_m_s: along x and y.
+        yaw_rad: as it begins.
+        turn_rad_s: how fast the body turns.
+    """
+
+    begins_s: float
+    ends_s: float
+    at_m: tuple[float, float]
+    speed_m_s: tuple[float, float]
+    yaw_rad: float
+    turn_rad_s: float
+
+
 @dataclass(slots=True)
 class Agent:
     """A body at its place; `pan_rad` and `tilt_rad` turn the hand and its camera."""
@@ -221,6 +239,8 @@ class Agent:
     is_still: bool = False
     # For so long it does not try to walk on, after somebody was in its way.
     pause_s: float = 0.0
+    # Of `foreseen.legs`: where it was and what way it had then, how far ahead, and the legs.
+    known_legs: tuple[tuple[object, ...], float, list[Leg]] | None = None
 
     def __post_init__(self) -> None:
         self.tilt_rad = self.rest_tilt_rad

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from planner.world.geometry import wrap_angle_rad
-from sim_bridge.embedded.entities import Agent, Stance
-
-
-class Leg(NamedTuple):
-    """A piece of an agent's way at one speed, times in seconds from now.
-
-    Attributes:
-        at_m: x and y where it begins, in the map.
-        speed_m_s: along x and y.
-        yaw_rad: as it begins.
-        turn_rad_s: how fast the body turns.
-    """
-
-    begins_s: float
-    ends_s: float
-    at_m: tuple[float, float]
-    speed_m_s: tuple[float, float]
-    yaw_rad: float
-    turn_rad_s: float
+from sim_bridge.embedded.entities import Agent, Leg, Stance
 
 
 def legs(agent: Agent, most_s: float) -> list[Leg]:
-    """The way along an agent's remaining path, up to the leg in which `most_s` passes.
+    """The way along an agent's remaining path, at least up to the leg in which `most_s` passes.
 
-    One that does not walk has one leg without end.
+    One that does not walk has one leg without end. The legs are kept until the agent moves, waits
+    or takes another way: several ask for them before every step.
     """
+    now = (agent.x_m, agent.y_m, agent.yaw_rad, agent.pause_s, *agent.remaining_path)
+    known = agent.known_legs
+    if known is None or known[0] != now or known[1] < most_s:
+        known = agent.known_legs = (now, most_s, _legs(agent, most_s))
+    return known[2]
+
+
+def _legs(agent: Agent, most_s: float) -> list[Leg]:
     x, y, yaw, now_s = agent.x_m, agent.y_m, agent.yaw_rad, 0.0
     speed_m_s, turning_rad_s = agent.body.speed_m_s, agent.body.turn_speed_rad_s
     found: list[Leg] = []

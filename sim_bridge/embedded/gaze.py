@@ -24,7 +24,7 @@ PointerT = TypeVar("PointerT", bound="Pointer")
 # Where a box is looked at, as shares of its half extents: the middle and near each face.
 _PROBES = [(0, 0, 0), (0.7, 0, 0.7), (-0.7, 0, 0.7), (0, 0.7, 0.7), (0, -0.7, 0.7), (0, 0, 0.9)]
 _CORNERS = [(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
-POINTS = np.array([*_PROBES, *_CORNERS], float)
+_POINTS = np.array([*_PROBES, *_CORNERS], float)
 _GROUPS = np.array([1, 1, 1, 1, 0, 0], np.uint8)
 _NO_GROUP = -1
 _NO_ROWS = np.empty(0, np.intp)
@@ -32,11 +32,10 @@ _NO_ROWS = np.empty(0, np.intp)
 
 @dataclass(frozen=True, slots=True)
 class BoxRows:
-    """The boxes that are looked at; whoever made them may write to the arrays.
+    """The boxes that are looked at; who made them may write to the arrays, and `Gaze.place` them.
 
     Attributes:
-        points_m: (rows, 14, 3) each box's `POINTS` in the map.
-        centers_m: (rows, 3) in the map.
+        halves_m: (rows, 3) half extents.
         slacks_m: (rows,) how far out of the picture a centre may lie.
         may_show: (rows,) False for what is inside something closed.
         regions: (rows,) which of the screens' regions a box is all in; the number that comes
@@ -45,8 +44,7 @@ class BoxRows:
         agents_from: agents have the rows from this one on.
     """
 
-    points_m: FloatArray
-    centers_m: FloatArray
+    halves_m: FloatArray
     slacks_m: FloatArray
     may_show: BoolArray
     regions: Rows
@@ -106,8 +104,11 @@ class Gaze:
         geoms = [np.flatnonzero(of_geom == number) for number in rows.instances]
         begins = np.cumsum([0, *map(len, geoms)], dtype=np.intp)
         boxes.agents_from, boxes.geoms = rows.agents_from, len(of_geom)
-        boxes.points_m = self._keep(floats(rows.points_m))
-        boxes.centers_m = self._keep(floats(rows.centers_m))
+        count = len(rows.instances)
+        boxes.shares = self._keep(floats(_POINTS))
+        boxes.halves_m = self._keep(floats(rows.halves_m))
+        boxes.points_m = self._keep(floats(np.zeros((count, len(_POINTS), 3))))
+        boxes.centers_m = self._keep(floats(np.zeros((count, 3))))
         boxes.slacks_m = self._keep(floats(rows.slacks_m))
         boxes.may_show = self._keep(flags(rows.may_show))
         boxes.regions = self._keep(indices(rows.regions))
@@ -131,6 +132,10 @@ class Gaze:
         look.rays = self._keep(floats(self._rays))
         look.probes_m = self._keep(floats(np.empty_like(self._rays)))
         return look
+
+    def place(self, row: int, place: tuple[float, float, float, float]) -> None:
+        """Puts the middle of a row's box at x, y, z of the map, turned by a yaw."""
+        lib.place(self._boxes, row, *place)
 
     def point(self, lens: Lens, lens_m: Vec3, heading_rad: float, tilt_rad: float) -> None:
         """Puts the eye somewhere in the map; it looks along a heading and down by a tilt."""

@@ -53,6 +53,22 @@ void point_eye(Eye *eye, const Lens *lens, double x, double y, double z, double 
         for (int j = 0; j < 3; j++) eye->axes[i][j] = axes[i][j];
 }
 
+void place(Boxes *boxes, intptr_t row, double x, double y, double z, double yaw) {
+    const double c = cos(yaw), s = sin(yaw), *half = boxes->halves_m + 3 * row;
+    double *center = boxes->centers_m + 3 * row;
+    double *point = boxes->points_m + 3 * (PROBES + CORNERS) * row;
+    center[0] = x;
+    center[1] = y;
+    center[2] = z;
+    for (int k = 0; k < PROBES + CORNERS; k++, point += 3) {
+        const double along = half[0] * boxes->shares[3 * k];
+        const double across = half[1] * boxes->shares[3 * k + 1];
+        point[0] = x + along * c - across * s;
+        point[1] = y + along * s + across * c;
+        point[2] = z + half[2] * boxes->shares[3 * k + 2];
+    }
+}
+
 /* Whether a box's centre is in the picture, give or take its slack. */
 static bool in_picture(const Boxes *boxes, const Eye *eye, intptr_t row, double farthest_m) {
     const double *center = boxes->centers_m + 3 * row;

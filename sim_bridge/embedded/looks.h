@@ -19,11 +19,13 @@ typedef struct {
     double axes[3][3];
 } Eye;
 
-/* What there is to see. Arrays by row, then arrays by geom; `shown` is the only one written. */
+/* What there is to see. Arrays by row, then arrays by geom; those that are not const are written. */
 typedef struct {
     intptr_t agents_from;       /* the first row of an agent */
-    const double *points_m;     /* (rows, PROBES + CORNERS, 3) */
-    const double *centers_m;    /* (rows, 3) */
+    const double *shares;       /* (PROBES + CORNERS, 3) a box's points as parts of its half extents */
+    const double *halves_m;     /* (rows, 3) */
+    double *points_m;           /* (rows, PROBES + CORNERS, 3) */
+    double *centers_m;          /* (rows, 3) */
     const double *slacks_m;     /* how far outside of the picture a centre may lie */
     const uint8_t *may_show;
     const intptr_t *regions;    /* of the walls' screens; the last for what is never hidden */
@@ -50,6 +52,9 @@ typedef struct {
     double *rays;         /* (rows * PROBES, 3) unit vectors from the eye to the probes */
     double *probes_m;     /* (rows * PROBES, 3) the same ends in the optical frame */
 } Look;
+
+/* Puts the middle of a row's box somewhere and turns it. */
+void place(Boxes *boxes, intptr_t row, double x, double y, double z, double yaw);
 
 /* Puts an eye with a lens somewhere; it looks along a heading, seen from above, and down by a tilt. */
 void point_eye(Eye *eye, const Lens *lens, double x, double y, double z, double heading,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.embedded.entities import Agent
-from sim_bridge.embedded.foreseen import Leg, first_within_s, legs
+from sim_bridge.embedded.entities import Agent, Leg
+from sim_bridge.embedded.foreseen import first_within_s, legs
 from sim_bridge.embedded.world import AGENT_GAP_M
 
 # Nearer than this to touching, one may have to make way for another.

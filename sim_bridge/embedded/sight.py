@@ -15,7 +15,7 @@ from planner.world.geometry import Box
 from planner.world.observation import Sighting
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Stance, Thing
-from sim_bridge.embedded.gaze import POINTS, BoolArray, BoxRows, Gaze, Met, Rows, lens_of
+from sim_bridge.embedded.gaze import BoolArray, BoxRows, Gaze, Met, Rows, lens_of
 from sim_bridge.embedded.scene import Scene
 from sim_bridge.embedded.screens import Screens, contains
 from sim_bridge.embedded.world import KinematicWorld
@@ -57,8 +57,7 @@ class Sight:
         count = len(self._names)
         instances = [self._world.entity(name).instance_id for name in self._names]
         return BoxRows(
-            points_m=np.zeros((count, len(POINTS), 3)),
-            centers_m=np.zeros((count, 3)),
+            halves_m=self._halves,
             # A centre may lie outside of the picture by half of its box's radius.
             slacks_m=0.5 * np.linalg.norm(self._halves, axis=1),
             may_show=np.ones(count, np.bool_),
@@ -199,12 +198,7 @@ class Sight:
         if self._places.get(name) == place:
             return False
         self._places[name] = place
-        row = self._rows[name]
-        x, y, z, yaw = place
-        c, s = math.cos(yaw), math.sin(yaw)
-        self._boxes.centers_m[row] = x, y, z
-        turn = np.array([(c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)])
-        self._boxes.points_m[row] = (self._halves[row] * POINTS) @ turn + (x, y, z)
+        self._gaze.place(self._rows[name], place)
         return True
 
 

@@ -334,7 +334,7 @@ class KinematicWorld:
             if self.options.noise.odometry_per_m > 0:
                 self._drift(agent, math.dist((x_m, y_m), (agent.x_m, agent.y_m)))
             agent.x_m, agent.y_m = x_m, y_m
-            agent.room = self.house.room_at(x_m, y_m)
+            agent.room = self.house.room_at(x_m, y_m, guess=agent.room)
         agent.yaw_rad = yaw_rad
         self.carry(agent)
 

@@ -10,8 +10,8 @@ from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.entities import Leg
 from sim_bridge.embedded.foreseen import (
-    Leg,
     first_within_s,
     foresees_stance,
     legs,

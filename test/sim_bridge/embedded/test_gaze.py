@@ -15,7 +15,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.geometry import FloatArray
 from planner.world.house import House
-from sim_bridge.embedded.gaze import BoxRows, Gaze, lens_of
+from sim_bridge.embedded.gaze import _POINTS, BoxRows, Gaze, lens_of
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene, house_spec
 from sim_bridge.embedded.sensing import optical_rotation
@@ -36,6 +36,8 @@ class Room:
     scene: Scene
     mount: CameraMount
     hidden: NDArray[np.bool_]
+    centers_m: FloatArray
+    points_m: FloatArray
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +51,23 @@ def room(small_house: House, small_episode: Episode) -> Room:
     rows, rng = sight._boxes, np.random.default_rng(0)
     rows.may_show[::7] = False
     rows.regions[:] = rng.integers(0, 4, len(rows.regions))
+    centers_m, points_m = _boxes([sight._places[name] for name in sight._names], rows.halves_m)
     mount = world.agents["agent_0"].body.cameras["hand"]
-    return Room(sight._gaze, rows, scene, mount, np.array([False, True, False, False]))
+    hidden = np.array([False, True, False, False])
+    return Room(sight._gaze, rows, scene, mount, hidden, centers_m, points_m)
+
+
+def _boxes(
+    places: list[tuple[float, float, float, float]], halves_m: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(n, 3) middles and (n, 14, 3) probes and corners of boxes at x, y, z, yaw."""
+    centers_m, points_m = [], []
+    for (x, y, z, yaw), half in zip(places, halves_m, strict=True):
+        c, s = np.cos(yaw), np.sin(yaw)
+        turn = np.array([(c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)])
+        centers_m.append((x, y, z))
+        points_m.append((half * _POINTS) @ turn + (x, y, z))
+    return np.array(centers_m), np.array(points_m)
 
 
 eyes = st.tuples(
@@ -72,12 +89,12 @@ def test_what_is_in_view_is_what_the_formula_says(
     hidden = room.hidden if screened else None
     room.gaze.point(lens_of(room.mount), (x, y, z), heading, tilt)
     found = room.gaze.in_view(every, 2, hidden, farthest_m, least_fraction)
-    optical = (rows.centers_m - (x, y, z)) @ optical_rotation(heading, tilt)
+    optical = (room.centers_m - (x, y, z)) @ optical_rotation(heading, tilt)
     lens = intrinsics_of(room.mount)
     depth = optical[:, 2]
     wide = depth * lens.width_px / 2 / lens.fx_px + rows.slacks_m - np.abs(optical[:, 0])
     high = depth * lens.height_px / 2 / lens.fy_px + rows.slacks_m - np.abs(optical[:, 1])
-    near = farthest_m - np.hypot(*(rows.centers_m - (x, y, z))[:, :2].T)
+    near = farthest_m - np.hypot(*(room.centers_m - (x, y, z))[:, :2].T)
     near[rows.agents_from :] = np.inf
     margins = np.stack([depth - room.mount.near_m, room.mount.far_m - depth, wide, high, near])
     may = rows.may_show & (every != 2)
@@ -99,14 +116,14 @@ def test_what_rays_meet_is_what_the_formula_says(
     room.gaze.point(lens_of(room.mount), (x, y, z), heading, tilt)
     in_view = np.array(room.gaze.in_view(every, -1, None, 8.0, least_fraction), np.intp)
     met = {found.row: found for found in room.gaze.met("agent_0")}
-    shares = _shares(room, (rows.points_m[in_view] - at_m) @ turn)
+    shares = _shares(room, (room.points_m[in_view] - at_m) @ turn)
     lens = intrinsics_of(room.mount)
     for row, share in zip(in_view.tolist(), shares.tolist(), strict=True):
         fraction = share * _part_met(room, row, at_m, turn)
         if share < least_fraction - 1e-9 or fraction == 0.0:
             assert row not in met
         elif share > least_fraction + 1e-9:
-            across, down, depth = (rows.centers_m[row] - at_m) @ turn
+            across, down, depth = (room.centers_m[row] - at_m) @ turn
             assert met[row].fraction == pytest.approx(fraction, rel=1e-6)
             assert met[row].distance_m == pytest.approx(depth)
             expected = (
@@ -152,7 +169,7 @@ def _part_met(room: Room, row: int, at_m: FloatArray, turn: FloatArray) -> float
     scene.model.geom_group[:] = np.where(
         _in_picture(room, (scene.data.geom_xpos - at_m) @ turn), scene.groups, GROUP_HIDDEN
     )
-    rays = room.rows.points_m[row, :PROBES] - at_m
+    rays = room.points_m[row, :PROBES] - at_m
     rays /= np.linalg.norm(rays, axis=1, keepdims=True)
     hits, ranges_m = np.empty(PROBES, np.int32), np.empty(PROBES)
     groups = np.array([1, 1, 1, 1, 0, 0], np.uint8)
