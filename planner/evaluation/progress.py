@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.evaluation.predicates import Variant
+from planner.world.record import record
 
 
 class Mode(StrEnum):
@@ -72,7 +73,7 @@ class CriteriaProgress:
     explanation: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Progress:
     """How the task stands after a state, judged as if the episode ended there (D-28).
 

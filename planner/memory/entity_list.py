@@ -6,7 +6,7 @@ import logging
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.memory.camera import measured
 from planner.memory.support import support_of
@@ -26,6 +26,7 @@ from planner.world.entity import FIRST_ID, Edit, Entity, MemoryChange, Operation
 from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.observation import CameraFrame
+from planner.world.record import record
 from planner.world.vocabulary import DEFAULT_STATES, Relation, State
 
 MOST_DESCRIPTION_CHARACTERS = 500
@@ -38,7 +39,7 @@ _OBJECT_ID = re.compile(r"Object[. ](\d{1,9})")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Occasion:
     """When, by whom and from where operations are made.
 
@@ -55,7 +56,7 @@ class Occasion:
     camera: CameraFrame | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What became of a list of operations.
 

@@ -7,17 +7,18 @@ before, so that a snapshot of a large house costs little more than a dictionary.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, Room
+from planner.world.record import record
 from planner.world.vocabulary import Affordance, EntityKind, Relation, floor_name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AgentBelief:
     """Where an agent is; `class_name` is its kind, "agent" where nobody told."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.observation import Observation
+from planner.world.record import record
 from planner.world.vocabulary import Relation, State
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """What an updater knows besides EPM's text; without them they are read from the text.
 
@@ -28,7 +28,7 @@ class Facts:
     openness: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """One edit of the entity list (spec/epm.md 2.3).
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.primitive import Capabilities
+from planner.world.record import record
 from planner.world.skill import SkillCall, SkillResult
 
 
@@ -50,7 +51,7 @@ def no_deltas(_since: int) -> Sequence[str]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """What a planner may know when it decides.
 
@@ -77,7 +78,7 @@ class Context:
     answers: tuple[Exchange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """Calls for idle agents (each may be missing: it stays idle), and why, for people.
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from planner.world.geometry import Vec3
+from planner.world.record import record
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 
 _OBJECT_ID = re.compile(r"Object[. ](\d+)")
@@ -26,7 +27,7 @@ class Source(StrEnum):
     INFERRED = "inferred"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BeliefNode:
     """One believed entity.
 

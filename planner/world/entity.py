@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from planner.world.belief import Source
 from planner.world.geometry import Vec3
+from planner.world.record import record
 from planner.world.vocabulary import Relation, State
 
 FIRST_ID = 100
@@ -21,7 +22,7 @@ class OperationKind(StrEnum):
     REMOVE = "Remove"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entity:
     """One entry of the entity list; it may be wrong.
 
@@ -64,7 +65,7 @@ class Entity:
     seen_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edit:
     """One applied operation: the entity after it; of a removal, the entity that went."""
 

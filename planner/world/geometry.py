@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from planner.world.record import record
 
 Vec3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -70,7 +71,7 @@ def matrix_from_quaternion(q: Quaternion) -> FloatArray:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pose:
     """A rigid transform: position in metres, orientation as a unit quaternion (x, y, z, w)."""
 
@@ -122,7 +123,7 @@ class Pose:
         return Pose.from_matrix(position, transposed)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Box:
     """An axis-aligned box in the map frame, given by its two extreme corners in metres."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.geometry import Pose, Vec3
+from planner.world.record import record
 
 RgbImage = NDArray[np.uint8]
 DepthImage = NDArray[np.float32]
@@ -49,7 +50,7 @@ class CameraFrame:
     pose: Pose
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Observation:
     """Everything one agent senses at `stamp_s` (seconds of the backend's clock).
 
@@ -100,7 +101,7 @@ class Observation:
         return cls(stamp_s, agent, base, base, 0.0, 0.0, hand, {}, 1.0, False, cameras)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sighting:
     """One entity in one camera's view, as ground truth tells it.
 

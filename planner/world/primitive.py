@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from planner.world.geometry import Vec3
+from planner.world.record import record
 from planner.world.vocabulary import Relation
 
 
@@ -59,7 +60,7 @@ class PrimitiveCode(IntEnum):
     BACKEND_FAULT = 27
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Primitive:
     """One request to one body.
 
@@ -111,7 +112,7 @@ class PrimitiveResult:
         return self.code is PrimitiveCode.SUCCESS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PrimitiveStatus:
     """A running or ended primitive: what it is doing, how far it is (0 to 1), its result."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from planner.world.geometry import Box, Pose, Vec3
+from planner.world.record import record
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntityState:
     """One entity.
 
@@ -46,7 +46,7 @@ class EntityState:
         return Box.around((x, y, z + self.size_m[2] / 2), self.size_m, self.pose.yaw_rad)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorldState:
     """The whole world at `stamp_s`; `revision` grows with every change of anything but time."""
 
