@@ -280,10 +280,10 @@ class Supervisor:
     def _reap(self) -> None:
         for child in self._children:
             process = child.process
-            if child.phase is not _Phase.RUNNING or process is None or not _has_ended(process.pid):
+            if child.phase is not _Phase.RUNNING or process is None or not has_ended(process.pid):
                 continue
-            # Not yet waited for, so its number, which is also that of its group, is still
-            # ours: what it left behind can be killed without hitting a stranger.
+            # Not yet waited for, or a moment ago, so its number, which is also that of its group,
+            # is still ours: what it left behind can be killed without hitting a stranger.
             _signal_group(process.pid, signal.SIGKILL)
             status = process.wait()
             child.process = None
@@ -410,9 +410,13 @@ def _drain(receiver: socket.socket) -> None:
         return
 
 
-def _has_ended(pid: int) -> bool:
+def has_ended(pid: int) -> bool:
     """Tell whether our child `pid` has ended, without collecting its status."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        # Starting another fork, multiprocessing collects all that have ended, and keeps how.
+        return True
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from planner.supervisor import has_ended
 from planner.warm_start import Fork, can_fork
 
 TELLS = """
@@ -102,3 +103,16 @@ def test_a_program_is_not_forked_where_it_would_load_other_modules() -> None:
     assert not can_fork({**here, "PYTHONPATH": "/opt/ros/jazzy/lib/python3.12/site-packages"})
     assert not can_fork({**here, "LD_LIBRARY_PATH": "/opt/ros/jazzy/lib"})
     assert not can_fork({**here, "PLANNER_START": "exec"})
+
+
+def test_one_that_ended_while_another_started_is_still_told_of(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    words = _program(tmp_path, "raise SystemExit(78)")
+    early = Fork("early", words, environment)
+    os.waitid(os.P_PID, early.pid, os.WEXITED | os.WNOWAIT)
+    late = Fork("late", words, environment)
+    assert has_ended(early.pid)
+    assert early.wait() == 78
+    assert late.wait() == 78
+    assert has_ended(late.pid)
