@@ -74,6 +74,7 @@ def examine() -> tuple[Finding, ...]:
         _python,
         _ros,
         _interfaces,
+        _compiled,
         _renderers,
         _build_tools,
         _launch,
@@ -172,6 +173,12 @@ def _interfaces() -> Iterable[Finding]:
             f"import {package}.msg, pathlib; print(pathlib.Path({package}.__file__).parent)"
         )
         yield _needed(package, answer, cure)
+
+
+def _compiled() -> Iterable[Finding]:
+    answer = trial("import sim_bridge.embedded._looks as made; print(made.__file__)")
+    cure = "make setup, or, where setup.py is: python setup.py build_ext --inplace"
+    yield _needed("simulator, compiled part", answer, cure)
 
 
 def _renderers() -> Iterable[Finding]:
