@@ -51,7 +51,12 @@ def room(small_house: House, small_episode: Episode) -> Room:
     rows, rng = sight._boxes, np.random.default_rng(0)
     rows.may_show[::7] = False
     rows.regions[:] = rng.integers(0, 4, len(rows.regions))
-    centers_m, points_m = _boxes([sight._places[name] for name in sight._names], rows.halves_m)
+    places = [sight._places[name] for name in sight._names]
+    for row in range(0, len(places), 2):
+        # In no scene does furniture stand askew.
+        places[row] = (*places[row][:3], float(rng.uniform(-3, 3)))
+        sight._gaze.place(row, places[row])
+    centers_m, points_m = _boxes(places, rows.halves_m)
     mount = world.agents["agent_0"].body.cameras["hand"]
     hidden = np.array([False, True, False, False])
     return Room(sight._gaze, rows, scene, mount, hidden, centers_m, points_m)
