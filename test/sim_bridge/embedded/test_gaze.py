@@ -53,7 +53,7 @@ def room(small_house: House, small_episode: Episode) -> Room:
     rows.regions[:] = rng.integers(0, 4, len(rows.regions))
     places = [sight._places[name] for name in sight._names]
     for row in range(0, len(places), 2):
-        # In no scene does furniture stand askew.
+        # Nothing in this house stands askew.
         places[row] = (*places[row][:3], float(rng.uniform(-3, 3)))
         sight._gaze.place(row, places[row])
     centers_m, points_m = _boxes(places, rows.halves_m)
