@@ -393,7 +393,7 @@ class Memory:
                 self._list.entities, self._agents.values(), self.sequence, now_s
             )
             self._belief = known
-        return known if known.stamp_s == now_s else replace(known, stamp_s=now_s)
+        return known if known.stamp_s == now_s else Belief(now_s, known.sequence, known.nodes)
 
     def entity(self, entity_id: int) -> Entity | None:
         """The entity of a number."""

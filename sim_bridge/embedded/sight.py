@@ -45,6 +45,7 @@ class Sight:
         self._gaze = Gaze(self._boxes, scene)
         self._places: dict[str, tuple[float, float, float, float]] = {}
         self._rows_asked: tuple[Sequence[str], Rows] = ((), self._all[:0])
+        self._missed: dict[str, tuple[tuple[object, ...], Sequence[str], bool]] = {}
         self._scenery = -1
         for piece in pieces:
             record = piece.record
@@ -115,14 +116,31 @@ class Sight:
         That is, as long as nothing but agents and what they hold moves until then: those are
         looked through, so that it does not matter where they are. `names` has none of them.
         """
+        agents = self._world.agents.values()
+        held = tuple(self._rows[a.holding] for a in agents if a.holding is not None)
+        asked = (stance, self._world.scenery_revision, held, farthest_m, least_fraction)
+        known = self._missed.get(agent.name)
+        # Who stands still misses the same later.
+        if known is None or known[0] != asked or known[1] is not names:
+            missed = self._surely_misses(agent, stance, names, held, farthest_m, least_fraction)
+            known = self._missed[agent.name] = (asked, names, missed)
+        return known[2]
+
+    def _surely_misses(
+        self,
+        agent: Agent,
+        stance: Stance,
+        names: Sequence[str],
+        held: tuple[int, ...],
+        farthest_m: float,
+        least_fraction: float,
+    ) -> bool:
         self._follow_scenery()
         self._follow_hands()
         hidden = self._point(agent, stance)
         own, rows = self._rows[agent.name], self._rows_of(names)
         if not self._gaze.in_view(rows, own, hidden, farthest_m, least_fraction):
             return True
-        agents = self._world.agents.values()
-        held = [self._rows[a.holding] for a in agents if a.holding is not None]
         found = self._gaze.met(agent.name, np.array(held, np.intp))
         return all(met.fraction < least_fraction for met in found)
 
