@@ -34,6 +34,7 @@ from machine import print_table
 from planner_msgs.action import ExecutePrimitive, ExecuteSkill, FollowInstruction
 from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
+from rclpy.task import Future
 
 from planner.environment import ros_environment
 from planner.replay.bag import read_bag
@@ -44,6 +45,8 @@ DOMAIN = "86"
 ROOT = Path(__file__).resolve().parents[1]
 EPISODE = "night_light_0"
 SETTLE_S = 10.0
+# The safety rules let nothing take longer.
+LOOKS_S = 600.0
 Rows = list[tuple[str, str, str]]
 
 
@@ -125,11 +128,14 @@ def idle(seconds: float) -> Rows:
     return [*rows, ("all nodes idle", f"{sum(load.values()):6.1%} of one core", total)]
 
 
-def look_round(action: ActionClient) -> None:
+def look_round(bench: Node, action: ActionClient) -> Future:
+    """Lets an agent look round for as long as is allowed; returns what tells of the end."""
     views = tuple((math.remainder(i * 0.2, math.tau), 0.4) for i in range(2000))
-    look = Primitive(PrimitiveName.LOOK, views_rad=views, timeout_s=3600)
+    look = Primitive(PrimitiveName.LOOK, views_rad=views, timeout_s=LOOKS_S)
     action.wait_for_server()
-    action.send_goal_async(goal_message(look))
+    sent = action.send_goal_async(goal_message(look))
+    spin(bench, sent.done, 60.0)
+    return sent.result().get_result_async()
 
 
 def instruction(seconds: float) -> Rows:
@@ -197,13 +203,16 @@ def recorder(seconds: float) -> Rows:
             clients = [
                 ActionClient(bench, ExecutePrimitive, f"/agent_{i}/primitive") for i in (0, 1)
             ]
-            for client in clients:
-                look_round(client)
+            ends = [look_round(bench, client) for client in clients]
             spin(bench, lambda: False, SETTLE_S)
             before = busy_s(processes[1].pid)
             spin(bench, lambda: False, seconds)
             load = (busy_s(processes[1].pid) - before) / seconds
             memory = memory_mb(processes[1].pid)
+            for end in ends:
+                # Of a world in which nothing moves hardly any pictures are sent.
+                if end.done():
+                    raise RuntimeError(f"an agent looks round no more: {end.result().result.text}")
             bench.destroy_node()
         stamps: dict[str, set[float]] = defaultdict(set)
         for message in read_bag(bag):
