@@ -195,7 +195,8 @@ def recorder(seconds: float) -> Rows:
     with tempfile.TemporaryDirectory() as folder:
         bag = Path(folder) / "bag"
         commands = (
-            node("bridge", episode=EPISODE, cameras="hand"),
+            # Before anybody looks round, too, so that all gaps are losses.
+            node("bridge", episode=EPISODE, cameras="hand", still_camera_hz=10.0),
             node("recorder", folder=bag),
         )
         with running(*commands) as processes:

@@ -31,7 +31,7 @@ LOOK_S = 0.5
 FLUSH_S = 0.5
 DEPTH = 100
 # Of the pause after a wait, and what a wait is at least.
-BURST_S = 0.015
+BURST_S = 0.05
 WAITED_S = 0.002
 # The cameras on the body are drawn only for those who look; a bag does not make them.
 EXCLUDED = r".*/body/(image|camera_info)|/rosout|/parameter_events"
