@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -92,17 +93,16 @@ def _watches(evaluator: Evaluator, lab) -> list[Watch]:
     return [Watch(p, scene) for p in evaluator.propositions]
 
 
-def test_a_thing_that_comes_over_a_named_table_is_judged_step_by_step(make_lab) -> None:
-    task = {
-        "propositions": [
-            {
-                "function_name": "is_on_top",
-                "args": {"objects": ["cup_0"], "receptacles": ["table_0"]},
-            }
-        ]
-    }
+def _cup_in_the_air(make_lab, predicate: str, receptacle: str) -> tuple[Any, Evaluator]:
+    """A lab with the cup beside all furniture, and the judge of whether it is on or in a piece."""
+    args = {"objects": ["cup_0"], "receptacles": [receptacle]}
+    task = {"propositions": [{"function_name": predicate, "args": args}]}
     lab = make_lab(THINGS).at("cup_0", 4, 2, 0.9)
-    evaluator = Evaluator(read_evaluation(task, "one"), lab.house, lab.state())
+    return lab, Evaluator(read_evaluation(task, "one"), lab.house, lab.state())
+
+
+def test_a_thing_that_comes_over_a_named_table_is_judged_step_by_step(make_lab) -> None:
+    lab, evaluator = _cup_in_the_air(make_lab, "is_on_top", "table_0")
     assert evaluator.keeps({"cup_0": Box((3.0, 1.9, 0.9), (4.1, 2.1, 1.0))})
     assert not evaluator.keeps({"cup_0": Box((2.4, 1.9, 0.9), (4.1, 2.1, 1.0))})
     # Another table is none of the judge's business, nor is a thing that nobody asks for.
@@ -115,16 +115,7 @@ def test_a_thing_that_comes_over_a_named_table_is_judged_step_by_step(make_lab) 
 
 
 def test_what_is_carried_above_furniture_comes_to_be_in_none_of_it(make_lab) -> None:
-    task = {
-        "propositions": [
-            {
-                "function_name": "is_inside",
-                "args": {"objects": ["cup_0"], "receptacles": ["toy_box_0"]},
-            }
-        ]
-    }
-    lab = make_lab(THINGS).at("cup_0", 4, 2, 0.9)
-    evaluator = Evaluator(read_evaluation(task, "one"), lab.house, lab.state())
+    _, evaluator = _cup_in_the_air(make_lab, "is_inside", "toy_box_0")
     box = evaluator._scene.surroundings("toy_box_0")
     assert box is not None
     (x0, y0, _), (x1, y1, top_m) = box.minimum_m, box.maximum_m
