@@ -241,20 +241,27 @@ class EpisodeRun:
             self.backend.step(STEP_S)
             self._judge()
             return 1
-        count = max(1, min(leaper.steady_steps(STEP_S, working), most))
-        moving = leaper.moves_things()
-        if moving:
-            # What could not be told for a long way just now can hardly be told for it again.
-            count = min(count, 2 * self._kept)
-            while count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
-                count //= 2
-            self._kept = count
-        count = self._to_news(count)
-        handled = leaper.handled_revision
-        leaper.leap(STEP_S, count)
-        if not moving or count == 1 or leaper.handled_revision != handled:
+        count = self._to_news(max(1, min(leaper.steady_steps(STEP_S, working), most)))
+        if leaper.moves_things():
+            self._carry_on(leaper, count)
+        else:
+            leaper.leap(STEP_S, count)
             self._judge_changes(leaper)
         return count
+
+    def _carry_on(self, leaper: Leaper, left: int) -> None:
+        """Takes steps in which things move but nothing else happens, in few goes that judge alike."""
+        while left > 0:
+            # What could not be told for a long way just now can hardly be told for it again.
+            tried = count = min(left, 2 * self._kept)
+            while count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
+                count //= 2
+            self._kept = count if count < tried else max(self._kept, count)
+            handled = leaper.handled_revision
+            leaper.leap(STEP_S, count)
+            if count == 1 or leaper.handled_revision != handled:
+                self._judge_changes(leaper)
+            left -= count
 
     def _to_news(self, steady: int) -> int:
         """Of so many steps that may be taken as one, those until a look that may tell something."""
