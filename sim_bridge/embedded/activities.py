@@ -12,6 +12,7 @@ from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import State
 from sim_bridge.embedded.entities import Agent, Thing
+from sim_bridge.embedded.foreseen import view_after
 from sim_bridge.embedded.manipulation import (
     RefusalError,
     check_joint,
@@ -102,17 +103,19 @@ def _view_of(agent: Agent, point_m: Vec3) -> tuple[float, float]:
 
 def _point_camera(act: Act, pan_rad: float, tilt_rad: float, progress: float) -> Motion:
     agent = act.agent
-    speed = agent.body.look_speed_rad_s
-    while True:
-        pan_off = wrap_angle_rad(pan_rad - agent.pan_rad)
-        tilt_off = tilt_rad - agent.tilt_rad
-        if abs(pan_off) < 1e-6 and abs(tilt_off) < 1e-6:
-            return
-        dt = yield "looking", progress, max(abs(pan_off), abs(tilt_off)) / speed
-        most = speed * dt
-        agent.pan_rad = wrap_angle_rad(agent.pan_rad + max(-most, min(most, pan_off)))
-        agent.tilt_rad += max(-most, min(most, tilt_off))
-        act.world.carry(agent)
+    agent.points_to_rad = (pan_rad, tilt_rad)
+    try:
+        while (off := _off_view(agent, pan_rad, tilt_rad)) >= 1e-6:
+            dt = yield "looking", progress, off / agent.body.look_speed_rad_s
+            agent.pan_rad, agent.tilt_rad = view_after(agent, dt)
+            act.world.carry(agent)
+    finally:
+        agent.points_to_rad = None
+
+
+def _off_view(agent: Agent, pan_rad: float, tilt_rad: float) -> float:
+    """How far the hand has to turn yet, about the axis that has the longer way."""
+    return max(abs(wrap_angle_rad(pan_rad - agent.pan_rad)), abs(tilt_rad - agent.tilt_rad))
 
 
 def _spend(

@@ -237,6 +237,9 @@ class Agent:
     busy: bool = False
     # Whether neither body nor hand moves for as long as the step under way says.
     is_still: bool = False
+    # What heading the body turns to on the spot, and what pan and tilt the hand is brought to.
+    turns_to_rad: float | None = None
+    points_to_rad: tuple[float, float] | None = None
     # For so long it does not try to walk on, after somebody was in its way.
     pause_s: float = 0.0
     # Of `foreseen.legs`: where it was and what way it had then, how far ahead, and the legs.

@@ -54,10 +54,11 @@ def _legs(agent: Agent, most_s: float) -> list[Leg]:
 def stance_after(agent: Agent, seconds: float) -> Stance:
     """How an agent stands after some seconds in which it only goes on with what it does.
 
-    Where its stance is not `foreseen`, it turns meanwhile, and only x and y are right.
+    Where `foresees_stance` says that this is not known, only x and y are right.
     """
     if not agent.remaining_path:
-        return agent.stance
+        yaw, (pan, tilt) = heading_after(agent, seconds), view_after(agent, seconds)
+        return Stance(agent.x_m, agent.y_m, yaw, pan, tilt)
     leg = next(leg for leg in reversed(legs(agent, seconds)) if leg.begins_s <= seconds)
     past_s = min(seconds, leg.ends_s) - leg.begins_s
     x, y = leg.at_m[0] + leg.speed_m_s[0] * past_s, leg.at_m[1] + leg.speed_m_s[1] * past_s
@@ -65,9 +66,37 @@ def stance_after(agent: Agent, seconds: float) -> Stance:
     return Stance(x, y, yaw, agent.pan_rad, agent.tilt_rad)
 
 
+def heading_after(agent: Agent, seconds: float) -> float:
+    """Where an agent on the spot faces after some seconds."""
+    if agent.turns_to_rad is None:
+        return agent.yaw_rad
+    most_rad = agent.body.turn_speed_rad_s * seconds
+    off_rad = wrap_angle_rad(agent.turns_to_rad - agent.yaw_rad)
+    return wrap_angle_rad(agent.yaw_rad + max(-most_rad, min(most_rad, off_rad)))
+
+
+def view_after(agent: Agent, seconds: float) -> tuple[float, float]:
+    """The pan and tilt of an agent's hand after some seconds."""
+    if agent.points_to_rad is None:
+        return agent.pan_rad, agent.tilt_rad
+    pan_rad, tilt_rad = agent.points_to_rad
+    most_rad = agent.body.look_speed_rad_s * seconds
+    pan_off, tilt_off = wrap_angle_rad(pan_rad - agent.pan_rad), tilt_rad - agent.tilt_rad
+    return (
+        wrap_angle_rad(agent.pan_rad + max(-most_rad, min(most_rad, pan_off))),
+        agent.tilt_rad + max(-most_rad, min(most_rad, tilt_off)),
+    )
+
+
 def foresees_stance(agent: Agent) -> bool:
-    """Whether all of an agent's stance is known in advance: it walks, or does not move at all."""
-    return bool(agent.remaining_path) or agent.is_still or not agent.busy
+    """Whether all of an agent's stance is known in advance, as is where its motion ends."""
+    return (
+        bool(agent.remaining_path)
+        or agent.is_still
+        or not agent.busy
+        or agent.turns_to_rad is not None
+        or agent.points_to_rad is not None
+    )
 
 
 def first_within_s(one: list[Leg], other: list[Leg], near_m: float, most_s: float) -> float:

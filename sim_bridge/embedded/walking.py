@@ -12,7 +12,7 @@ from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from sim_bridge.embedded.entities import Agent, viewpoints_m
-from sim_bridge.embedded.foreseen import legs
+from sim_bridge.embedded.foreseen import heading_after, legs
 from sim_bridge.embedded.meeting import (
     CLOSE_M,
     MOMENT_S,
@@ -301,6 +301,7 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
     try:
         while not going.arrived():
             progress = min(1.0, walked / max(total, grid.cell_m))
+            agent.is_still = not going.corners
             dt = yield "walking", progress, going.steady_s()
             before = (agent.x_m, agent.y_m)
             going.step(dt)
@@ -311,6 +312,7 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
                 return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
         return None
     finally:
+        agent.is_still = False
         agent.remaining_path = []
         agent.pause_s = 0.0
         agent.precedence = agent.name
@@ -385,16 +387,16 @@ def _nearer_to_another(world: KinematicWorld, agent: Agent, x: float, y: float) 
 
 def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
     """Turns on the spot."""
-    while True:
-        off = wrap_angle_rad(yaw_rad - agent.yaw_rad)
-        if abs(off) < 1e-6:
-            agent.angular_rad_s = 0.0
-            return
-        dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
-        most = agent.body.turn_speed_rad_s * dt
-        turn = max(-most, min(most, off))
-        agent.angular_rad_s = turn / dt
-        world.move_agent(agent, agent.x_m, agent.y_m, wrap_angle_rad(agent.yaw_rad + turn))
+    agent.turns_to_rad = yaw_rad
+    try:
+        while abs(off := wrap_angle_rad(yaw_rad - agent.yaw_rad)) >= 1e-6:
+            dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
+            most = agent.body.turn_speed_rad_s * dt
+            agent.angular_rad_s = max(-most, min(most, off)) / dt
+            world.move_agent(agent, agent.x_m, agent.y_m, heading_after(agent, dt))
+        agent.angular_rad_s = 0.0
+    finally:
+        agent.turns_to_rad = None
 
 
 def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import Primitive, PrimitiveName
+from sim_bridge.backend import Handle
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.entities import Leg
 from sim_bridge.embedded.foreseen import (
@@ -51,20 +53,32 @@ def test_where_a_walker_is_said_to_stand_it_then_stands(
     assert foresees_stance(agent)
     target = state.entities["book_0"].box.center_m
     handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, target))
-    seen = 0
-    while agent.remaining_path:
+    seen = _stands_as_said(backend, handle)
+    assert seen["walking"] > 30
+    assert seen["turning"] > 5
+    # Then it looks to both sides, and turns to what it works on.
+    views = ((0.5, 0.2), (-0.9, 0.4))
+    look = Primitive(PrimitiveName.LOOK, target, views_rad=views)
+    assert _stands_as_said(backend, backend.start("agent_0", look))["looking"] > 30
+    assert agent.points_to_rad is None
+    grasp = backend.start("agent_0", Primitive(PrimitiveName.PICK, target))
+    assert _stands_as_said(backend, grasp)["reaching"] > 5
+
+
+def _stands_as_said(backend: EmbeddedBackend, handle: Handle) -> Counter[str]:
+    """Lets a primitive end; in how many steps of its phases agent_0 stood as was said before."""
+    agent, seen = backend._loaded().agents["agent_0"], Counter[str]()
+    while not backend.poll(handle).done:
         assert foresees_stance(agent)
-        steps = min(20, backend.steady_steps(1 / 30, ["agent_0"]))
-        said = [stance_after(agent, step / 30) for step in range(1, steps)]
+        phase, steps = backend.poll(handle).phase, backend.steady_steps(1 / 30, ["agent_0"])
+        said = [stance_after(agent, step / 30) for step in range(1, min(20, steps))]
         for stance in said:
             backend.step(1 / 30)
             assert stance == pytest.approx(agent.stance, abs=1e-9)
-            seen += 1
+            seen[phase] += 1
         backend.step(1 / 30)
-    assert seen > 30
-    # It turns to what it came for, and how far is not reckoned.
-    assert backend.poll(handle).phase == "turning"
-    assert not foresees_stance(agent)
+    assert backend.poll(handle).result is not None
+    return seen
 
 
 def test_who_waits_sets_out_later(small_house: House, small_episode: Episode) -> None:
