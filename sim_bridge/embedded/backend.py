@@ -88,7 +88,7 @@ class EmbeddedBackend(KinematicBackend):
     # Sensing
 
     def _rays(self) -> Scene:
-        return self._scene_now()
+        return self._made_scene()
 
     def _drawer(self, cameras: Sequence[str]) -> Callable[[View], Images]:
         renderer = self._ready_renderer(cameras)
@@ -168,9 +168,14 @@ class EmbeddedBackend(KinematicBackend):
         return renderer.name
 
     def _scene_now(self) -> Scene:
+        scene = self._made_scene()
+        scene.sync()
+        return scene
+
+    def _made_scene(self) -> Scene:
+        """The scene, which brings itself up to date where rays are cast."""
         if self._scene is None:
             self._scene = Scene(self._loaded(), self._spec, self._catalogue)
-        self._scene.sync()
         return self._scene
 
     def _ready_renderer(self, cameras: Sequence[str]) -> Renderer:

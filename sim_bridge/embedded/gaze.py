@@ -182,7 +182,10 @@ class Gaze:
         look = self._look
         if not look.count:
             return []
-        self._scene.sync()
+        if held is None:
+            self._scene.sync()
+        else:
+            self._scene.sync_scenery()
         self._aim(held)
         rays = slice(lib.PROBES * look.count)
         hits, ranges_m, far_m = self._hits[rays], self._ranges_m[rays], self._eye.lens.far_m

@@ -189,7 +189,7 @@ class Scene:
 
     def sync(self) -> None:
         """Brings all poses up to date with the world."""
-        world, data = self.world, self.data
+        world = self.world
         if self._synced == world.revision:
             return
         for agent in world.agents.values():
@@ -197,13 +197,23 @@ class Scene:
             if agent.holding is not None:
                 self._place_thing(world.things[agent.holding])
         if self._synced_scenery != world.scenery_revision:
-            for thing in world.things.values():
-                self._place_thing(thing)
-            for (name, joint), (address, travel) in self._qpos.items():
-                data.qpos[address] = travel * world.pieces[name].opening[joint]
-            self._synced_scenery = world.scenery_revision
-        mujoco.mj_kinematics(self.model, data)
+            self._place_scenery()
+        mujoco.mj_kinematics(self.model, self.data)
         self._synced = world.revision
+
+    def sync_scenery(self) -> None:
+        """The same but for agents and what they hold: all that rays need that pass through them."""
+        if self._synced_scenery != self.world.scenery_revision:
+            self._place_scenery()
+            mujoco.mj_kinematics(self.model, self.data)
+
+    def _place_scenery(self) -> None:
+        world = self.world
+        for thing in world.things.values():
+            self._place_thing(thing)
+        for (name, joint), (address, travel) in self._qpos.items():
+            self.data.qpos[address] = travel * world.pieces[name].opening[joint]
+        self._synced_scenery = world.scenery_revision
 
     def _place_thing(self, thing: Thing) -> None:
         self._place(thing.name, (thing.x_m, thing.y_m, thing.z_m), thing.yaw_rad)
@@ -219,7 +229,7 @@ class Scene:
 
         Agents, what they hold and ceilings are transparent; 0 is structure.
         """
-        self.sync()
+        self.sync_scenery()
         direction = np.subtract(towards_m, origin_m)
         length = float(np.linalg.norm(direction))
         if length == 0.0:
