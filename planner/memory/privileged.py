@@ -209,12 +209,13 @@ class PrivilegedUpdater:
         entities: Sequence[Entity],
     ) -> list[Entity]:
         """Things missed in enough frames on end whose truth is elsewhere."""
-        hidden = [e for e in entities if not (e.is_furniture or e.picked or e.name in seen)]
-        bare = [
+        moved = [
             e
-            for e in self._laid_bare(hidden, observation, frame, state, seen)
-            if is_elsewhere(e, state.entities.get(e.name))
+            for e in entities
+            if not (e.is_furniture or e.picked or e.name in seen)
+            and is_elsewhere(e, state.entities.get(e.name))
         ]
+        bare = list(self._laid_bare(moved, observation, frame, state, seen))
         before = self._missed.get(observation.agent, {})
         counts = {e.entity_id: before.get(e.entity_id, 0) + 1 for e in bare}
         self._missed[observation.agent] = counts
@@ -222,29 +223,29 @@ class PrivilegedUpdater:
 
     def _laid_bare(
         self,
-        hidden: Sequence[Entity],
+        entities: Sequence[Entity],
         observation: Observation,
         frame: CameraFrame | None,
         state: WorldState,
         seen: Mapping[str, Sighting],
     ) -> Iterator[Entity]:
         """Those whose stored place is clearly in view."""
-        view = _view(observation, frame, state) if hidden else None
+        view = _view(observation, frame, state) if entities else None
         if view is None:
             return
         lens, pose = view
-        projected = project(lens, pose, np.array([e.position_m for e in hidden], float))
+        projected = project(lens, pose, np.array([e.position_m for e in entities], float))
         inside = in_image(lens, projected, MARGIN_PX)
         limits = self._visibility
         inside &= (projected[:, 2] >= limits.nearest_m) & (projected[:, 2] <= limits.farthest_m)
         for index in np.flatnonzero(inside).tolist():
             u, v, depth_m = (float(value) for value in projected[index])
             if self._provider is not None or frame is None:
-                clear = _support_shows(hidden[index], seen, state)
+                clear = _support_shows(entities[index], seen, state)
             else:
                 clear = float(frame.depth_m[int(v), int(u)]) >= depth_m - HIDING_M
             if clear:
-                yield hidden[index]
+                yield entities[index]
 
 
 def _told(
