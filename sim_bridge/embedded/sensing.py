@@ -17,11 +17,8 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import FloatArray, Pose, Vec3
 from planner.world.observation import CameraFrame, Observation
 from sim_bridge.embedded.entities import Agent
-from sim_bridge.embedded.options import Noise
 from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
-
-_NO_NOISE = Noise()
 
 
 def observation(
@@ -40,7 +37,7 @@ def observation(
     true_base = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
     base = true_base
     rng = None
-    if world.options.noise != _NO_NOISE:
+    if world.is_noisy:
         rng = np.random.default_rng([world.seed, 3, agent.instance_id, world.steps])
         base = _localised(world, agent, rng)
     frames: dict[str, CameraFrame] = {}

@@ -15,13 +15,13 @@ from planner.world.agents import Body, default_bodies
 from planner.world.catalogue import Catalogue
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.floor_grid import FloorGrid, load_way_search
+from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 from sim_bridge.embedded.entities import Agent, Piece, Thing, initial_states
-from sim_bridge.embedded.options import WorldOptions
+from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.screens import Rectangle, swept
 
 AGENT_GAP_M = 0.05
@@ -36,7 +36,6 @@ class HouseGround:
     """What stays the same over all episodes of one house: the grids and the room entities."""
 
     def __init__(self, house: House) -> None:
-        load_way_search()
         self.house = house
         self._grids: dict[float, FloorGrid] = {}
         self._swept: dict[str, Rectangle] = {}
@@ -139,6 +138,8 @@ class KinematicWorld:
         self.episode = episode
         self.seed = seed
         self.options = options
+        # Asked at every look: models compare slowly.
+        self.is_noisy = options.noise != Noise()
         self.time_s = 0.0
         self.steps = 0
         self.revision = 1
