@@ -250,7 +250,7 @@ class EpisodeRun:
         return count
 
     def _carry_on(self, leaper: Leaper, left: int) -> None:
-        """Takes steps in which things move and nothing else happens, in few goes that judge alike."""
+        """Takes steps in which only things move, in as few goes as are judged the same."""
         while left > 0:
             # What could not be told for a long way just now can hardly be told for it again.
             tried = count = min(left, 2 * self._kept)
