@@ -47,8 +47,10 @@ class _Slab:
 
     def covers(self, x: float, y: float, openness: float) -> bool:
         """Whether a point of the frame is over the slab or over where it may have slid."""
-        dx = self.slide[0] * openness if self.slide else 0.0
-        dy = self.slide[1] * openness if self.slide else 0.0
+        if self.slide is None:
+            (x0, x1), (y0, y1) = self.x, self.y
+            return x0 - EPSILON_M <= x <= x1 + EPSILON_M and y0 - EPSILON_M <= y <= y1 + EPSILON_M
+        dx, dy = self.slide[0] * openness, self.slide[1] * openness
         return (
             self.x[0] + min(dx, 0.0) - EPSILON_M <= x <= self.x[1] + max(dx, 0.0) + EPSILON_M
             and self.y[0] + min(dy, 0.0) - EPSILON_M <= y <= self.y[1] + max(dy, 0.0) + EPSILON_M
@@ -292,14 +294,17 @@ class Scene:
         if box is None:
             return frozenset()
         (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
-        found: set[str] = set()
+        found: set[str | None] = set()
         for x in (x0, x1):
             for y in (y0, y1):
                 # Mostly a thing is carried over nothing at all.
                 if self._is_anything_at(name, x, y):
-                    hits = (self._hit(name, x, y, z + RAISED_M) for z in (z0, z1))
-                    found.update(hit for hit in hits if hit is not None)
-        return frozenset(found)
+                    top, hit = self._hit(name, x, y, z1 + RAISED_M)
+                    found.add(hit)
+                    # Mostly it is below the lower corner, too.
+                    if top > z0 + RAISED_M:
+                        found.add(self._hit(name, x, y, z0 + RAISED_M)[1])
+        return frozenset(hit for hit in found if hit is not None)
 
     def _is_anything_at(self, name: str, x_m: float, y_m: float) -> bool:
         """Whether a ray down through a point may hit anything but `name`."""
@@ -326,7 +331,8 @@ class Scene:
             for other in self._bare_cells.get(_cell(x, y), ())
         )
 
-    def _hit(self, name: str, x_m: float, y_m: float, z_m: float) -> str | None:
+    def _hit(self, name: str, x_m: float, y_m: float, z_m: float) -> tuple[float, str | None]:
+        """How high the first that a ray down from a point meets is there, and what it is."""
         best_z, best = self._furniture_hit(name, x_m, y_m, z_m)
         # By name: of boxes with tops at one height the same one wins, whatever moved last.
         for other in sorted(self._bare_cells.get(_cell(x_m, y_m), ())):
@@ -335,7 +341,7 @@ class Scene:
             top = self._boxes[other].maximum_m[2]
             if best_z < top <= z_m and self._is_over(other, x_m, y_m):
                 best_z, best = top, other
-        return best
+        return best_z, best
 
     def _furniture_hit(
         self, name: str, x_m: float, y_m: float, z_m: float
