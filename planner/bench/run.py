@@ -209,11 +209,14 @@ class EpisodeRun:
             if all(worker.done for worker in workers.values()):
                 end = End.DONE
                 break
-            working = [name for name, worker in workers.items() if worker.call is not None]
+            working = {name: w for name, w in workers.items() if w.call is not None}
             steps += self._pass(working, MOST_STEPS - steps)
-            for worker in workers.values():
-                if worker.call is not None and not worker.executor.is_waiting:
-                    worker.executor.step()
+            # While all bodies are busy, and nobody is idle, there is nothing to decide.
+            while not (stirring := _stirring(working)) and not idle and steps < MOST_STEPS:
+                self._look_around()
+                steps += self._pass(working, MOST_STEPS - steps)
+            for worker in stirring:
+                worker.executor.step()
             self._look_around()
         self._judge()
         return RunResult(
@@ -366,6 +369,11 @@ class EpisodeRun:
     def _note(self, event: Event) -> None:
         self.events.append(event)
         self.tell(event)
+
+
+def _stirring(working: Mapping[str, _Worker]) -> list[_Worker]:
+    """Those who do not just wait for their bodies."""
+    return [worker for worker in working.values() if not worker.executor.is_waiting]
 
 
 def _stopped(decision: Decision) -> tuple[End, str]:
