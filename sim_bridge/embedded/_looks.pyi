@@ -80,9 +80,6 @@ class _Lib:
     PROBES: int
     CORNERS: int
     def place(self, boxes: Boxes, row: int, x: float, y: float, z: float, yaw: float) -> None: ...
-    def point_eye(
-        self, eye: Eye, lens: Lens, x: float, y: float, z: float, heading: float, tilt: float
-    ) -> None: ...
     def choose(
         self,
         boxes: Boxes,
@@ -95,6 +92,24 @@ class _Lib:
         least_fraction: float,
         look: Look,
     ) -> None: ...
+    def glance(
+        self,
+        boxes: Boxes,
+        eye: Eye,
+        lens: Lens,
+        x: float,
+        y: float,
+        z: float,
+        heading: float,
+        tilt: float,
+        rows: Integers,
+        count: int,
+        own: int,
+        hidden: Integers,
+        farthest_m: float,
+        least_fraction: float,
+        look: Look,
+    ) -> int: ...
     def aim(
         self,
         boxes: Boxes,

@@ -145,16 +145,17 @@ class EmbeddedBackend(KinematicBackend):
         That is, before the last of the steps that may be taken as one.
         """
         world = self._loaded()
-        if world.opening or any(agent.holding in names for agent in world.agents.values()):
+        if world.opening:
             return True
-        agents = world.agents.values()
-        if not all(map(foresees_stance, agents)):
-            return True
+        for agent in world.agents.values():
+            if not foresees_stance(agent) or (agent.holding is not None and agent.holding in names):
+                return True
         sight = self._sight_now()
-        return not all(
-            sight.misses(agent, stance_after(agent, seconds), names, farthest_m, least_fraction)
-            for agent in agents
-        )
+        for agent in world.agents.values():
+            stance = stance_after(agent, seconds)
+            if not sight.misses(agent, stance, names, farthest_m, least_fraction):
+                return True
+        return False
 
     def _sight_now(self) -> Sight:
         if self._sight is None:

@@ -15,7 +15,7 @@ from sim_bridge.embedded.scene import GROUP_AGENT, GROUP_HIDDEN, Scene
 from sim_bridge.embedded.views import intrinsics_of
 
 if TYPE_CHECKING:
-    from sim_bridge.embedded._looks import Boxes, Eye, Lens, Look, Pointer
+    from sim_bridge.embedded._looks import Boxes, Eye, Integers, Lens, Look, Pointer
 
 Rows = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
@@ -28,6 +28,7 @@ _POINTS = np.array([*_PROBES, *_CORNERS], float)
 _GROUPS = np.array([1, 1, 1, 1, 0, 0], np.uint8)
 _NO_GROUP = -1
 _NO_ROWS = np.empty(0, np.intp)
+NOTHING_HIDDEN = ffi.NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,35 @@ class BoxRows:
     regions: Rows
     instances: NDArray[np.int32]
     agents_from: int
+
+
+class Asked(NamedTuple):
+    """The rows that are looked for, as C takes them.
+
+    Attributes:
+        own: the row of who looks, which is not looked for.
+    """
+
+    rows: Integers
+    number: int
+    own: int
+
+    @classmethod
+    def of(cls, rows: Rows, own: int) -> Asked:
+        """Some rows but one's own."""
+        return cls(indices(rows), len(rows), own)
+
+
+class Limits(NamedTuple):
+    """What is looked for.
+
+    Attributes:
+        farthest_m: along the floor; only agents are looked for beyond.
+        least_fraction: of the picture; `Gaze.met` leaves out what certainly fills less.
+    """
+
+    farthest_m: float
+    least_fraction: float
 
 
 class Met(NamedTuple):
@@ -137,40 +167,42 @@ class Gaze:
         """Puts the middle of a row's box at x, y, z of the map, turned by a yaw."""
         lib.place(self._boxes, row, *place)
 
-    def point(self, lens: Lens, lens_m: Vec3, heading_rad: float, tilt_rad: float) -> None:
-        """Puts the eye somewhere in the map; it looks along a heading and down by a tilt."""
-        lib.point_eye(self._eye, lens, *lens_m, heading_rad, tilt_rad)
-
-    def in_view(
+    def glance(
         self,
-        rows: Rows,
-        own: int,
-        hidden: BoolArray | None,
-        farthest_m: float,
-        least_fraction: float,
-    ) -> list[int]:
-        """Those of some rows whose centre is in the picture, give or take their slack.
+        lens: Lens,
+        lens_m: Vec3,
+        heading_rad: float,
+        tilt_rad: float,
+        asked: Asked,
+        hidden: Integers,
+        limits: Limits,
+    ) -> int:
+        """Puts the eye somewhere, and counts the rows whose centre is then in the picture.
+
+        That is, give or take their slack.
 
         Args:
-            rows: what is looked for.
-            own: the row of who looks, which is not.
-            hidden: (regions + 1,) whether walls hide a region.
-            farthest_m: along the floor; only agents are looked for beyond.
-            least_fraction: of the picture; `met` leaves out what certainly fills less.
+            lens: of the camera.
+            lens_m: where in the map.
+            heading_rad: along which it looks, seen from above.
+            tilt_rad: by which it looks down.
+            asked: what is looked for.
+            hidden: (regions + 1) whether walls hide a region; `NOTHING_HIDDEN` where none do.
+            limits: beyond which nothing is looked for.
         """
-        look = self._look
-        lib.choose(
-            self._boxes,
-            self._eye,
-            indices(rows),
-            len(rows),
-            own,
-            ffi.NULL if hidden is None else flags(hidden),
-            farthest_m,
-            least_fraction,
-            look,
-        )
-        return ffi.unpack(look.view, look.in_view)
+        return lib.glance(
+            self._boxes, self._eye, lens, *lens_m, heading_rad, tilt_rad,
+            *asked, hidden, *limits, self._look,
+        )  # fmt: skip
+
+    def again(self, asked: Asked, limits: Limits) -> None:
+        """Looks for other rows, wherever they are, through the eye as it is."""
+        lib.choose(self._boxes, self._eye, *asked, NOTHING_HIDDEN, *limits, self._look)
+
+    @property
+    def in_view(self) -> list[int]:
+        """The rows whose centre is in the picture."""
+        return ffi.unpack(self._look.view, self._look.in_view)
 
     def met(self, without: str, held: Rows | None = None) -> list[Met]:
         """Those of the rows in view that rays meet.

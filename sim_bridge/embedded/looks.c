@@ -40,8 +40,8 @@ static void to_optical(const Eye *eye, const double point[3], double optical[3])
     for (int i = 0; i < 3; i++) optical[i] = dot(eye->axes[i], from_eye);
 }
 
-void point_eye(Eye *eye, const Lens *lens, double x, double y, double z, double heading,
-               double tilt) {
+static void point_eye(Eye *eye, const Lens *lens, double x, double y, double z, double heading,
+                      double tilt) {
     const double cp = cos(heading), sp = sin(heading), ct = cos(tilt), st = sin(tilt);
     const double axes[3][3] = {
         {sp, -cp, 0.0}, {-st * cp, -st * sp, -ct}, {ct * cp, ct * sp, -st}};
@@ -120,6 +120,14 @@ void choose(const Boxes *boxes, const Eye *eye, const intptr_t *from, intptr_t c
         look->rows[look->count] = row;
         look->fractions[look->count++] = fraction;
     }
+}
+
+intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double y, double z,
+                double heading, double tilt, const intptr_t *from, intptr_t count, intptr_t own,
+                const uint8_t *hidden, double farthest_m, double least_fraction, Look *look) {
+    point_eye(eye, lens, x, y, z, heading, tilt);
+    choose(boxes, eye, from, count, own, hidden, farthest_m, least_fraction, look);
+    return look->in_view;
 }
 
 /* The part of space that rays are in: up to a depth, between slopes across and down. */

@@ -56,10 +56,6 @@ typedef struct {
 /* Puts the middle of a row's box somewhere and turns it. */
 void place(Boxes *boxes, intptr_t row, double x, double y, double z, double yaw);
 
-/* Puts an eye with a lens somewhere; it looks along a heading, seen from above, and down by a tilt. */
-void point_eye(Eye *eye, const Lens *lens, double x, double y, double z, double heading,
-               double tilt);
-
 /* Chooses those of some rows that are in the picture and fill at least so much of it.
  *
  * `own` is the row of who looks; `hidden` (regions) what walls hide, or NULL. Agents are looked
@@ -67,6 +63,14 @@ void point_eye(Eye *eye, const Lens *lens, double x, double y, double z, double 
  */
 void choose(const Boxes *boxes, const Eye *eye, const intptr_t *from, intptr_t count, intptr_t own,
             const uint8_t *hidden, double farthest_m, double least_fraction, Look *look);
+
+/* Puts an eye with a lens somewhere, then chooses; how many are in the picture.
+ *
+ * It looks along a heading, seen from above, and down by a tilt.
+ */
+intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double y, double z,
+                double heading, double tilt, const intptr_t *from, intptr_t count, intptr_t own,
+                const uint8_t *hidden, double farthest_m, double least_fraction, Look *look);
 
 /* Makes the rays to what was chosen, and shows them only the geoms that they may meet.
  *

@@ -23,7 +23,7 @@ from sim_bridge.embedded.compiled import ffi, flags, floats, lib
 from sim_bridge.embedded.entities import Piece
 
 if TYPE_CHECKING:
-    from sim_bridge.embedded._looks import Walls
+    from sim_bridge.embedded._looks import Integers, Walls
 
 CELL_M = 0.5
 # Doors are tried at so many places of their way.
@@ -70,21 +70,25 @@ class Screens:
         )
         starts_m, self._walls.along, self._walls.lengths_m, self._walls.corners_m = self._kept
         self._walls.starts_m = starts_m
-        self._hidden: dict[tuple[int, int], BoolArray] = {}
+        self._hidden: dict[tuple[int, int], Integers] = {}
 
     def hidden_from(self, x_m: float, y_m: float) -> BoolArray:
         """(regions + 1,) whether a wall hides a region from around a point; the last is False."""
+        return np.frombuffer(ffi.buffer(self.flags_from(x_m, y_m)), np.bool_)
+
+    def flags_from(self, x_m: float, y_m: float) -> Integers:
+        """The same as C takes it."""
         cell = (math.floor(x_m / CELL_M), math.floor(y_m / CELL_M))
         hidden = self._hidden.get(cell)
         if hidden is None:
             hidden = self._hidden[cell] = self._look_from(cell)
         return hidden
 
-    def _look_from(self, cell: tuple[int, int]) -> BoolArray:
+    def _look_from(self, cell: tuple[int, int]) -> Integers:
         x0, y0 = cell[0] * CELL_M, cell[1] * CELL_M
         square = np.array(_corners((x0, y0, x0 + CELL_M, y0 + CELL_M)))
-        hidden = np.zeros(len(self.regions) + 1, np.bool_)
-        lib.hide(self._walls, floats(square), flags(hidden))
+        hidden = flags(np.zeros(len(self.regions) + 1, np.bool_))
+        lib.hide(self._walls, floats(square), hidden)
         return hidden
 
 

@@ -15,7 +15,7 @@ from planner.world.geometry import Box
 from planner.world.observation import Sighting
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Stance, Thing
-from sim_bridge.embedded.gaze import BoolArray, BoxRows, Gaze, Met, Rows, lens_of
+from sim_bridge.embedded.gaze import NOTHING_HIDDEN, Asked, BoxRows, Gaze, Limits, Met, lens_of
 from sim_bridge.embedded.scene import Scene
 from sim_bridge.embedded.screens import Screens, contains
 from sim_bridge.embedded.world import KinematicWorld
@@ -44,7 +44,8 @@ class Sight:
         self._boxes = self._no_boxes(len(agents))
         self._gaze = Gaze(self._boxes, scene)
         self._places: dict[str, tuple[float, float, float, float]] = {}
-        self._rows_asked: tuple[Sequence[str], Rows] = ((), self._all[:0])
+        # Of each agent, what it looked for last.
+        self._asked: dict[str, tuple[Sequence[str], Asked]] = {}
         self._missed: dict[str, tuple[tuple[object, ...], Sequence[str], bool]] = {}
         self._scenery = -1
         for piece in pieces:
@@ -78,9 +79,8 @@ class Sight:
             least_fraction: of the view; what certainly fills less is left out.
         """
         self._follow()
-        hidden = self._point(agent, agent.stance)
-        own = self._rows[agent.name]
-        self._gaze.in_view(self._all, own, hidden, farthest_m, least_fraction)
+        asked = Asked.of(self._all, self._rows[agent.name])
+        self._glance(agent, agent.stance, asked, Limits(farthest_m, least_fraction))
         return self._told(self._gaze.met(agent.name))
 
     def glimpse(
@@ -89,17 +89,18 @@ class Sight:
         """What `sightings` has of some entities in the picture, and of what those are on or in."""
         self._follow_scenery()
         self._follow_hands()
-        hidden, gaze = self._point(agent, agent.stance), self._gaze
-        own, rows = self._rows[agent.name], self._rows_of(names)
-        in_view = gaze.in_view(rows, own, hidden, farthest_m, least_fraction)
+        asked, limits = self._rows_asked(agent, names), Limits(farthest_m, least_fraction)
+        if not self._glance(agent, agent.stance, asked, limits):
+            return []
+        gaze, things = self._gaze, self._world.things
+        in_view = gaze.in_view
         found = gaze.met(agent.name)
         if not found:
             return []
-        things = self._world.things
         parents = {things[n].parent for n in map(self._names.__getitem__, in_view) if n in things}
         under = [r for r in map(self._rows.get, parents) if r is not None and r not in in_view]
         if under:
-            gaze.in_view(np.array(under, np.intp), own, None, farthest_m, least_fraction)
+            gaze.again(Asked.of(np.array(under, np.intp), asked.own), limits)
             found += gaze.met(agent.name)
         return self._told(found)
 
@@ -118,12 +119,13 @@ class Sight:
         """
         agents = self._world.agents.values()
         held = tuple(self._rows[a.holding] for a in agents if a.holding is not None)
-        asked = (stance, self._world.scenery_revision, held, farthest_m, least_fraction)
+        limits = Limits(farthest_m, least_fraction)
+        key = (stance, self._world.scenery_revision, held, limits)
         known = self._missed.get(agent.name)
         # Who stands still misses the same later.
-        if known is None or known[0] != asked or known[1] is not names:
-            missed = self._surely_misses(agent, stance, names, held, farthest_m, least_fraction)
-            known = self._missed[agent.name] = (asked, names, missed)
+        if known is None or known[0] != key or known[1] is not names:
+            missed = self._surely_misses(agent, stance, names, held, limits)
+            known = self._missed[agent.name] = (key, names, missed)
         return known[2]
 
     def _surely_misses(
@@ -132,34 +134,32 @@ class Sight:
         stance: Stance,
         names: Sequence[str],
         held: tuple[int, ...],
-        farthest_m: float,
-        least_fraction: float,
+        limits: Limits,
     ) -> bool:
         self._follow_scenery()
-        self._follow_hands()
-        hidden = self._point(agent, stance)
-        own, rows = self._rows[agent.name], self._rows_of(names)
-        if not self._gaze.in_view(rows, own, hidden, farthest_m, least_fraction):
+        if not self._glance(agent, stance, self._rows_asked(agent, names), limits):
             return True
         found = self._gaze.met(agent.name, np.array(held, np.intp))
-        return all(met.fraction < least_fraction for met in found)
+        return all(met.fraction < limits.least_fraction for met in found)
 
-    def _point(self, agent: Agent, stance: Stance) -> BoolArray | None:
-        """Looks through an agent's hand camera, as it would stand; tells what walls hide there."""
+    def _glance(self, agent: Agent, stance: Stance, asked: Asked, limits: Limits) -> int:
+        """Looks through an agent's hand camera, as it would stand; how much is in the picture."""
         # The hand swings around the body's upright axis, as the body itself turns.
         heading = stance.yaw_rad + stance.pan_rad
         c, s = math.cos(heading), math.sin(heading)
         x, y, z = agent.body.cameras["hand"].position_m
         x, y = stance.x_m + x * c - y * s, stance.y_m + x * s + y * c
-        self._gaze.point(self._lenses[agent.name], (x, y, z), heading, stance.tilt_rad)
-        return None if self._screens is None else self._screens.hidden_from(x, y)
+        hidden = NOTHING_HIDDEN if self._screens is None else self._screens.flags_from(x, y)
+        lens = self._lenses[agent.name]
+        return self._gaze.glance(lens, (x, y, z), heading, stance.tilt_rad, asked, hidden, limits)
 
-    def _rows_of(self, names: Sequence[str]) -> Rows:
+    def _rows_asked(self, agent: Agent, names: Sequence[str]) -> Asked:
         """The rows of some names, which are often the very same as those before."""
-        if self._rows_asked[0] is not names:
+        known = self._asked.get(agent.name)
+        if known is None or known[0] is not names:
             rows = np.array([self._rows[name] for name in names], np.intp)
-            self._rows_asked = (names, rows)
-        return self._rows_asked[1]
+            known = self._asked[agent.name] = (names, Asked.of(rows, self._rows[agent.name]))
+        return known[1]
 
     def _told(self, found: list[Met]) -> list[Sighting]:
         """What rays met as sightings, nearest first."""

@@ -15,7 +15,16 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.geometry import FloatArray
 from planner.world.house import House
-from sim_bridge.embedded.gaze import _POINTS, BoxRows, Gaze, lens_of
+from sim_bridge.embedded.compiled import flags
+from sim_bridge.embedded.gaze import (
+    _POINTS,
+    NOTHING_HIDDEN,
+    Asked,
+    BoxRows,
+    Gaze,
+    Limits,
+    lens_of,
+)
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene, house_spec
 from sim_bridge.embedded.sensing import optical_rotation
@@ -80,6 +89,20 @@ eyes = st.tuples(
 )
 
 
+def _glance(
+    room: Room,
+    eye: tuple[float, float, float, float, float],
+    asked: Asked,
+    limits: Limits,
+    hidden: NDArray[np.bool_] | None = None,
+) -> int:
+    """Looks from x, y, z along a heading and down by a tilt; how many are in the picture."""
+    x, y, z, heading, tilt = eye
+    screen = NOTHING_HIDDEN if hidden is None else flags(hidden)
+    lens = lens_of(room.mount)
+    return room.gaze.glance(lens, (x, y, z), heading, tilt, asked, screen, limits)
+
+
 @given(eyes, st.floats(0.0, 8.0), st.sampled_from([0.0, 0.001, 0.05]), st.booleans())
 def test_what_is_in_view_is_what_the_formula_says(
     room: Room,
@@ -92,8 +115,9 @@ def test_what_is_in_view_is_what_the_formula_says(
     rows = room.rows
     every = np.arange(len(rows.instances), dtype=np.intp)
     hidden = room.hidden if screened else None
-    room.gaze.point(lens_of(room.mount), (x, y, z), heading, tilt)
-    found = room.gaze.in_view(every, 2, hidden, farthest_m, least_fraction)
+    count = _glance(room, eye, Asked.of(every, 2), Limits(farthest_m, least_fraction), hidden)
+    found = room.gaze.in_view
+    assert len(found) == count
     optical = (room.centers_m - (x, y, z)) @ optical_rotation(heading, tilt)
     lens = intrinsics_of(room.mount)
     depth = optical[:, 2]
@@ -118,8 +142,8 @@ def test_what_rays_meet_is_what_the_formula_says(
     x, y, z, heading, tilt = eye
     rows, at_m, turn = room.rows, np.array((x, y, z)), optical_rotation(heading, tilt)
     every = np.arange(len(rows.instances), dtype=np.intp)
-    room.gaze.point(lens_of(room.mount), (x, y, z), heading, tilt)
-    in_view = np.array(room.gaze.in_view(every, -1, None, 8.0, least_fraction), np.intp)
+    _glance(room, eye, Asked.of(every, -1), Limits(8.0, least_fraction))
+    in_view = np.array(room.gaze.in_view, np.intp)
     met = {found.row: found for found in room.gaze.met("agent_0")}
     shares = _shares(room, (room.points_m[in_view] - at_m) @ turn)
     lens = intrinsics_of(room.mount)
@@ -143,11 +167,11 @@ def test_rays_pass_through_what_is_held_and_meet_the_rest(room: Room) -> None:
     rng, met, passed = np.random.default_rng(0), 0, 0
     for _ in range(100):
         x, y, heading = rng.uniform((0, 0, -3), (8, 4, 3)).tolist()
-        room.gaze.point(lens_of(room.mount), (x, y, 1.2), heading, 0.5)
-        room.gaze.in_view(every, -1, None, 8.0, 0.0)
+        asked, limits = Asked.of(every, -1), Limits(8.0, 0.0)
+        _glance(room, (x, y, 1.2, heading, 0.5), asked, limits)
         whole = {found.row for found in room.gaze.met("agent_0")}
         held = sorted(whole)[:2]
-        room.gaze.in_view(every, -1, None, 8.0, 0.0)
+        room.gaze.again(asked, limits)
         without = {found.row for found in room.gaze.met("agent_0", np.array(held, np.intp))}
         assert not without & {*held, *range(room.rows.agents_from, len(every))}
         assert without >= {row for row in whole if row < room.rows.agents_from} - set(held)
