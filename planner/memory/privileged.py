@@ -34,7 +34,7 @@ MARGIN_PX = 24
 HIDING_M = 0.02
 FRAMES_TO_MISS = 2
 # Without images, what is seen to be as it was is confirmed no more often than this.
-CONFIRM_S = 5.0
+CONFIRM_S = 10.0
 _KINDS: Final = frozenset(kind.value for kind in AgentKind)
 
 Truth = Callable[[], WorldState | None]
