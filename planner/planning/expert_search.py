@@ -6,8 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from typing import NamedTuple
 
-from planner.planning.expert_facts import Facts, planar_m
+from planner.planning.expert_facts import Facts
 from planner.planning.expert_notes import Look, Notes
 from planner.planning.expert_words import Told
 from planner.world.catalogue import ObjectClass, default_catalogue
@@ -65,12 +66,40 @@ SHARED = 0.35
 HERE = 1.25
 
 
+class Place(NamedTuple):
+    """What a house tells of one of its places.
+
+    Attributes:
+        piece: None for a floor.
+        room: the name of its room.
+        floor: of that room.
+        away_m: how far it is from the middle of its room.
+        shown: how much of what is at an outside a look around from there shows.
+    """
+
+    piece: Furniture | None
+    room: str
+    floor: str
+    away_m: float
+    shown: float
+
+
 class Likelihood:
-    """How likely things of a class are at each place of one house, by the catalogue."""
+    """How likely things of a class are at each place of one house, by the catalogue.
+
+    Attributes:
+        places: all there are.
+    """
 
     def __init__(self, layout: House, told: Mapping[str, tuple[Told, ...]] | None = None) -> None:
         """Takes also what the words tell of things by their class (expert_words)."""
         self._layout, self._told = layout, told or {}
+        middles = {room.name: room.shape.representative_point() for room in layout.rooms}
+        self.places = {
+            look: _place(layout, look, (float(middle.x), float(middle.y)))
+            for look in places(layout)
+            for middle in (middles[_room(layout, look)],)
+        }
         self._spreads: dict[str, dict[Look, float]] = {}
 
     def is_told(self, class_name: str, look: Look) -> bool:
@@ -202,6 +231,14 @@ def drawers_of(layout: House) -> frozenset[str]:
     )
 
 
+def _place(layout: House, look: Look, middle_m: tuple[float, float]) -> Place:
+    piece, room = layout.furniture_by_name.get(look.furniture), _room(layout, look)
+    if piece is None:
+        return Place(None, room, floor_name(room), 0.0, 0.0)
+    away_m = math.dist(middle_m, (piece.x_m, piece.y_m))
+    return Place(piece, room, floor_name(room), away_m, _shown(piece))
+
+
 def _shuts(piece: Furniture) -> bool:
     return any(hollow.joint is not None for hollow in piece.interiors)
 
@@ -212,7 +249,7 @@ class Search:
     def __init__(
         self, facts: Facts, notes: Notes, missing: Iterable[str], likelihood: Likelihood
     ) -> None:
-        self._facts, self._notes = facts, notes
+        self._facts, self._notes, self._places = facts, notes, likelihood.places
         self._value: dict[Look, float] = {}
         self._agent = ""
         self._walk_m: Callable[[str], float] = lambda _: 0.0
@@ -222,8 +259,6 @@ class Search:
         self._shows: dict[Look, float] = {}
         # Places that are left only for agents that did not look there.
         self._for_others: set[Look] = set()
-        # Of a piece: its room's floor, how far it is from there, how much a look around shows.
-        self._outsides: dict[str, tuple[str, float, float]] = {}
         found_in = frozenset(notes.found_in.values())
         for name in missing:
             _, broad, long = sorted(facts.size_m(name))
@@ -232,33 +267,26 @@ class Search:
                 if self._seen(look):
                     weight *= self._left_for_others(look)
                 if weight:
-                    together = _room(facts.layout, look) in found_in
+                    together = self._places[look].room in found_in
                     self._add(look, weight * (TOGETHER if together else 1.0), from_m)
 
     def _add(self, look: Look, weight: float, from_m: float) -> None:
-        if look.inside and look.furniture in self._notes.glanced_into:
-            weight *= GLANCED
-        piece = self._facts.layout.furniture_by_name.get(look.furniture)
-        if not look.inside and piece is not None:
-            floor, away_m, near_share = self._outside(piece)
-            shown = near_share if away_m <= from_m else SHOWN_FAR
+        if look.inside:
+            if look.furniture in self._notes.glanced_into:
+                weight *= GLANCED
+        else:
+            piece, _, floor, away_m, near_share = self._places[look]
+            shown = 0.0 if piece is None else near_share if away_m <= from_m else SHOWN_FAR
             if floor in self._notes.looked:
                 weight *= 1 - shown
-            else:
+            elif piece is not None:
                 self._around[floor] = self._around.get(floor, 0.0) + shown * weight
                 self._shows[look] = self._shows.get(look, 0.0) + shown * weight
         self._value[look] = self._value.get(look, 0.0) + weight
 
-    def _outside(self, piece: Furniture) -> tuple[str, float, float]:
-        if piece.name not in self._outsides:
-            floor = floor_name(piece.room)
-            away_m = planar_m(self._facts.position_m(floor), self._facts.position_m(piece.name))
-            self._outsides[piece.name] = (floor, away_m, _shown(piece))
-        return self._outsides[piece.name]
-
     def _left_for_others(self, look: Look) -> float:
         """What part of a place that was looked at somebody else may still see."""
-        piece = self._facts.layout.furniture_by_name.get(look.furniture)
+        piece = self._places[look].piece
         if look.inside or piece is None or not _has_low_boards(piece):
             return 0.0
         if all((agent, piece.name) in self._notes.looked_by for agent in self._notes.agents):
@@ -291,7 +319,7 @@ class Search:
         for look in self._value:
             mine = look not in self._for_others or self._again(look) == 1.0
             if mine and look.furniture not in taken:
-                rooms[_room(self._facts.layout, look)].append(look)
+                rooms[self._places[look].room].append(look)
         shared = {_room(self._facts.layout, Look(name, inside=False)) for name in taken}
         x, y, _ = self._facts.position_m(agent)
         here = self._facts.layout.room_at(x, y)
@@ -324,7 +352,7 @@ class Search:
     def _gain(self, look: Look) -> float:
         """What a look shows that a look around in the room, which is due first, does not."""
         value = self._value[look] * self._again(look)
-        if look.furniture not in self._facts.layout.furniture_by_name:
+        if self._places[look].piece is None:
             return value + self._around.get(look.furniture, 0.0)
         return value - self._shows.get(look, 0.0)
 
@@ -332,7 +360,7 @@ class Search:
         return SEEN_BY_SELF if (self._agent, look.furniture) in self._notes.looked_by else 1.0
 
     def _effort_m(self, look: Look) -> float:
-        if look.furniture not in self._facts.layout.furniture_by_name:
+        if self._places[look].piece is None:
             return AROUND_M
         opens = look.inside and self._facts.is_closed(look.furniture)
         return LOOK_M + (OPEN_M if opens else 0.0)
@@ -340,7 +368,7 @@ class Search:
     def _worth(self, look: Look) -> float:
         effort = self._walk_m(look.furniture) + self._effort_m(look)
         value = self._value[look]
-        if look.furniture not in self._facts.layout.furniture_by_name:
+        if self._places[look].piece is None:
             value += self._around.get(look.furniture, 0.0)
         elif look.inside:
             if Look(look.furniture, inside=False) in self._value:

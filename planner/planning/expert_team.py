@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 from planner.planning.expert_facts import Facts, Spot, planar_m
 from planner.planning.expert_jobs import Job, Work
@@ -49,6 +49,13 @@ class Distances:
         if key not in self._known:
             self._known[key] = self._measure(start, end)
         return self._known[key]
+
+    def from_agent(self, agent: str) -> Callable[[str], float]:
+        """From an agent to furniture and floors by name."""
+        if not self._has_place(agent):
+            return lambda _: FAR_M
+        x, y, _ = self._facts.position_m(agent)
+        return self._walks.distances_m((x, y))
 
     def _measure(self, start: str, end: str) -> float:
         facts = self._facts
@@ -303,11 +310,13 @@ class Team:
     # ---- looking for things -------------------------------------------------------------
 
     def _search(self, missing: list[str]) -> None:
+        if not self._idle:
+            return
         search = Search(self._facts, self._notes, missing, self._likelihood)
         for agent in list(self._idle):
             taken = {look.furniture for a, look in self._notes.searching.items() if a != agent}
             look = self._kept_look(agent, search) or search.best(
-                agent, partial(self._distance, agent), taken
+                agent, self._distance.from_agent(agent), taken
             )
             if look is None:
                 continue

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 from planner.world.floor_grid import DistanceField, FloorGrid, load_way_search
 from planner.world.house import Furniture, House
@@ -32,8 +33,14 @@ class WalkMap:
 
     def distance_m(self, from_m: tuple[float, float], to: str) -> float:
         """From a point of the map to a furniture, a floor or a room by name; `FAR_M` if no way."""
+        return self._distance_m(self._cell(from_m), to)
+
+    def distances_m(self, from_m: tuple[float, float]) -> Callable[[str], float]:
+        """The same from one point to several."""
+        return partial(self._distance_m, self._cell(from_m))
+
+    def _distance_m(self, start: int | None, to: str) -> float:
         goal = self._stand(to)
-        start = self._cell(from_m)
         if goal is None or start is None:
             return FAR_M
         field = self._fields.get(goal)
