@@ -53,7 +53,9 @@ LOAD_FAILED = 1
 DISCOVERY_S = 1.5
 # How long the bridge sleeps where only a message can wake it: then it looks for lost clients.
 IDLE_WAIT_S = 0.05
-LONGEST_WAIT_S = 0.1
+LONGEST_WAIT_S = 0.2
+# Of time, frames and bodies while no agent is busy: each message wakes who listens to it.
+CALM_HZ = 5.0
 # A listener may come to be seen here a little before it can hear.
 REPEATS = 4
 # How long the names of an agent that a new episode lacks stay, for results under way.
@@ -150,8 +152,8 @@ class BridgeNode(Node):
         self._leaving: list[tuple[float, AgentPort]] = []
         self._seconds, self._halves, self._fifths = Every(1.0), Every(2.0), Every(5.0)
         self._slowly = Every(0.5)
-        # Of time and frames while no agent is busy; with each picture frames are sent anyway.
-        self._calm = Every(10.0)
+        # With each picture frames are sent anyway.
+        self._calm = Every(CALM_HZ)
         self._repeats, self._served_s = 0, -1.0
         self._told_blind = False
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -398,6 +398,11 @@ class Memory:
     def entity(self, entity_id: int) -> Entity | None:
         """The entity of a number."""
         return self._list.get(entity_id)
+
+    @property
+    def agents(self) -> Collection[AgentBelief]:
+        """Where agents are, as far as it is known."""
+        return self._agents.values()
 
     @property
     def entities(self) -> Sequence[Entity]:

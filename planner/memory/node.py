@@ -11,6 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from planner.memory.background import BackgroundUpdater
+from planner.memory.diagnosis import Condition, conditions
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
@@ -53,8 +54,9 @@ from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind
 
 CAMERA = "hand"
-# How often agents are looked for, and ages and walking agents are told anew, wall seconds.
-LOOK_FOR_AGENTS_S, RETELL_S, DIAGNOSE_S = 0.5, 0.5, 1.0
+# How often agents are looked for, and walking agents are told anew, wall seconds; and each how
+# many times how the node is, and ages where nothing else changed: reading a graph is work.
+BEAT_S, DIAGNOSE_BEATS, AGES_BEATS = 0.5, 2, 5
 # A hand this far closed holds something: an empty one rests open on every backend.
 CLOSED_HAND = 0.05
 # Longer than stamps differ that are equal.
@@ -92,6 +94,9 @@ class MemoryNode(Node):
         self._still = StillWorld()
         self._truth_s = 0.0
         self._dirty = False
+        # Of the newest graph: what it told but times, and when.
+        self._told_as: tuple[object, ...] = ()
+        self._told_beat = 0
         self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
         self._make_outlets()
         self._frames = FrameTree(self, self._on_frames)
@@ -100,9 +105,8 @@ class MemoryNode(Node):
         self._made = self.create_guard_condition(self._take_proposals)
         self.create_subscription(SkillReport, "/skills/results", self._on_report, qos.EVENTS)
         self._answers = MemoryServices(self, lambda: self._memory, self._tell_all)
-        self.create_timer(LOOK_FOR_AGENTS_S, self._look_for_agents)
-        self.create_timer(RETELL_S, self._retell)
-        self.create_timer(DIAGNOSE_S, self._diagnose)
+        self._beats = 0
+        self.create_timer(BEAT_S, self._beat)
 
     # Start and end
 
@@ -281,6 +285,13 @@ class MemoryNode(Node):
 
     # What comes in
 
+    def _beat(self) -> None:
+        self._look_for_agents()
+        self._retell()
+        if self._beats % DIAGNOSE_BEATS == 0:
+            self._diagnose()
+        self._beats += 1
+
     def _look_for_agents(self) -> None:
         if self._updater == "none":
             return
@@ -435,12 +446,22 @@ class MemoryNode(Node):
     def _tell_graph(self) -> None:
         if self._memory is not None:
             self._dirty = False
+            self._told_as, self._told_beat = self._standing(self._memory), self._beats
             belief = self._memory.belief(self._memory.stamp_s)
             self._graph.publish(self._graph_messages.message(belief))
 
+    @staticmethod
+    def _standing(memory: Memory) -> tuple[object, ...]:
+        """What a graph tells but the times at which things were seen."""
+        agents = ((agent.name, agent.class_name, agent.position_m) for agent in memory.agents)
+        return (memory.sequence, *agents)
+
     def _retell(self) -> None:
-        if self._dirty:
-            self._tell_graph()
+        memory = self._memory
+        if self._dirty and memory is not None:
+            confirmed_only = self._standing(memory) == self._told_as
+            if not confirmed_only or self._beats - self._told_beat >= AGES_BEATS:
+                self._tell_graph()
         if self._memory is not None:
             self._pictures.show(self._memory.belief(self._memory.stamp_s))
 
@@ -450,42 +471,30 @@ class MemoryNode(Node):
             self.get_logger().error(problem)
 
     def _diagnose(self) -> None:
-        memory = self._memory
-        fault, doubts = "", []
+        doubt = self._told_problem if self._memory is None else ""
         values = {"updater": self._updater, "store": str(self._folder or "none")}
-        if self._worker is not None:
-            values.update({name: str(count) for name, count in self._worker.counts.items()})
-        if memory is not None:
-            fault, doubts = memory.fault, memory.disagreements()
-            values["sequence"] = str(memory.sequence)
-            values["operations refused"] = str(memory.refused)
-            values["last refused"] = memory.refusal
-            values["entities"] = str(len(memory.snapshot().entities))
-        else:
-            doubts = [self._told_problem or "the world is not known yet"]
-        if self._worker is not None and self._worker.failure:
-            doubts = [*doubts, f"the last picture taught nothing: {self._worker.failure}"]
-        values.update({name: str(count) for name, count in self._unreadable.items()})
+        notes = {name: str(count) for name, count in self._unreadable.items()}
         for agent, camera in self._cameras.items():
-            values.update({f"{agent}: {what}": str(n) for what, n in camera.losses.items()})
+            notes.update({f"{agent}: {what}": str(n) for what, n in camera.losses.items()})
+        now_s = self._memory.stamp_s if self._memory is not None else 0.0
         message = DiagnosticArray(
             status=[
-                _status("memory: store", fault and f"not stored: {fault}", True, {}),
-                _status("memory: entities", "; ".join(doubts), False, values),
+                _status(condition)
+                for condition in conditions(self._memory, self._worker, values, notes, doubt)
             ]
         )
-        message.header.stamp = time_message(memory.stamp_s if memory is not None else 0.0)
+        message.header.stamp = time_message(now_s)
         self._status.publish(message)
 
 
-def _status(name: str, problem: str, grave: bool, values: dict[str, str]) -> DiagnosticStatus:
-    bad = DiagnosticStatus.ERROR if grave else DiagnosticStatus.WARN
+def _status(condition: Condition) -> DiagnosticStatus:
+    bad = DiagnosticStatus.ERROR if condition.grave else DiagnosticStatus.WARN
     return DiagnosticStatus(
-        level=bad if problem else DiagnosticStatus.OK,
-        name=name,
-        message=problem or "ok",
+        level=bad if condition.problem else DiagnosticStatus.OK,
+        name=condition.name,
+        message=condition.problem or "ok",
         hardware_id="memory",
-        values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        values=[KeyValue(key=key, value=value) for key, value in condition.values.items()],
     )
 
 

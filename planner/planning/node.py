@@ -105,7 +105,7 @@ class TaskPlannerNode(Node):
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(WATCH_S, self._watch, clock=wall)
+        self._timer = self.create_timer(WATCH_S, self._watch, clock=wall, autostart=False)
 
     def _declare(self) -> None:
         self._settings = settings.declare(self)
@@ -216,12 +216,17 @@ class TaskPlannerNode(Node):
             self._conclude(goal, Outcome(InstructionCode.BUSY, busy))
             return
         self._goal, self._lost = goal, None
+        self._keep_watch()
         self._loop.call(partial(self._start, goal, self._episode))
 
     def _on_cancel(self, goal: Goal) -> None:
         if goal == self._goal:
             self._say("the instruction is canceled: all agents stop")
             self._loop.call(self._stop)
+
+    def _keep_watch(self) -> None:
+        if self._timer.is_canceled():
+            self._timer.reset()
 
     def _watch(self) -> None:
         self._words.repeat()
@@ -232,6 +237,8 @@ class TaskPlannerNode(Node):
             if reason:
                 text = f"nobody waits for the instruction any more: {reason}"
                 self._break_off(Outcome(InstructionCode.CANCELED, text))
+        if self._goal is None and not any(client.has_errand for client in self._hands.values()):
+            self._timer.cancel()
 
     def _over(self, goal: Goal, outcome: Outcome) -> None:
         if self._lost is not None and outcome.code is InstructionCode.CANCELED:
@@ -260,6 +267,7 @@ class TaskPlannerNode(Node):
         if agent not in self._hands:
             self._hands[agent] = SkillClient(self, agent)
         self._hands[agent].begin(call, on_end)
+        self._keep_watch()
 
     def _cancel(self, agent: str) -> None:
         if agent in self._hands:

@@ -73,6 +73,11 @@ class SkillClient:
         elif errand.handle is not None:
             errand.handle.cancel_goal_async()
 
+    @property
+    def has_errand(self) -> bool:
+        """Whether a call is under way, or its end is not told yet."""
+        return self._errand is not None and not self._errand.over
+
     def watch(self) -> None:
         """To be called a few times a second: waits for servers, and notes those that are lost."""
         errand, wall_s = self._errand, time.monotonic()
