@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from planner_msgs.msg import Entity, Operation, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
 from planner.exit_status import EXIT_CONFIGURATION
-from planner.ros.memory_messages import report_message
+from planner.ros.memory_messages import belief_record, report_message
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House
@@ -101,6 +102,37 @@ def test_actions_change_the_graph_and_failures_are_heard(client: Client, world: 
         report(client, "Open[cabinet_0]", failure, ended_s + 5.0)
         client.wait(lambda: listener.belief().stamp_s >= ended_s + 5.0, "the report's stamp")
         assert listener.belief().sequence == sequence
+
+
+def test_of_a_still_world_only_ages_are_told_and_rarely(client: Client, world: Path) -> None:
+    with running("memory", episode=world):
+        listener = Listener(client)
+        look_at(client, "cup_0")
+        listener.until_known("cup_0")
+        heard = client.listen(DiagnosticArray, "/diagnostics", EVENTS)
+        # What still came of the look is over after two that differ in nothing but times.
+        client.wait(lambda: _differ_in_times_only(listener), "two alike", limit=30.0)
+        heard.clear()
+        told = len(listener.graphs)
+        client.wait(lambda: len(listener.graphs) >= told + 3, "its ages", limit=30.0)
+        assert _differ_in_times_only(listener)
+        own = [m for m in heard if any(s.name == "memory: entities" for s in m.status)]
+        assert len(own) > 3
+
+
+def _differ_in_times_only(listener: Listener) -> bool:
+    """Whether the newest two graphs have the same nodes, the second with newer times."""
+    if len(listener.graphs) < 2:
+        return False
+    before, after = (belief_record(graph) for graph in listener.graphs[-2:])
+    cups = [belief.nodes["cup_0"] for belief in (before, after)]
+    same = [replace(node, stamp_s=0.0) for node in cups]
+    return (
+        same[0] == same[1]
+        and before.sequence == after.sequence
+        and before.stamp_s < after.stamp_s
+        and cups[0].stamp_s < cups[1].stamp_s
+    )
 
 
 def test_a_killed_memory_comes_back_as_it_was(client: Client, world: Path, tmp_path: Path) -> None:
