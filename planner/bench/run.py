@@ -32,7 +32,7 @@ from sim_bridge.backend import Backend
 
 STEP_S = 1 / 30
 # So far ahead is reckoned what agents will do.
-FORESIGHT_S = 2.0
+FORESIGHT_S = 4.0
 # Cameras expose ten times a second, from the world's beginning on, as the bridge has it.
 EXPOSURE_STEPS = 3
 # spec/partnr.md 1.4.

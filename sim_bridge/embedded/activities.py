@@ -30,7 +30,7 @@ _DONE = "done"
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a routine works with: targets already in the map frame, its own random stream."""
+    """What a routine works with: targets already in the map frame, the seed of its own chance."""
 
     world: KinematicWorld
     rays: Callable[[], Rays]
@@ -39,7 +39,7 @@ class Act:
     target_m: Vec3
     reference_m: Vec3 | None
     heading_rad: float
-    rng: np.random.Generator
+    stream: tuple[int, ...]
 
 
 def routine(act: Act) -> Routine:
@@ -161,7 +161,7 @@ def _at(thing: Thing) -> str:
 
 
 def _fails(act: Act, probability: float) -> bool:
-    return probability > 0 and float(act.rng.random()) < probability
+    return probability > 0 and float(np.random.default_rng(act.stream).random()) < probability
 
 
 def _place(act: Act) -> Routine:

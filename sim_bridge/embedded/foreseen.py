@@ -57,6 +57,8 @@ def stance_after(agent: Agent, seconds: float) -> Stance:
     Where `foresees_stance` says that this is not known, only x and y are right.
     """
     if not agent.remaining_path:
+        if agent.turns_to_rad is None and agent.points_to_rad is None:
+            return agent.stance
         yaw, (pan, tilt) = heading_after(agent, seconds), view_after(agent, seconds)
         return Stance(agent.x_m, agent.y_m, yaw, pan, tilt)
     leg = next(leg for leg in reversed(legs(agent, seconds)) if leg.begins_s <= seconds)

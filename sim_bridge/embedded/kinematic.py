@@ -11,8 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -208,7 +206,7 @@ class KinematicBackend(ABC):
             target_m=target,
             reference_m=reference,
             heading_rad=heading,
-            rng=np.random.default_rng([world.seed, 2, len(self._primitives)]),
+            stream=(world.seed, 2, len(self._primitives)),
         )
         timeout = primitive.timeout_s or self._options.durations.default_timeout
         status = PrimitiveStatus("starting", 0.0, None)
