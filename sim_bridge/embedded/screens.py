@@ -116,11 +116,13 @@ def swept(record: Furniture) -> Rectangle:
     origin, axes = _frame(piece.to_map)
     places = [np.array(corners) @ axes + origin]
     for name, outlines in on_joints.items():
-        joint = record.joint(name)
-        for share in np.linspace(0.0, 1.0, _SWEEP + 1).tolist():
-            piece.opening[name] = share
+        joint, points = record.joint(name), np.array(outlines)
+        # Drawers go straight: they are nowhere but between their ends.
+        steps = 1 if joint.kind == "slide" else _SWEEP
+        for step in range(steps + 1):
+            piece.opening[name] = step / steps
             origin, axes = _frame(partial(piece.moved, joint=joint))
-            places.append(np.array(outlines) @ axes + origin)
+            places.append(points @ axes + origin)
     xs, ys = np.concatenate(places)[:, :2].T
     margin = _MARGIN_M if record.joints else _EPSILON_M
     low, high = (float(xs.min()), float(ys.min())), (float(xs.max()), float(ys.max()))
