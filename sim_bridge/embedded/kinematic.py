@@ -31,6 +31,7 @@ from sim_bridge.embedded.activities import Act, routine
 from sim_bridge.embedded.carrying import carried_reach, opened_reach
 from sim_bridge.embedded.entities import Agent
 from sim_bridge.embedded.foreseen import stance_after
+from sim_bridge.embedded.meeting import apart_s
 from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.sensing import observation
@@ -274,6 +275,8 @@ class KinematicBackend(ABC):
             running = self._primitives[handle]
             left_s = min(running.steady_s, running.ends_s - 1e-9 - world.time_s)
             steps = min(steps, math.ceil(left_s / dt_s - 1e-6))
+        if steps > 1 and len(world.agents) > 1:
+            steps = math.ceil(apart_s(world.agents.values(), steps * dt_s) / dt_s - 1e-6)
         return max(1, steps)
 
     def foresee(self, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from sim_bridge.embedded.entities import Agent, Leg
 from sim_bridge.embedded.foreseen import first_within_s, legs
@@ -14,6 +15,24 @@ CLOSE_M = 0.3
 CLEAR_OF_WAY_M = 0.2
 # The world's steps are no longer than this.
 MOMENT_S = 1 / 30
+# Times add up to this.
+EQUAL_S = 1e-6
+
+
+def apart_s(agents: Iterable[Agent], most_s: float) -> float:
+    """For how long none of those who walk gets into another's way; no more than `most_s`."""
+    near = list(agents)
+    for index, agent in enumerate(near):
+        if not agent.remaining_path or agent.pause_s > EQUAL_S:
+            continue
+        way = legs(agent, most_s)
+        for other in near[:index]:
+            # Of two that walk on, the first has told of both.
+            if not other.remaining_path or other.pause_s > EQUAL_S:
+                most_s = min(most_s, alone_s(agent, way, other, most_s))
+        for other in near[index + 1 :]:
+            most_s = min(most_s, alone_s(agent, way, other, most_s))
+    return most_s
 
 
 def alone_s(agent: Agent, way: list[Leg], other: Agent, most_s: float) -> float:
@@ -31,8 +50,9 @@ def alone_s(agent: Agent, way: list[Leg], other: Agent, most_s: float) -> float:
     apart_s = (gap_m - CLOSE_M) / fastest_m_s
     if apart_s >= most_s:
         return apart_s
-    # Each takes a step before the other has taken its own.
-    near_m = clear_m(agent, other) + fastest_m_s * MOMENT_S
+    # One takes a step before the other has taken its own.
+    step_m = max(agent.body.speed_m_s, other.body.speed_m_s) * MOMENT_S
+    near_m = clear_m(agent, other) + step_m
     if not other.busy and not other.remaining_path:
         at_m = (other.x_m, other.y_m)
         if gap_to_way_m(agent, at_m) > clear_m(agent, other) + CLEAR_OF_WAY_M:

@@ -15,8 +15,8 @@ from sim_bridge.embedded.entities import Agent, viewpoints_m
 from sim_bridge.embedded.foreseen import heading_after, legs
 from sim_bridge.embedded.meeting import (
     CLOSE_M,
+    EQUAL_S,
     MOMENT_S,
-    alone_s,
     clear_m,
     gap_to_way_m,
 )
@@ -46,8 +46,6 @@ MOST_HELD_UP = 5.0
 # After so long in vain the one that should go first steps back where the other could not.
 YIELD_S = 5.0
 FLOOR_HEIGHT_M = 0.1
-# Times add up to this.
-_EQUAL_S = 1e-6
 # As near to a target as hands ask for; where no place offers that, as near as to the middle of a
 # board or a handle from its surface.
 CLEAR_VIEW_M = 0.02
@@ -186,14 +184,14 @@ class _Walk:
             return
         self.waited_s += dt_s
         self.blocked_s += dt_s
-        if self.waited_s >= REPLAN_S - _EQUAL_S:
+        if self.waited_s >= REPLAN_S - EQUAL_S:
             self.waited_s = 0.0
             self._get_past()
 
     def _gets_on(self, dt_s: float) -> bool:
         """Walks on, if nobody is in the way and it does not wait a moment because of that."""
         agent = self.agent
-        if agent.pause_s > _EQUAL_S:
+        if agent.pause_s > EQUAL_S:
             agent.pause_s -= dt_s
             return False
         budget = dt_s
@@ -212,14 +210,14 @@ class _Walk:
             return
         for other in _close_by(self.world, self.agent):
             # Two that meet in a doorway: the one named later goes back.
-            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S - _EQUAL_S
+            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S - EQUAL_S
             if other.remaining_path and first and self._step_aside(other):
                 return
 
     def _give_way_again(self, dt_s: float) -> None:
         """Who stands aside for one may be in the way of the next."""
         self.waited_s += dt_s
-        if self.waited_s < REPLAN_S - _EQUAL_S:
+        if self.waited_s < REPLAN_S - EQUAL_S:
             return
         self.waited_s = 0.0
         for other in _close_by(self.world, self.agent):
@@ -244,26 +242,18 @@ class _Walk:
         if not self.aside or other is None or not other.remaining_path:
             return False
         apart = math.dist((self.agent.x_m, self.agent.y_m), (other.x_m, other.y_m))
-        return apart < PASSING_M and self.aside_s < MOST_PASSING_S - _EQUAL_S
+        return apart < PASSING_M and self.aside_s < MOST_PASSING_S - EQUAL_S
 
     def steady_s(self) -> float:
-        """How long the walk goes on along its corners, or waits, whatever others do."""
-        agent, others = self.agent, self.world.agents.values()
-        lasts_s = self._lasts_s()
-        if not self.corners or agent.pause_s > _EQUAL_S:
+        """How long the walk goes on along its corners, or waits, if nobody gets into its way."""
+        agent, lasts_s = self.agent, self._lasts_s()
+        if not self.corners or agent.pause_s > EQUAL_S:
             # In the step in which it looks where the others are, they are to be there.
             looks_s = REPLAN_S - self.waited_s - MOMENT_S
             waits_s = agent.pause_s if self.corners else self.hold_s - MOMENT_S
             return max(0.0, min(waits_s, looks_s, lasts_s))
-        foresight_s = self.world.foresight_s
-        way = legs(agent, foresight_s)
-        left_s = way[-1].ends_s if way else 0.0
-        most_s = min(left_s, foresight_s)
-        apart_s = min(
-            (alone_s(agent, way, other, most_s) for other in others if other is not agent),
-            default=math.inf,
-        )
-        return max(0.0, min(apart_s, left_s, lasts_s))
+        way = legs(agent, self.world.foresight_s)
+        return max(0.0, min(way[-1].ends_s if way else 0.0, lasts_s))
 
     def _lasts_s(self) -> float:
         """How long its patience lasts if it does not get on."""
@@ -276,7 +266,7 @@ class _Walk:
         """Whether the goal is reached; one that stepped aside sets out again."""
         if self.corners:
             return False
-        if self.hold_s > _EQUAL_S:
+        if self.hold_s > EQUAL_S:
             return False
         if self._lets_pass():
             self.hold_s = PAUSE_S
@@ -308,7 +298,7 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
             walked += math.dist(before, (agent.x_m, agent.y_m))
             patience_s = world.options.durations.patience
             held_up_s = going.held_up_s - MOST_HELD_UP * patience_s
-            if max(going.blocked_s - patience_s, held_up_s) > _EQUAL_S:
+            if max(going.blocked_s - patience_s, held_up_s) > EQUAL_S:
                 return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
         return None
     finally:
