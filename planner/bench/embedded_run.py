@@ -123,8 +123,10 @@ def prepare_embedded(
     def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
         return backend.glimpse(agent, names, limits.farthest_m, limits.least_fraction)
 
-    def will_show(names: Sequence[str], seconds: float) -> bool:
-        return backend.will_show_any(names, seconds, limits.farthest_m, limits.least_fraction)
+    def show_none(names: Sequence[str], seconds: Sequence[float]) -> int:
+        return backend.looks_that_show_none(
+            names, seconds, limits.farthest_m, limits.least_fraction
+        )
 
     privileged = PrivilegedUpdater(
         backend.world_state,
@@ -133,7 +135,7 @@ def prepare_embedded(
         in_view=None if images else shows_any,
         handled=None if images else lambda: backend.handled_revision,
         glimpse=None if images else glimpse,
-        will_show=None if images or backend.is_noisy else will_show,
+        show_none=None if images or backend.is_noisy else show_none,
     )
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater or privileged, agents=kinds, episode=episode.episode_id)
@@ -188,12 +190,15 @@ class _Eyes:
             self.watch(observation, memory)
         memory.observe(observation)
 
-    def are_in_vain(self, seconds: float) -> bool:
-        """Whether the memory would surely learn nothing from looks in some seconds."""
+    def looks_in_vain(self, seconds: Sequence[float]) -> int:
+        """From how many of looks, so many seconds from now, the memory would surely learn nothing.
+
+        Counted up to the first from which it may.
+        """
         if self.watch is not None:
-            return False
+            return 0
         backend, known = self.backend, self.memory.entities
-        return self.privileged.is_in_vain(backend.agents, backend.now_s(), seconds, known)
+        return self.privileged.looks_in_vain(backend.agents, backend.now_s(), seconds, known)
 
     def pass_over(self, seconds: float) -> None:
         """Tells the memory that all looked in some seconds, and from where."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -110,8 +110,11 @@ class Eyes(Protocol):
     def look(self, agent: str) -> None:
         """Shows the memory what an agent senses now."""
 
-    def are_in_vain(self, seconds: float) -> bool:
-        """Whether no look in so many seconds tells anything, as agents go on with what they do."""
+    def looks_in_vain(self, seconds: Sequence[float]) -> int:
+        """How many of looks, so many seconds from now each, tell nothing before one may.
+
+        That is, as agents go on with what they do.
+        """
 
     def pass_over(self, seconds: float) -> None:
         """Tells the memory that all looked then, and from where."""
@@ -272,17 +275,19 @@ class EpisodeRun:
             return steady
         now_s = self.backend.now_s()
         step = round(now_s / STEP_S)
-        last = step + steady
-        look, in_vain_s = self._first_look(step, now_s), 0.0
+        last, look = step + steady, self._first_look(step, now_s)
+        looks: list[float] = []
         # In the last step something may happen.
         while look < last:
-            seconds = (look - step) * STEP_S
-            if not self.eyes.are_in_vain(seconds):
-                return look - step
-            in_vain_s = seconds
-            look = self._look_after(look, now_s + seconds)
-        if in_vain_s > 0 and look > last:
-            self.eyes.pass_over(in_vain_s)
+            looks.append((look - step) * STEP_S)
+            look = self._look_after(look, now_s + looks[-1])
+        if not looks:
+            return steady
+        in_vain = self.eyes.looks_in_vain(looks)
+        if in_vain < len(looks):
+            return round(looks[in_vain] / STEP_S)
+        if look > last:
+            self.eyes.pass_over(looks[-1])
         return steady
 
     def _first_look(self, step: int, now_s: float) -> int:

@@ -40,7 +40,7 @@ _KINDS: Final = frozenset(kind.value for kind in AgentKind)
 Truth = Callable[[], WorldState | None]
 SightingProvider = Callable[[str], Sequence[Sighting]]
 InView = Callable[[str, Sequence[str]], bool]
-WillShow = Callable[[Sequence[str], float], bool]
+ShowNone = Callable[[Sequence[str], Sequence[float]], int]
 Glimpse = Callable[[str, Sequence[str]], Sequence[Sighting]]
 
 
@@ -57,7 +57,7 @@ class PrivilegedUpdater:
         in_view: InView | None = None,
         handled: Callable[[], int] | None = None,
         glimpse: Glimpse | None = None,
-        will_show: WillShow | None = None,
+        show_none: ShowNone | None = None,
     ) -> None:
         """Takes the ground truth's source.
 
@@ -74,8 +74,9 @@ class PrivilegedUpdater:
             glimpse: what an agent's hand camera shows of some entities and of what they are on,
                 where no images are made. With it a look at something new tells of that only; the
                 rest is confirmed each `CONFIRM_S`.
-            will_show: whether any agent's hand camera may show any of some entities in so many
-                seconds, where no images are made and agents only go on with what they do.
+            show_none: how many looks of all agents' hand cameras, in given seconds from now each,
+                surely show none of some entities before one may, where no images are made and
+                agents only go on with what they do.
         """
         self._truth = truth
         self._visibility = visibility
@@ -83,7 +84,7 @@ class PrivilegedUpdater:
         self._in_view = in_view
         self._handled = handled
         self._glimpse = glimpse
-        self._will_show = will_show
+        self._show_none = show_none
         self._confirmed_s: dict[str, float] = {}
         self._news = News()
         self._missed: dict[str, dict[int, int]] = {}
@@ -148,18 +149,33 @@ class PrivilegedUpdater:
             return True
         return bool(self._news.names) and self._in_view(agent, self._news.names)
 
-    def is_in_vain(
-        self, agents: Sequence[str], now_s: float, seconds: float, entities: Sequence[Entity]
-    ) -> bool:
-        """Whether looks of some agents, so long after now, would surely not be worth it.
+    def looks_in_vain(
+        self,
+        agents: Sequence[str],
+        now_s: float,
+        seconds: Sequence[float],
+        entities: Sequence[Entity],
+    ) -> int:
+        """How many looks of all of some agents are surely not worth it, before one may be.
 
         That is, if until then agents only go on with what they do; see `is_worth_it`.
+
+        Args:
+            agents: who would look.
+            now_s: the present.
+            seconds: how long after it they would look, in order.
+            entities: what is remembered.
         """
-        if self._will_show is None or not self._follow_news(entities):
-            return False
-        if any(self._is_due(agent, now_s + seconds) for agent in agents):
-            return False
-        return not self._news.names or not self._will_show(self._news.names, seconds)
+        if self._show_none is None or not self._follow_news(entities):
+            return 0
+        dues = (
+            count
+            for count, after_s in enumerate(seconds)
+            if any(self._is_due(agent, now_s + after_s) for agent in agents)
+        )
+        fresh = next(dues, len(seconds))
+        names = self._news.names
+        return self._show_none(names, seconds[:fresh]) if fresh and names else fresh
 
     def _is_due(self, agent: str, now_s: float) -> bool:
         """Whether all that is in view is to be told, and not what is news only."""

@@ -13,6 +13,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Sighting
 from sim_bridge.embedded.foreseen import foresees_stance, stance_after
+from sim_bridge.embedded.gaze import Limits
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
@@ -137,25 +138,31 @@ class EmbeddedBackend(KinematicBackend):
             known = self._shown[agent] = (key, names, found)
         return known[2]
 
-    def will_show_any(
-        self, names: Sequence[str], seconds: float, farthest_m: float, least_fraction: float
-    ) -> bool:
-        """Whether `shows_any` may be true of any agent so many seconds from now.
+    def looks_that_show_none(
+        self,
+        names: Sequence[str],
+        seconds: Sequence[float],
+        farthest_m: float,
+        least_fraction: float,
+    ) -> int:
+        """Of looks so many seconds from now, in order, how many come before one may show any.
 
-        That is, before the last of the steps that may be taken as one.
+        That is, before `shows_any` may be true of any agent. All are to be before the last of the
+        steps that may be taken as one.
         """
         world = self._loaded()
         if world.opening:
-            return True
-        for agent in world.agents.values():
+            return 0
+        agents = world.agents.values()
+        for agent in agents:
             if not foresees_stance(agent) or (agent.holding is not None and agent.holding in names):
-                return True
-        sight = self._sight_now()
-        for agent in world.agents.values():
-            stance = stance_after(agent, seconds)
-            if not sight.misses(agent, stance, names, farthest_m, least_fraction):
-                return True
-        return False
+                return 0
+        sight, limits = self._sight_now(), Limits(farthest_m, least_fraction)
+        for count, after_s in enumerate(seconds):
+            for agent in agents:
+                if not sight.misses(agent, stance_after(agent, after_s), names, limits):
+                    return count
+        return len(seconds)
 
     def _sight_now(self) -> Sight:
         if self._sight is None:

@@ -104,14 +104,7 @@ class Sight:
             found += gaze.met(agent.name)
         return self._told(found)
 
-    def misses(
-        self,
-        agent: Agent,
-        stance: Stance,
-        names: Sequence[str],
-        farthest_m: float,
-        least_fraction: float,
-    ) -> bool:
+    def misses(self, agent: Agent, stance: Stance, names: Sequence[str], limits: Limits) -> bool:
         """Whether an agent that comes to a stance surely sees none of some entities.
 
         That is, as long as nothing but agents and what they hold moves until then: those are
@@ -119,7 +112,6 @@ class Sight:
         """
         agents = self._world.agents.values()
         held = tuple(self._rows[a.holding] for a in agents if a.holding is not None)
-        limits = Limits(farthest_m, least_fraction)
         key = (stance, self._world.scenery_revision, held, limits)
         known = self._missed.get(agent.name)
         # Who stands still misses the same later.

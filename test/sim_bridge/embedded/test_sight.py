@@ -110,10 +110,15 @@ def test_what_is_said_not_to_show_does_not_show_then(
         while not backend.poll(handle).done:
             steps = backend.steady_steps(1 / 30, ["agent_0"])
             ahead = {
-                (name, step): backend.will_show_any([name], step / 30, 6.0, 0.001)
+                (name, step): backend.looks_that_show_none([name], [step / 30], 6.0, 0.001) == 0
                 for name in names
                 for step in range(3, min(steps, 30), 9)
             }
+            looks = [step / 30 for step in range(3, min(steps, 30), 9)]
+            for name in names:
+                each = [ahead[name, round(look * 30)] for look in looks]
+                first = each.index(True) if True in each else len(each)
+                assert backend.looks_that_show_none([name], looks, 6.0, 0.001) == first
             for step in range(1, min(steps, 30) + 1):
                 backend.step(1 / 30)
                 for name in names:
