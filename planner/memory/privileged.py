@@ -225,13 +225,15 @@ class PrivilegedUpdater:
         entities: Sequence[Entity],
     ) -> list[Entity]:
         """Things missed in enough frames on end whose truth is elsewhere."""
-        moved = [
+        hidden = [e for e in entities if not (e.is_furniture or e.picked or e.name in seen)]
+        if self._in_view is not None:
+            # An episode has few things, and mostly none lies elsewhere: then no view is reckoned.
+            hidden = [e for e in hidden if is_elsewhere(e, state.entities.get(e.name))]
+        bare = [
             e
-            for e in entities
-            if not (e.is_furniture or e.picked or e.name in seen)
-            and is_elsewhere(e, state.entities.get(e.name))
+            for e in self._laid_bare(hidden, observation, frame, state, seen)
+            if is_elsewhere(e, state.entities.get(e.name))
         ]
-        bare = list(self._laid_bare(moved, observation, frame, state, seen))
         before = self._missed.get(observation.agent, {})
         counts = {e.entity_id: before.get(e.entity_id, 0) + 1 for e in bare}
         self._missed[observation.agent] = counts
