@@ -241,29 +241,29 @@ class PrivilegedUpdater:
 
     def _laid_bare(
         self,
-        entities: Sequence[Entity],
+        hidden: Sequence[Entity],
         observation: Observation,
         frame: CameraFrame | None,
         state: WorldState,
         seen: Mapping[str, Sighting],
     ) -> Iterator[Entity]:
         """Those whose stored place is clearly in view."""
-        view = _view(observation, frame, state) if entities else None
+        view = _view(observation, frame, state) if hidden else None
         if view is None:
             return
         lens, pose = view
-        projected = project(lens, pose, np.array([e.position_m for e in entities], float))
+        projected = project(lens, pose, np.array([e.position_m for e in hidden], float))
         inside = in_image(lens, projected, MARGIN_PX)
         limits = self._visibility
         inside &= (projected[:, 2] >= limits.nearest_m) & (projected[:, 2] <= limits.farthest_m)
         for index in np.flatnonzero(inside).tolist():
             u, v, depth_m = (float(value) for value in projected[index])
             if self._provider is not None or frame is None:
-                clear = _support_shows(entities[index], seen, state)
+                clear = _support_shows(hidden[index], seen, state)
             else:
                 clear = float(frame.depth_m[int(v), int(u)]) >= depth_m - HIDING_M
             if clear:
-                yield entities[index]
+                yield hidden[index]
 
 
 def _told(

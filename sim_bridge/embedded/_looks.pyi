@@ -80,18 +80,6 @@ class _Lib:
     PROBES: int
     CORNERS: int
     def place(self, boxes: Boxes, row: int, x: float, y: float, z: float, yaw: float) -> None: ...
-    def choose(
-        self,
-        boxes: Boxes,
-        eye: Eye,
-        rows: Integers,
-        count: int,
-        own: int,
-        hidden: Integers,
-        farthest_m: float,
-        least_fraction: float,
-        look: Look,
-    ) -> None: ...
     def glance(
         self,
         boxes: Boxes,

@@ -195,10 +195,6 @@ class Gaze:
             *asked, hidden, *limits, self._look,
         )  # fmt: skip
 
-    def again(self, asked: Asked, limits: Limits) -> None:
-        """Looks for other rows, wherever they are, through the eye as it is."""
-        lib.choose(self._boxes, self._eye, *asked, NOTHING_HIDDEN, *limits, self._look)
-
     @property
     def in_view(self) -> list[int]:
         """The rows whose centre is in the picture."""

@@ -106,8 +106,10 @@ static const double (*points_of(const Boxes *boxes, intptr_t row))[3] {
     return (const double(*)[3])(boxes->points_m + 3 * (PROBES + CORNERS) * row);
 }
 
-void choose(const Boxes *boxes, const Eye *eye, const intptr_t *from, intptr_t count, intptr_t own,
-            const uint8_t *hidden, double farthest_m, double least_fraction, Look *look) {
+intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double y, double z,
+                double heading, double tilt, const intptr_t *from, intptr_t count, intptr_t own,
+                const uint8_t *hidden, double farthest_m, double least_fraction, Look *look) {
+    point_eye(eye, lens, x, y, z, heading, tilt);
     look->in_view = look->count = 0;
     for (intptr_t i = 0; i < count; i++) {
         const intptr_t row = from[i];
@@ -120,13 +122,6 @@ void choose(const Boxes *boxes, const Eye *eye, const intptr_t *from, intptr_t c
         look->rows[look->count] = row;
         look->fractions[look->count++] = fraction;
     }
-}
-
-intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double y, double z,
-                double heading, double tilt, const intptr_t *from, intptr_t count, intptr_t own,
-                const uint8_t *hidden, double farthest_m, double least_fraction, Look *look) {
-    point_eye(eye, lens, x, y, z, heading, tilt);
-    choose(boxes, eye, from, count, own, hidden, farthest_m, least_fraction, look);
     return look->in_view;
 }
 

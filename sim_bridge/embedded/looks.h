@@ -56,17 +56,12 @@ typedef struct {
 /* Puts the middle of a row's box somewhere and turns it. */
 void place(Boxes *boxes, intptr_t row, double x, double y, double z, double yaw);
 
-/* Chooses those of some rows that are in the picture and fill at least so much of it.
+/* Puts an eye with a lens somewhere, and chooses those of some rows that are in its picture and
+ * fill at least so much of it; how many are in the picture.
  *
- * `own` is the row of who looks; `hidden` (regions) what walls hide, or NULL. Agents are looked
- * for at any distance, the rest up to `farthest_m` along the floor.
- */
-void choose(const Boxes *boxes, const Eye *eye, const intptr_t *from, intptr_t count, intptr_t own,
-            const uint8_t *hidden, double farthest_m, double least_fraction, Look *look);
-
-/* Puts an eye with a lens somewhere, then chooses; how many are in the picture.
- *
- * It looks along a heading, seen from above, and down by a tilt.
+ * It looks along a heading, seen from above, and down by a tilt. `own` is the row of who looks;
+ * `hidden` (regions) what walls hide, or NULL. Agents are looked for at any distance, the rest up
+ * to `farthest_m` along the floor.
  */
 intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double y, double z,
                 double heading, double tilt, const intptr_t *from, intptr_t count, intptr_t own,

@@ -100,7 +100,8 @@ class Sight:
         parents = {things[n].parent for n in map(self._names.__getitem__, in_view) if n in things}
         under = [r for r in map(self._rows.get, parents) if r is not None and r not in in_view]
         if under:
-            gaze.again(Asked.of(np.array(under, np.intp), asked.own), limits)
+            beneath = Asked.of(np.array(under, np.intp), asked.own)
+            self._glance(agent, agent.stance, beneath, limits)
             found += gaze.met(agent.name)
         return self._told(found)
 

@@ -171,7 +171,7 @@ def test_rays_pass_through_what_is_held_and_meet_the_rest(room: Room) -> None:
         _glance(room, (x, y, 1.2, heading, 0.5), asked, limits)
         whole = {found.row for found in room.gaze.met("agent_0")}
         held = sorted(whole)[:2]
-        room.gaze.again(asked, limits)
+        _glance(room, (x, y, 1.2, heading, 0.5), asked, limits)
         without = {found.row for found in room.gaze.met("agent_0", np.array(held, np.intp))}
         assert not without & {*held, *range(room.rows.agents_from, len(every))}
         assert without >= {row for row in whole if row < room.rows.agents_from} - set(held)
