@@ -87,5 +87,5 @@ bench: setup ## measure what benchmarks/ measures, on this machine
 
 clean: ## remove everything that set-up and builds have made
 	rm -rf .venv .ws build install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -f sim_bridge/embedded/_looks*.so
+	rm -f sim_bridge/embedded/_compiled*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

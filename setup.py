@@ -49,7 +49,7 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*", "sim_bridge", "sim_bridge.*"]),
     package_data={"": ["py.typed", "*.pyi"]},
     # Compiled: what a look costs, a run without pictures costs.
-    cffi_modules=["sim_bridge/embedded/looks_build.py:ffibuilder"],
+    cffi_modules=["sim_bridge/embedded/compiled_build.py:ffibuilder"],
     data_files=[] if EDITABLE else data_files(),
     zip_safe=False,
 )

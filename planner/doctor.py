@@ -176,7 +176,7 @@ def _interfaces() -> Iterable[Finding]:
 
 
 def _compiled() -> Iterable[Finding]:
-    answer = trial("import sim_bridge.embedded._looks as made; print(made.__file__)")
+    answer = trial("import sim_bridge.embedded._compiled as made; print(made.__file__)")
     cure = "make setup, or, where setup.py is: python setup.py build_ext --inplace"
     yield _needed("simulator, compiled part", answer, cure)
 

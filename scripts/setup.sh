@@ -117,18 +117,18 @@ install_libraries() {
   PYTHONWARNINGS=ignore "${fast[@]}" --no-build-isolation --config-settings editable_mode=compat -e '.[ros,dev]'
 }
 
-is_compiled() { compgen -G 'sim_bridge/embedded/_looks*.so' > /dev/null && fresh compiled "$1"; } # HASH
+is_compiled() { compgen -G 'sim_bridge/embedded/_compiled*.so' > /dev/null && fresh compiled "$1"; } # HASH
 
-compile_looks() {
+compile_part() {
   say "the simulator's compiled part"
   "$venv/bin/python" setup.py -q build_ext --force --inplace ||
-    fail "compiling sim_bridge/embedded/looks.c failed; see above"
+    fail "compiling sim_bridge/embedded/*.c failed; see above"
 }
 
 main() {
   local libraries compiled interfaces started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
-  compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/looks_build.py)
+  compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/compiled_build.py)
   # Of the pins, only those of ROS and NumPy end up in the compiled interfaces.
   interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
   if environment_stands && fresh libraries "$libraries" && is_compiled "$compiled" && fresh interfaces "$interfaces"; then
@@ -142,7 +142,7 @@ main() {
     stamp environment "$root"
   fi
   if ! fresh libraries "$libraries"; then install_libraries; stamp libraries "$libraries"; fi
-  if ! is_compiled "$compiled"; then compile_looks; stamp compiled "$compiled"; fi
+  if ! is_compiled "$compiled"; then compile_part; stamp compiled "$compiled"; fi
   if ! fresh interfaces "$interfaces"; then
     say "ROS interfaces (msgs/)"
     scripts/build_interfaces.sh

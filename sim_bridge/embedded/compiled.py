@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from planner.world.geometry import FloatArray
 
 try:
-    from sim_bridge.embedded._looks import ffi as ffi
-    from sim_bridge.embedded._looks import lib as lib
+    from sim_bridge.embedded._compiled import ffi as ffi
+    from sim_bridge.embedded._compiled import lib as lib
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"{error}: it is not compiled; run `make setup` or `python setup.py build_ext --inplace`"
     ) from error
 
 if TYPE_CHECKING:
-    from sim_bridge.embedded._looks import Floats, Integers
+    from sim_bridge.embedded._compiled import Floats, Integers
 
 
 def floats(array: FloatArray) -> Floats:

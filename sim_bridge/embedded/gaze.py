@@ -15,7 +15,7 @@ from sim_bridge.embedded.scene import GROUP_AGENT, GROUP_HIDDEN, Scene
 from sim_bridge.embedded.views import intrinsics_of
 
 if TYPE_CHECKING:
-    from sim_bridge.embedded._looks import Boxes, Eye, Integers, Lens, Look, Pointer
+    from sim_bridge.embedded._compiled import Boxes, Eye, Integers, Lens, Look, Pointer
 
 Rows = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]

@@ -23,7 +23,7 @@ from sim_bridge.embedded.compiled import ffi, flags, floats, lib
 from sim_bridge.embedded.entities import Piece
 
 if TYPE_CHECKING:
-    from sim_bridge.embedded._looks import Integers, Walls
+    from sim_bridge.embedded._compiled import Integers, Walls
 
 CELL_M = 0.5
 # Doors are tried at so many places of their way.

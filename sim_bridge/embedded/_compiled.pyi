@@ -1,4 +1,4 @@
-"""What cffi makes of looks.h, which says what everything means, and of the C files."""
+"""What cffi makes of the headers, which say what everything means, and of the C files."""
 
 from typing import Literal, overload
 

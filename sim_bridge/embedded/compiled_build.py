@@ -1,4 +1,4 @@
-"""How cffi makes `_looks` of looks.c and screens.c; setup.py runs this."""
+"""How cffi makes `_compiled` of the C files of this folder; setup.py runs this."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FOLDER = Path("sim_bridge/embedded")
 ffibuilder = FFI()
 ffibuilder.cdef((_FOLDER / "looks.h").read_text())
 ffibuilder.set_source(
-    "sim_bridge.embedded._looks",
+    "sim_bridge.embedded._compiled",
     '#include <stdint.h>\n#include "looks.h"\n',
     sources=[str(_FOLDER / name) for name in ("looks.c", "screens.c")],
     include_dirs=[str(_FOLDER)],
