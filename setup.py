@@ -48,7 +48,7 @@ setup(
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=[NAME, f"{NAME}.*", "sim_bridge", "sim_bridge.*"]),
     package_data={"": ["py.typed", "*.pyi"]},
-    # Compiled: what a look costs, a run without pictures costs.
+    # Compiled: what looks and ways cost, a run without pictures costs.
     cffi_modules=["sim_bridge/embedded/compiled_build.py:ffibuilder"],
     data_files=[] if EDITABLE else data_files(),
     zip_safe=False,

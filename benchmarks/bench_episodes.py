@@ -16,6 +16,7 @@ from machine import print_table
 
 from planner.bench.embedded_run import run_embedded
 from planner.planning.expert import Expert
+from planner.world.floor_grid import load_way_search
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -33,6 +34,8 @@ def main() -> None:
     args = parser.parse_args()
     names = args.names or shipped()
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    # Half a second of importing, once a process: no episode's own work.
+    load_way_search()
     failed: list[str] = []
     spent = simulated = 0.0
     for name in names:

@@ -1,4 +1,4 @@
-"""Where an agent's centre may be: a grid over the house's floor, and paths on it.
+"""Where an agent's centre may be: a grid over the house's floor, and distances on it.
 
 Cells are squares of `cell_m`; row is y, column is x, cell (0, 0) is at the
 lower left corner of the house's bounds. A cell is free when a disc of the
@@ -38,7 +38,6 @@ _AT_HAND_M = 1.0
 
 BoolGrid = NDArray[np.bool_]
 IntGrid = NDArray[np.int32]
-Discs = tuple[tuple[float, float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,60 +219,6 @@ class FloorGrid:
                 del self._fields[next(iter(self._fields))]
         self._fields[goal] = field
         return field
-
-    def field_avoiding(self, goal: int, discs: Discs, keep: tuple[int, ...] = ()) -> DistanceField:
-        """A field, not cached, that keeps out of discs (x, y, radius in metres).
-
-        The cells of `keep` stay free wherever they are.
-        """
-        return _field(_floor_of(self._avoiding(discs, keep), self.cell_m), goal)
-
-    def path_avoiding(self, start: int, goal: int, discs: Discs) -> list[int]:
-        """The cells of a way that keeps out of discs but for its start; empty where none does."""
-        free = self._avoiding(discs, (start,))
-        # Diagonal steps need both cells that they pass between, so they join nothing more.
-        _, parts = cv2.connectedComponents(free.astype(np.uint8), connectivity=4)
-        if parts.flat[start] != parts.flat[goal]:
-            return []
-        return _field(_floor_of(free, self.cell_m), goal).path(start)
-
-    def _avoiding(self, discs: Discs, keep: tuple[int, ...]) -> BoolGrid:
-        free = self.free.copy()
-        for x_m, y_m, radius_m in discs:
-            free.flat[self.free_within(x_m, y_m, radius_m)] = False
-        free.flat[list(keep)] = True
-        return free
-
-    def distance_m(self, start: int, goal: int) -> float:
-        """Walking distance between two cells, inf where there is no way."""
-        return self.field(goal).at(start)
-
-    def sees(self, a: int, b: int) -> bool:
-        """Whether the straight line between two cells stays on free floor."""
-        (ra, ca), (rb, cb) = divmod(a, self.columns), divmod(b, self.columns)
-        steps = 2 * max(abs(rb - ra), abs(cb - ca))
-        if steps == 0:
-            return bool(self.free.flat[a])
-        # As linspace has it, in a third of its time.
-        along = np.arange(steps + 1.0)
-        rows = np.rint(along * ((rb - ra) / steps) + ra).astype(np.intp)
-        columns = np.rint(along * ((cb - ca) / steps) + ca).astype(np.intp)
-        return bool(np.logical_and.reduce(self.free[rows, columns]))
-
-    def straighten(self, cells: list[int]) -> list[int]:
-        """The corners that are needed to walk a path of cells in straight lines."""
-        if len(cells) < 3:
-            return cells
-        corners = [cells[0]]
-        at = 0
-        while at < len(cells) - 1:
-            step = len(cells) - 1 - at
-            # Halving finds a far visible cell in a few tests; it need not be the farthest.
-            while step > 1 and not self.sees(cells[at], cells[at + step]):
-                step = max(1, step * 2 // 3)
-            at += step
-            corners.append(cells[at])
-        return corners
 
 
 def _rasterise(

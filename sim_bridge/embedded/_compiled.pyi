@@ -5,7 +5,9 @@ from typing import Literal, overload
 class Pointer:
     """An address that C is given; a buffer's keeps the buffer alive."""
 
-class Floats(Pointer): ...
+class Floats(Pointer):
+    def __getitem__(self, index: int) -> float: ...
+
 class Integers(Pointer): ...
 
 class Lens(Pointer):
@@ -61,6 +63,20 @@ class Walls(Pointer):
     corners_m: Floats
     margin_m: float
 
+class Grid(Pointer):
+    rows: int
+    columns: int
+    x_m: float
+    y_m: float
+    cell_m: float
+    free: Integers
+    state: Integers
+    gone: Integers
+    before: Integers
+    place: Integers
+    heap: Integers
+    order: Integers
+
 class _Ffi:
     NULL: Integers
     def new(self, kind: str) -> Pointer: ...
@@ -68,7 +84,7 @@ class _Ffi:
     def from_buffer(self, kind: Literal["double[]"], array: object) -> Floats: ...
     @overload
     def from_buffer(
-        self, kind: Literal["intptr_t[]", "int32_t[]", "uint8_t[]"], array: object
+        self, kind: Literal["intptr_t[]", "int32_t[]", "uint64_t[]", "uint8_t[]"], array: object
     ) -> Integers: ...
     def buffer(self, pointer: Pointer) -> bytearray: ...
     @overload
@@ -110,6 +126,28 @@ class _Lib:
     ) -> None: ...
     def tally(self, boxes: Boxes, eye: Eye, hits: Integers, look: Look) -> None: ...
     def hide(self, walls: Walls, square_m: Floats, hidden: Integers) -> None: ...
+    def way_between(
+        self,
+        grid: Grid,
+        start: int,
+        goal: int,
+        discs: Floats,
+        disc_count: int,
+        cells: Integers,
+        length: Floats,
+    ) -> int: ...
+    def way_off(
+        self,
+        grid: Grid,
+        start: int,
+        points_m: Floats,
+        count: int,
+        gap_m: float,
+        discs: Floats,
+        disc_count: int,
+        cells: Integers,
+    ) -> int: ...
+    def straighten(self, grid: Grid, cells: Integers, count: int) -> int: ...
 
 ffi: _Ffi
 lib: _Lib

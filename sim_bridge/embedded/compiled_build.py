@@ -8,15 +8,17 @@ from cffi import FFI
 
 # From the folder of setup.py, as setuptools wants it.
 _FOLDER = Path("sim_bridge/embedded")
+_HEADERS = ("looks.h", "ways.h")
+_SOURCES = ("looks.c", "screens.c", "ways.c")
 
 ffibuilder = FFI()
-ffibuilder.cdef((_FOLDER / "looks.h").read_text())
+ffibuilder.cdef("".join((_FOLDER / name).read_text() for name in _HEADERS))
 ffibuilder.set_source(
     "sim_bridge.embedded._compiled",
-    '#include <stdint.h>\n#include "looks.h"\n',
-    sources=[str(_FOLDER / name) for name in ("looks.c", "screens.c")],
+    "".join(f"#include {name}\n" for name in ("<stdint.h>", *(f'"{h}"' for h in _HEADERS))),
+    sources=[str(_FOLDER / name) for name in _SOURCES],
     include_dirs=[str(_FOLDER)],
-    depends=[str(_FOLDER / "looks.h")],
+    depends=[str(_FOLDER / name) for name in _HEADERS],
     # Products and sums are not fused, so that every machine finds the same.
     extra_compile_args=["-O2", "-std=c99", "-ffp-contract=off", "-fno-math-errno"],
     libraries=["m"],

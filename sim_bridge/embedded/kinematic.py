@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.floor_grid import load_way_search
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.house import House
 from planner.world.observation import Observation
@@ -64,7 +63,6 @@ class KinematicBackend(ABC):
 
     def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
         """Takes the shipped catalogue where none is given."""
-        load_way_search()
         self._options = options
         # Asked at every step: models compare slowly.
         self._is_noisy = options.noise != Noise()

@@ -21,7 +21,7 @@ from sim_bridge.embedded.meeting import (
     gap_to_way_m,
 )
 from sim_bridge.embedded.rays import Rays
-from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, standing_cell
+from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, Way, standing_cell
 
 # Phase, progress, and for how many seconds from now a long step comes to the same as short ones.
 Stage = tuple[str, float, float]
@@ -146,20 +146,15 @@ def _best_view(
 class _Walk:
     """The state of one walk: the corners still ahead and how long nothing moved."""
 
-    def __init__(self, world: KinematicWorld, agent: Agent, goal: int) -> None:
+    def __init__(self, world: KinematicWorld, agent: Agent, goal: int, way: Way) -> None:
+        """Takes the shortest way to a cell."""
         self.world, self.agent, self.goal = world, agent, goal
         self.grid = world.ground.grid(agent.body.radius_m)
         self.waited_s = self.blocked_s = 0.0
         self.aside = False
         self.passing: Agent | None = None
         self.hold_s = self.aside_s = self.held_up_s = 0.0
-        self.corners: list[tuple[float, float]] = []
-        self.aim(goal)
-
-    def aim(self, goal: int) -> None:
-        """Heads for a cell the shortest way."""
-        agent = self.agent
-        self.go(self.world.ground.way(agent.body.radius_m, (agent.x_m, agent.y_m), goal))
+        self.go(way.corners)
 
     def follow(self, cells: list[int]) -> None:
         """Heads along cells, the one underfoot first."""
@@ -275,7 +270,7 @@ class _Walk:
             self.aside = False
             self.waited_s = 0.0
             self.agent.precedence = self.agent.name
-            self.aim(self.goal)
+            self.go(_way(self.world, self.agent, self.goal).corners)
             return False
         return True
 
@@ -283,14 +278,14 @@ class _Walk:
 def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
     """Walks to a cell; returns None on arrival, or why it could not."""
     grid = world.ground.grid(agent.body.radius_m)
-    total = world.ground.way_m(agent.body.radius_m, (agent.x_m, agent.y_m), goal)
-    if not math.isfinite(total):
+    way = _way(world, agent, goal)
+    if not way.corners:
         return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
-    going = _Walk(world, agent, goal)
+    going = _Walk(world, agent, goal, way)
     walked = 0.0
     try:
         while not going.arrived():
-            progress = min(1.0, walked / max(total, grid.cell_m))
+            progress = min(1.0, walked / max(way.length_m, grid.cell_m))
             agent.is_still = not going.corners
             dt = yield "walking", progress, going.steady_s()
             before = (agent.x_m, agent.y_m)
@@ -310,17 +305,21 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
         agent.angular_rad_s = 0.0
 
 
+def _way(world: KinematicWorld, agent: Agent, goal: int) -> Way:
+    return world.ground.way(agent.body.radius_m, (agent.x_m, agent.y_m), goal)
+
+
 def _rank(agent: Agent) -> tuple[str, str]:
     return agent.precedence, agent.name
 
 
 def way_around(world: KinematicWorld, agent: Agent, goal: int) -> list[int] | None:
     """A path that keeps clear of the other agents where they are now."""
-    grid = world.ground.grid(agent.body.radius_m)
+    grid, ways = world.ground.grid(agent.body.radius_m), world.ground.ways(agent.body.radius_m)
     discs = tuple(_keep_off(agent, o, grid) for o in world.agents.values() if o is not agent)
     here = standing_cell(grid, agent.x_m, agent.y_m)
     # Straight pieces could cut through the discs, so every cell is kept.
-    return grid.path_avoiding(here, goal, discs) or None
+    return ways.between(here, goal, discs).cells or None
 
 
 def _at(agent: Agent, point: tuple[float, float]) -> bool:
@@ -437,16 +436,10 @@ def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | Non
     here = standing_cell(grid, agent.x_m, agent.y_m)
     if gap_to_way_m(other, grid.point(here)) > clear + grid.cell_m:
         return [here]
-    way = np.array([(other.x_m, other.y_m), *_sampled(other)])
-    field = grid.field_avoiding(here, (_keep_off(agent, other, grid),), keep=(here,))
-    distance_m = field.distance_m
-    cells = np.flatnonzero(np.isfinite(distance_m))
-    order = cells[np.argsort(distance_m[cells], kind="stable")]
-    for cell in order:
-        x, y = grid.point(int(cell))
-        if np.hypot(way[:, 0] - x, way[:, 1] - y).min() > clear + grid.cell_m:
-            return field.path(int(cell))[::-1]
-    return None
+    ways = world.ground.ways(agent.body.radius_m)
+    other_way = np.array([(other.x_m, other.y_m), *_sampled(other)])
+    off_m = clear + grid.cell_m
+    return ways.off(here, other_way, off_m, (_keep_off(agent, other, grid),)) or None
 
 
 def _sampled(other: Agent) -> list[tuple[float, float]]:

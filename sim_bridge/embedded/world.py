@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 from sim_bridge.embedded.entities import Agent, Piece, Thing, initial_states
 from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.screens import Rectangle, swept
+from sim_bridge.embedded.ways import Ways
 
 AGENT_GAP_M = 0.05
 # What a hand would push into furniture it holds before the body instead, where nothing stands.
@@ -32,12 +34,25 @@ _CELL_M = 1.0
 LONGEST_STEP_S = 6.0
 
 
+class Way(NamedTuple):
+    """A way over a floor.
+
+    Attributes:
+        corners: where it turns, its start left out and its end last; none where there is no way.
+        length_m: inf where there is no way.
+    """
+
+    corners: list[tuple[float, float]]
+    length_m: float
+
+
 class HouseGround:
     """What stays the same over all episodes of one house: the grids and the room entities."""
 
     def __init__(self, house: House) -> None:
         self.house = house
         self._grids: dict[float, FloorGrid] = {}
+        self._ways: dict[float, Ways] = {}
         self._swept: dict[str, Rectangle] = {}
         self._standing: dict[tuple[int, int], list[Furniture]] = {}
         for piece in house.furniture:
@@ -58,21 +73,18 @@ class HouseGround:
         """Where agents of this radius may begin, the same in all simulators of a house."""
         return self.grid(radius_m)
 
-    def way(
-        self, radius_m: float, start_m: tuple[float, float], goal: int
-    ) -> list[tuple[float, float]]:
-        """The corners of the way from a place to a cell of the grid, the cell's middle last.
+    def ways(self, radius_m: float) -> Ways:
+        """The ways over that floor from cell to cell, made once."""
+        ways = self._ways.get(radius_m)
+        if ways is None:
+            ways = self._ways[radius_m] = Ways(self.grid(radius_m))
+        return ways
 
-        Empty where there is none.
-        """
+    def way(self, radius_m: float, start_m: tuple[float, float], goal: int) -> Way:
+        """The shortest way from a place to a cell of the grid."""
         grid = self.grid(radius_m)
-        cells = grid.straighten(grid.field(goal).path(standing_cell(grid, *start_m)))
-        return [grid.point(cell) for cell in cells[1:] or cells]
-
-    def way_m(self, radius_m: float, start_m: tuple[float, float], goal: int) -> float:
-        """How long that way is; inf where there is none."""
-        grid = self.grid(radius_m)
-        return grid.distance_m(standing_cell(grid, *start_m), goal)
+        cells, length_m = self.ways(radius_m).corners(standing_cell(grid, *start_m), goal)
+        return Way([grid.point(cell) for cell in cells[1:] or cells], length_m)
 
     def stepped(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 from planner.world.agents import default_bodies
 from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
-from sim_bridge.embedded.world import HouseGround
+from sim_bridge.embedded.world import HouseGround, Way
 from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.footprints import write_footprints
 from sim_bridge.habitat.options import NavMesh
@@ -45,7 +45,6 @@ class NavMeshGround(HouseGround):
         self._dataset, self._sandbox, self._options = dataset, sandbox, options
         self._on_mesh: dict[float, FloorGrid] = {}
         self._made: set[tuple[int, str]] = set()
-        self._ways: dict[tuple[float, Point, int], tuple[list[Point], float]] = {}
 
     def starts(self, radius_m: float) -> FloorGrid:
         """As in the other simulators of the house."""
@@ -66,35 +65,21 @@ class NavMeshGround(HouseGround):
             grid = self._on_mesh[radius_m] = FloorGrid(free, whole.origin_m, whole.cell_m)
         return grid
 
-    def way(self, radius_m: float, start_m: Point, goal: int) -> list[Point]:
-        """The corners of the mesh's shortest way, the cell's middle last; empty for none."""
-        return list(self._way(radius_m, start_m, goal)[0])
-
-    def way_m(self, radius_m: float, start_m: Point, goal: int) -> float:
-        """How long that way is; inf where there is none."""
-        return self._way(radius_m, start_m, goal)[1]
-
-    def _way(self, radius_m: float, start_m: Point, goal: int) -> tuple[list[Point], float]:
+    def way(self, radius_m: float, start_m: Point, goal: int) -> Way:
+        """The mesh's shortest way from a place to a cell of the grid."""
         end = self.grid(radius_m).point(goal)
-        # A walk asks for the length and then for the corners.
-        key = (radius_m, start_m, goal)
-        known = self._ways.get(key)
-        if known is None:
-            known = self._found(radius_m + _SHY_M, start_m, end)
-            if not known[0]:
-                known = self._found(radius_m, start_m, end)
-            self._ways = {key: known}
-        return known
+        way = self._found(radius_m + _SHY_M, start_m, end)
+        return way if way.corners else self._found(radius_m, start_m, end)
 
-    def _found(self, radius_m: float, start_m: Point, end_m: Point) -> tuple[list[Point], float]:
-        """The way of a body of some radius, and its length; no corners where there is none."""
+    def _found(self, radius_m: float, start_m: Point, end_m: Point) -> Way:
+        """The way of a body of some radius."""
         reply = self._ask("path", radius_m, start=_across(start_m), end=_across(end_m))
         points = [_across(p) for p in cast(Sequence[Point], reply["points"])]
         length_m = cast(float | None, reply["length_m"])
         near_m = self.grid_slack_m + _SHY_M
         if not points or length_m is None or math.dist(points[-1], end_m) > near_m:
-            return [], math.inf
-        return [*points[1:-1], end_m], length_m
+            return Way([], math.inf)
+        return Way([*points[1:-1], end_m], length_m)
 
     @property
     def grid_slack_m(self) -> float:

@@ -106,15 +106,10 @@ class MapModel:
             if stand.cell is None:
                 return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
             goal = stand.cell
-        here = grid.cell(agent.x_m, agent.y_m)
-        if here is None or not grid.free.flat[here]:
-            here = grid.nearest_free(agent.x_m, agent.y_m)
-        if here is None:
-            return PrimitiveResult(PrimitiveCode.UNREACHABLE, "it stands outside of the layout")
-        cells = grid.field(goal).path(here)
-        if not cells:
+        way = self._ground.way(agent.body.radius_m, (agent.x_m, agent.y_m), goal)
+        if not way.corners:
             return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
-        return [grid.point(cell) for cell in grid.straighten(cells)[1:]] or [grid.point(here)]
+        return way.corners
 
     def _annotated(self, target_m: Vec3, agent: Agent, grid: FloorGrid) -> int | None:
         """The first annotated pose from which a target at a piece of furniture is in reach."""

@@ -13,7 +13,6 @@ from shapely.geometry import Point, Polygon
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.floor_grid import load_way_search
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
 from planner.world.house import House, Joint
 from planner.world.observation import Intrinsics
@@ -61,7 +60,6 @@ class HouseWorld:
     """One episode's house with one robot in it."""
 
     def __init__(self, options: EmbeddedOptions | None = None) -> None:
-        load_way_search()
         self.options = options or default_options()
         self._known: tuple[House, HouseGround, mujoco.MjSpec] | None = None
         self._renderer: Renderer | None = None

@@ -10,6 +10,7 @@ import pytest
 
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.floor_grid import FloorGrid
+from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.vocabulary import AgentKind
@@ -22,9 +23,8 @@ RADIUS_M = 0.28
 STEPS = 4500
 
 
-@pytest.mark.slow
-def test_every_walk_of_six_ends_and_most_arrive() -> None:
-    house = load_house("train_5")
+def _traffic(house: House, seed: int) -> Counter[PrimitiveCode]:
+    """How the walks of six agents end that set out for anywhere again and again."""
     agents = [AgentPlacement(uid=f"agent_{i}", kind=AgentKind.ROBOT) for i in range(6)]
     episode = Episode(
         version=1,
@@ -39,7 +39,7 @@ def test_every_walk_of_six_ends_and_most_arrive() -> None:
     grid = FloorGrid.of(house, RADIUS_M)
     main = Counter(grid.components.ravel()[grid.free.ravel()].tolist()).most_common(1)[0][0]
     cells = [int(c) for c in (grid.components.ravel() == main).nonzero()[0]]
-    choose = random.Random(0)
+    choose = random.Random(seed)
     walks: dict[str, tuple[Handle, float]] = {}
     codes: Counter[PrimitiveCode] = Counter()
     patience_s = EmbeddedOptions().durations.default_timeout
@@ -60,6 +60,14 @@ def test_every_walk_of_six_ends_and_most_arrive() -> None:
         assert state is not None
         at = [state.entities[agent].pose.position_m for agent in backend.agents]
         assert all(math.dist(a, b) >= 2 * RADIUS_M for i, a in enumerate(at) for b in at[:i])
+    return codes
+
+
+@pytest.mark.slow
+def test_every_walk_of_six_ends_and_most_arrive() -> None:
+    # Six jam now and then, which one draw of places may show and the next not.
+    house = load_house("train_5")
+    codes = sum((_traffic(house, seed) for seed in range(3)), Counter[PrimitiveCode]())
     assert set(codes) <= {PrimitiveCode.SUCCESS, PrimitiveCode.BLOCKED, PrimitiveCode.TIMED_OUT}
-    assert codes[PrimitiveCode.SUCCESS] >= 10
+    assert codes[PrimitiveCode.SUCCESS] >= 30
     assert codes[PrimitiveCode.SUCCESS] >= 0.75 * codes.total(), codes

@@ -10,6 +10,7 @@ from bosdyn.api.graph_nav import map_pb2
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose
 from planner.world.house import House
+from sim_bridge.embedded.ways import Ways
 from sim_bridge.spot.convert import pose_message
 
 # The map's own frame lies somewhere: it begins where the recording began.
@@ -45,14 +46,17 @@ def _connect(
     places: dict[tuple[int, int], tuple[float, float]],
     names: dict[tuple[int, int], str],
 ) -> None:
-    squares = sorted(places)
+    ways, squares = Ways(grid), sorted(places)
     for index, one in enumerate(squares):
         for other in squares[index + 1 :]:
             a, b = places[one], places[other]
             if math.dist(a, b) > NEIGHBOURS_M:
                 continue
-            cells = grid.cell(*a), grid.cell(*b)
-            if None not in cells and grid.sees(cells[0], cells[1]):  # type: ignore[arg-type]
+            cell_a, cell_b = grid.cell(*a), grid.cell(*b)
+            if cell_a is None or cell_b is None:
+                continue
+            # A straight way has no corner between its ends.
+            if len(ways.corners(cell_a, cell_b).cells) in (1, 2):
                 edge = graph.edges.add()
                 edge.id.from_waypoint, edge.id.to_waypoint = names[one], names[other]
 

@@ -1,0 +1,234 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ways.h"
+
+/* The first two are what `free` says of a cell. */
+enum { BARRED, UNKNOWN, OPEN, DONE };
+
+/* In the order of the cells' numbers, and which two are beside a diagonal one. */
+static const int NEAR[8][2] = {{-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}, {1, 1}};
+static const int BESIDE[8][2] = {{1, 3}, {-1, -1}, {1, 4}, {-1, -1}, {-1, -1}, {3, 6}, {-1, -1}, {4, 6}};
+
+/* What a search is after: a cell, or, where that is -1, one that is off all points. */
+typedef struct {
+    intptr_t cell, row, column;
+    const double *points_m;
+    intptr_t count;
+    double gap_m;
+} Aim;
+
+/* What steps weigh: as 1 to the root of 2 but for some 1e-8, and whole, so that ways of one length
+ * are of one length exactly. Ways of up to 250,000 steps fit in 31 bits.
+ */
+enum { STRAIGHT = 5741, DIAGONAL = 8119 };
+
+static double distance(const Grid *grid, intptr_t cell, double x_m, double y_m) {
+    const double row = (double)(cell / grid->columns), column = (double)(cell % grid->columns);
+    return hypot(grid->x_m + (column + 0.5) * grid->cell_m - x_m,
+                 grid->y_m + (row + 0.5) * grid->cell_m - y_m);
+}
+
+/* Forgets the last search and bars what discs cover, but for the start. */
+static void begin(Grid *grid, intptr_t start, const double *discs, intptr_t count) {
+    memcpy(grid->state, grid->free, (size_t)(grid->rows * grid->columns));
+    for (const double *disc = discs; disc < discs + 3 * count; disc += 3) {
+        const double x_m = disc[0], y_m = disc[1], radius_m = disc[2];
+        const double reach = radius_m / grid->cell_m + 1.0;
+        const double row = (y_m - grid->y_m) / grid->cell_m;
+        const double column = (x_m - grid->x_m) / grid->cell_m;
+        const intptr_t top = (intptr_t)fmax(0.0, floor(row - reach));
+        const intptr_t left = (intptr_t)fmax(0.0, floor(column - reach));
+        const intptr_t bottom = (intptr_t)fmin((double)grid->rows, ceil(row + reach));
+        const intptr_t right = (intptr_t)fmin((double)grid->columns, ceil(column + reach));
+        for (intptr_t r = top; r < bottom; r++)
+            for (intptr_t c = left; c < right; c++) {
+                const intptr_t cell = r * grid->columns + c;
+                if (distance(grid, cell, x_m, y_m) <= radius_m)
+                    grid->state[cell] = BARRED;
+            }
+    }
+    grid->state[start] = UNKNOWN;
+}
+
+/* Whether one may stand on the neighbour of a cell that lies in some direction. */
+static bool is_free(const Grid *grid, intptr_t row, intptr_t column, int direction) {
+    row += NEAR[direction][0];
+    column += NEAR[direction][1];
+    if (row < 0 || row >= grid->rows || column < 0 || column >= grid->columns) return false;
+    return grid->state[row * grid->columns + column] != BARRED;
+}
+
+static void put(Grid *grid, intptr_t place, int32_t cell) {
+    grid->heap[place] = cell;
+    grid->place[cell] = (int32_t)place;
+}
+
+static void rise(Grid *grid, intptr_t place) {
+    const int32_t cell = grid->heap[place];
+    while (place > 0 && grid->order[cell] < grid->order[grid->heap[(place - 1) / 2]]) {
+        put(grid, place, grid->heap[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    put(grid, place, cell);
+}
+
+static int32_t take_first(Grid *grid, intptr_t *waiting) {
+    const int32_t first = grid->heap[0], last = grid->heap[--*waiting];
+    intptr_t place = 0, child;
+    while ((child = 2 * place + 1) < *waiting) {
+        const int32_t *both = grid->heap + child;
+        if (child + 1 < *waiting && grid->order[both[1]] < grid->order[both[0]]) child++;
+        if (grid->order[grid->heap[child]] >= grid->order[last]) break;
+        put(grid, place, grid->heap[child]);
+        place = child;
+    }
+    if (*waiting) put(grid, place, last);
+    return first;
+}
+
+/* Where a cell comes that is reached after so much of a way: what makes the way shortest first, of
+ * equals what is farther on.
+ */
+static uint64_t order_of(const Aim *aim, intptr_t row, intptr_t column, int32_t gone) {
+    int32_t least = gone;
+    if (aim->cell >= 0) {
+        const int32_t down = abs((int)(row - aim->row));
+        const int32_t across = abs((int)(column - aim->column));
+        const int32_t both = down < across ? down : across;
+        least += STRAIGHT * (down + across - 2 * both) + DIAGONAL * both;
+    }
+    return (uint64_t)least << 32 | (uint32_t)(INT32_MAX - gone);
+}
+
+static bool is_reached(const Grid *grid, const Aim *aim, intptr_t cell) {
+    if (aim->cell >= 0) return cell == aim->cell;
+    for (intptr_t i = 0; i < aim->count; i++)
+        if (distance(grid, cell, aim->points_m[2 * i], aim->points_m[2 * i + 1]) <= aim->gap_m)
+            return false;
+    return true;
+}
+
+/* Takes up the cell in a direction from one, or finds a shorter way to it. */
+static void step(Grid *grid, const Aim *aim, intptr_t row, intptr_t column, int direction,
+                 intptr_t *waiting) {
+    const int dr = NEAR[direction][0], dc = NEAR[direction][1];
+    const intptr_t cell = row * grid->columns + column, next = cell + dr * grid->columns + dc;
+    if (grid->state[next] == DONE) return;
+    const int32_t gone = grid->gone[cell] + (dr != 0 && dc != 0 ? DIAGONAL : STRAIGHT);
+    const bool is_new = grid->state[next] == UNKNOWN;
+    if (!is_new && gone >= grid->gone[next]) return;
+    grid->gone[next] = gone;
+    grid->before[next] = (int32_t)cell;
+    grid->order[next] = order_of(aim, row + dr, column + dc, gone);
+    grid->state[next] = OPEN;
+    if (is_new) put(grid, (*waiting)++, (int32_t)next);
+    rise(grid, grid->place[next]);
+}
+
+/* A*, which without a cell to aim at is Dijkstra's search; the cell that it ends at, or -1. */
+static int32_t search(Grid *grid, intptr_t start, const Aim *aim) {
+    intptr_t waiting = 1;
+    grid->gone[start] = 0;
+    grid->before[start] = -1;
+    grid->order[start] = order_of(aim, start / grid->columns, start % grid->columns, 0);
+    grid->state[start] = OPEN;
+    put(grid, 0, (int32_t)start);
+    while (waiting) {
+        const int32_t cell = take_first(grid, &waiting);
+        if (is_reached(grid, aim, cell)) return cell;
+        grid->state[cell] = DONE;
+        const intptr_t row = cell / grid->columns, column = cell % grid->columns;
+        bool free[8];
+        for (int i = 0; i < 8; i++) free[i] = is_free(grid, row, column, i);
+        for (int i = 0; i < 8; i++) {
+            const bool passes = BESIDE[i][0] < 0 || (free[BESIDE[i][0]] && free[BESIDE[i][1]]);
+            if (free[i] && passes) step(grid, aim, row, column, i, &waiting);
+        }
+    }
+    return -1;
+}
+
+static intptr_t cells_to(const Grid *grid, int32_t end, int32_t *cells) {
+    intptr_t count = 0;
+    for (int32_t cell = end; cell >= 0; cell = grid->before[cell]) count++;
+    intptr_t left = count;
+    for (int32_t cell = end; cell >= 0; cell = grid->before[cell]) cells[--left] = cell;
+    return count;
+}
+
+/* Whether any way joins two cells: diagonal steps join nothing that straight ones do not. */
+static bool is_joined(Grid *grid, intptr_t start, intptr_t goal) {
+    intptr_t found = 0, done = 0;
+    uint8_t *seen = grid->state;
+    int32_t *queue = grid->heap;
+    if (seen[goal] == BARRED) return false;
+    queue[found++] = (int32_t)goal;
+    seen[goal] = DONE;
+    while (done < found && seen[start] != DONE) {
+        const intptr_t cell = queue[done++];
+        const intptr_t row = cell / grid->columns, column = cell % grid->columns;
+        for (int i = 0; i < 8; i++) {
+            if (BESIDE[i][0] >= 0 || !is_free(grid, row, column, i)) continue;
+            const intptr_t next = cell + NEAR[i][0] * grid->columns + NEAR[i][1];
+            if (seen[next] == DONE) continue;
+            seen[next] = DONE;
+            queue[found++] = (int32_t)next;
+        }
+    }
+    const bool joined = seen[start] == DONE;
+    for (intptr_t i = 0; i < found; i++) seen[queue[i]] = UNKNOWN;
+    return joined;
+}
+
+intptr_t way_between(Grid *grid, intptr_t start, intptr_t goal, const double *discs,
+                     intptr_t disc_count, int32_t *cells, double *length) {
+    const Aim aim = {goal, goal / grid->columns, goal % grid->columns, NULL, 0, 0.0};
+    begin(grid, start, discs, disc_count);
+    /* Discs may leave no way. A search in vain looks at all of the floor, in many times the time. */
+    if (disc_count && !is_joined(grid, start, goal)) return 0;
+    const int32_t end = search(grid, start, &aim);
+    if (end < 0) return 0;
+    *length = (double)grid->gone[end] / STRAIGHT;
+    return cells_to(grid, end, cells);
+}
+
+intptr_t way_off(Grid *grid, intptr_t start, const double *points_m, intptr_t count,
+                 double gap_m, const double *discs, intptr_t disc_count, int32_t *cells) {
+    const Aim aim = {-1, 0, 0, points_m, count, gap_m};
+    begin(grid, start, discs, disc_count);
+    const int32_t end = search(grid, start, &aim);
+    return end < 0 ? 0 : cells_to(grid, end, cells);
+}
+
+/* Whether the straight line between two cells stays on free floor. */
+static bool sees(const Grid *grid, intptr_t a, intptr_t b) {
+    const intptr_t row = a / grid->columns, column = a % grid->columns;
+    const intptr_t down = b / grid->columns - row, across = b % grid->columns - column;
+    const intptr_t most = labs((long)down) > labs((long)across) ? labs((long)down) : labs((long)across);
+    const double steps = 2.0 * (double)(most > 0 ? most : 1);
+    const double down_each = (double)down / steps, across_each = (double)across / steps;
+    for (intptr_t i = 0; i <= 2 * most; i++) {
+        const intptr_t r = (intptr_t)rint((double)i * down_each + (double)row);
+        const intptr_t c = (intptr_t)rint((double)i * across_each + (double)column);
+        if (!grid->free[r * grid->columns + c]) return false;
+    }
+    return true;
+}
+
+intptr_t straighten(const Grid *grid, int32_t *cells, intptr_t count) {
+    intptr_t corners = count < 1 ? 0 : 1, at = 0;
+    while (at < count - 1) {
+        intptr_t step = count - 1 - at;
+        /* Halving finds a far visible cell in a few tests; it need not be the farthest. */
+        while (step > 1 && !sees(grid, cells[at], cells[at + step]))
+            step = step * 2 / 3 > 1 ? step * 2 / 3 : 1;
+        at += step;
+        cells[corners++] = cells[at];
+    }
+    return corners;
+}
