@@ -11,6 +11,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from planner.memory.entity_list import STILL_OPENNESS
 from planner.world.entity import Entity
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
@@ -79,7 +80,7 @@ class News:
         self._open.pop(name, None)
         self.missed.discard(name)
         # What an action said of it since it was told, where nothing came of it, can wait.
-        if truth is None or truth.kind is EntityKind.AGENT or self._told.get(name) is truth:
+        if truth is None or truth.kind is EntityKind.AGENT or _says(self._told.get(name), truth):
             return
         entity = self._known.get(name)
         if entity is None:
@@ -99,6 +100,19 @@ def is_elsewhere(entity: Entity, truth: EntityState | None) -> bool:
     if truth is None or truth.relation is Relation.HELD:
         return True
     return math.dist(truth.box.center_m, entity.position_m) > STILL_THERE_M
+
+
+def _says(told: EntityState | None, truth: EntityState) -> bool:
+    """Whether what was told is so yet, or but for how far something on its way stands open."""
+    if told is truth:
+        return True
+    if told is None or told.openness is None or truth.openness is None:
+        return False
+    return (
+        truth.openness not in (0.0, 1.0)
+        and abs(told.openness - truth.openness) <= STILL_OPENNESS
+        and told.states == truth.states
+    )
 
 
 def _differ(old: Sequence[Entity], new: Sequence[Entity]) -> bool:

@@ -1,0 +1,30 @@
+"""What is worth a look: what the memory was not told as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_samples import layout_of, piece_state, world_of
+
+from planner.memory.entity_list import EntityList
+from planner.memory.news import News
+
+LAYOUT = layout_of(1)
+
+
+def told(openness: Sequence[float]) -> list[float]:
+    """Of how far a piece stands open from moment to moment, what is told if it is in view."""
+    news, known, said = News(), EntityList(LAYOUT).entities, []
+    for moment, now in enumerate(openness):
+        state = world_of(piece_state(LAYOUT, 0, now), stamp_s=float(moment))
+        news.follow(state, known)
+        if news.names:
+            assert news.names == ("table_0",)
+            news.told(news.names, state.entities)
+            said.append(now)
+    return said
+
+
+def test_what_opens_is_told_of_now_and_then_and_at_its_end() -> None:
+    assert told([0.0, 0.1, 0.15, 0.25, 0.4, 0.5, 0.9, 0.99, 1.0]) == [0.0, 0.25, 0.5, 0.9, 1.0]
+    assert told([1.0, 0.95, 0.5, 0.4, 0.05, 0.0]) == [1.0, 0.5, 0.05, 0.0]
