@@ -16,6 +16,7 @@ one line; 130 after Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; `argv` defaults to the process's arguments."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(words)
+        return _dispatch(words, is_process=argv is None)
     except PlannerError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _dispatch(words: list[str]) -> int:
+def _dispatch(words: list[str], *, is_process: bool) -> int:
     called = words[0] if words and words[0] in COMMANDS else None
     parser = argparse.ArgumentParser(
         prog="planner", description="Household robots that are told things in words."
@@ -84,6 +85,9 @@ def _dispatch(words: list[str]) -> int:
             module.add_arguments(subparser)
             subparser.set_defaults(run=module.run)
     args = parser.parse_args(words)
+    if is_process:
+        # What is loaded stays, and the collector of garbage need not look at it again and again.
+        gc.freeze()
     status: int = args.run(args)
     return status
 

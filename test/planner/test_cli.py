@@ -1,3 +1,4 @@
+import gc
 import importlib
 import subprocess
 import sys
@@ -43,8 +44,26 @@ def test_a_users_mistake_is_told_in_one_line(capsys: pytest.CaptureFixture[str])
     )
 
 
+def test_what_a_process_of_its_own_has_loaded_is_no_garbage() -> None:
+    code = (
+        "import gc, sys; from planner import cli; from planner.bench import cli as run; "
+        "run.run = lambda _: 0 if gc.get_freeze_count() > 1000 else 8; "
+        "sys.argv = ['planner', 'run', 'any']; sys.exit(cli.main())"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_caller_keeps_its_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[int] = []
+    module = importlib.import_module(cli.COMMANDS["run"].module)
+    monkeypatch.setattr(module, "run", lambda _: frozen.append(gc.get_freeze_count()) or 0)
+    before = gc.get_freeze_count()
+    assert cli.main(["run", "any"]) == 0
+    assert frozen == [before]
+
+
 def test_a_defect_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def defect(_words: list[str]) -> int:
+    def defect(_words: list[str], **_: bool) -> int:
         raise ZeroDivisionError
 
     monkeypatch.setattr(cli, "_dispatch", defect)
@@ -55,10 +74,10 @@ def test_a_defect_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_planner_errors_and_interrupts_have_their_status(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_words: list[str]) -> int:
+    def broken(_words: list[str], **_: bool) -> int:
         raise PlannerError("no such house")
 
-    def interrupted(_words: list[str]) -> int:
+    def interrupted(_words: list[str], **_: bool) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "_dispatch", broken)
