@@ -21,6 +21,7 @@ from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.ways import Ways
 
 ROUNDS = 5
 
@@ -95,6 +96,18 @@ def path_query_ms(grid: FloorGrid) -> float:
     return time.perf_counter() - begin
 
 
+def way_ms(grid: FloorGrid) -> float:
+    """From a cell to the one that is farthest to walk, as agents seek it: nothing is cached."""
+    goal = int(grid.free.ravel().argmax())
+    distance_m = grid.field(goal).distance_m
+    start = int(np.where(np.isfinite(distance_m), distance_m, -1.0).argmax())
+    ways = Ways(grid)
+    begin = time.perf_counter()
+    for _ in range(1000):
+        ways.corners(start, goal)
+    return time.perf_counter() - begin
+
+
 def reset_ms(backend: EmbeddedBackend, house: House, *, first_frame: bool) -> float:
     episode = episode_of(house)
     begin = time.perf_counter()
@@ -128,6 +141,7 @@ def main() -> None:
             "at least 20000",
         ),
         ("path query, field cached", f"{median(lambda: path_query_ms(grid)):.4f} ms", "below 0.1"),
+        ("way to the farthest cell, nothing cached", f"{median(lambda: way_ms(grid)):.3f} ms", ""),
         (
             "reset",
             f"{median(lambda: reset_ms(backend, house, first_frame=False)):.1f} ms",
