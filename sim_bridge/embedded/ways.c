@@ -11,8 +11,10 @@
 enum { BARRED, UNKNOWN, OPEN, DONE };
 
 /* In the order of the cells' numbers, and which two are beside a diagonal one. */
-static const int NEAR[8][2] = {{-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}, {1, 1}};
-static const int BESIDE[8][2] = {{1, 3}, {-1, -1}, {1, 4}, {-1, -1}, {-1, -1}, {3, 6}, {-1, -1}, {4, 6}};
+static const int NEAR[8][2] = {
+    {-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}, {1, 1}};
+static const int BESIDE[8][2] = {
+    {1, 3}, {-1, -1}, {1, 4}, {-1, -1}, {-1, -1}, {3, 6}, {-1, -1}, {4, 6}};
 
 /* What a search is after: a cell, or, where that is -1, one that is off all points. */
 typedef struct {
@@ -209,7 +211,7 @@ intptr_t way_off(Grid *grid, intptr_t start, const double *points_m, intptr_t co
 static bool sees(const Grid *grid, intptr_t a, intptr_t b) {
     const intptr_t row = a / grid->columns, column = a % grid->columns;
     const intptr_t down = b / grid->columns - row, across = b % grid->columns - column;
-    const intptr_t most = labs((long)down) > labs((long)across) ? labs((long)down) : labs((long)across);
+    const intptr_t most = labs(down) > labs(across) ? labs(down) : labs(across);
     const double steps = 2.0 * (double)(most > 0 ? most : 1);
     const double down_each = (double)down / steps, across_each = (double)across / steps;
     for (intptr_t i = 0; i <= 2 * most; i++) {

@@ -40,13 +40,15 @@ NO_WAY = CellWay([], math.inf)
 class Ways:
     """Ways over one grid. They go to the eight cells around one, and never cut a corner.
 
-    Of ways that are equally short the same one is always found. Cells are numbered as in the grid.
+    Of ways that are equally short the same one is always found. Cells are numbered as in the grid;
+    of one that it has not comes an IndexError.
     """
 
     def __init__(self, grid: FloorGrid) -> None:
         # Python's other threads go on while C runs, and there is room for one search.
         self._room = Lock()
-        self._cell_m, count = grid.cell_m, grid.free.size
+        self._cell_m, self._count = grid.cell_m, grid.free.size
+        count = self._count
         self._grid = cast("Grid", ffi.new("Grid *"))
         self._grid.rows, self._grid.columns = grid.free.shape
         self._grid.x_m, self._grid.y_m = grid.origin_m
@@ -85,6 +87,7 @@ class Ways:
 
         It keeps out of discs but for its start; empty where no such cell can be walked to.
         """
+        self._check(start)
         apart, points = _three(discs), np.ascontiguousarray(points_m, np.float64)
         with self._room:
             found = lib.way_off(
@@ -99,7 +102,14 @@ class Ways:
             )
             return ffi.unpack(self._cells, found)
 
+    def _check(self, *cells: int) -> None:
+        """C would read and write anywhere."""
+        for cell in cells:
+            if not 0 <= cell < self._count:
+                raise IndexError(f"there is no cell {cell} among {self._count}")
+
     def _found(self, start: int, goal: int, discs: Discs) -> int:
+        self._check(start, goal)
         apart = _three(discs)
         return lib.way_between(
             self._grid, start, goal, floats(apart), len(apart), self._cells, self._length

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -20,6 +23,23 @@ def test_distance_fields_are_kept_and_bounded(monkeypatch: pytest.MonkeyPatch) -
     anew = grid.field(5)
     assert anew is not second
     np.testing.assert_array_equal(anew.distance_m, second.distance_m)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_path_is_as_long_as_the_field_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    grid = FloorGrid(rng.random((25, 30)) < 0.85, (0.0, 0.0), 0.1)
+    goal, start = (int(cell) for cell in rng.choice(np.flatnonzero(grid.free), 2, replace=False))
+    field = grid.field(goal)
+    path = field.path(start)
+    if not np.isfinite(field.at(start)):
+        assert path == []
+        return
+    assert (path[0], path[-1]) == (start, goal)
+    assert grid.free.flat[path].all()
+    steps_m = [math.dist(grid.point(a), grid.point(b)) for a, b in pairwise(path)]
+    assert max(steps_m) < 0.1 * math.sqrt(2) + 1e-9
+    assert sum(steps_m) == pytest.approx(field.at(start))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -143,3 +144,16 @@ def test_a_place_is_its_own_way() -> None:
     assert ways.between(4, 4) == ([4], 0.0)
     assert ways.corners(4, 4) == ([4], 0.0)
     assert ways.off(4, np.empty((0, 2)), 1.0) == [4]
+
+
+@pytest.mark.parametrize("cell", [-1, 9])
+def test_a_cell_off_the_grid_is_refused(cell: int) -> None:
+    ways = Ways(FloorGrid(np.ones((3, 3), np.bool_), ORIGIN_M, CELL_M))
+    for seek in (
+        lambda: ways.between(cell, 4),
+        lambda: ways.corners(4, cell),
+        lambda: ways.off(cell, np.empty((0, 2)), 1.0),
+    ):
+        with pytest.raises(IndexError, match="no cell"):
+            seek()
+    assert ways.between(0, 4).cells == [0, 4]
