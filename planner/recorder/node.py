@@ -29,7 +29,9 @@ from planner.world.errors import PlannerError
 
 LOOK_S = 0.5
 FLUSH_S = 0.5
-DEPTH = 100
+# So many messages of a topic wait where the machine is busy: two seconds of the fastest there are.
+# Of pictures fewer, as they take half a megabyte each.
+DEPTH, DEPTH_OF_PICTURES = 1000, 100
 # Of the pause after a wait, and what a wait is at least.
 BURST_S = 0.05
 WAITED_S = 0.002
@@ -95,7 +97,7 @@ class RecorderNode(Node):
             kind,
             name,
             partial(self._on_image if type_name == _IMAGE else self._on_message, number),
-            _wanted(offered),
+            _wanted(offered, DEPTH_OF_PICTURES if type_name == _IMAGE else DEPTH),
             raw=True,
         )
 
@@ -153,13 +155,13 @@ def _free_folder(folder: Path) -> Path:
     return candidate
 
 
-def _wanted(offered: list[QoSProfile]) -> QoSProfile:
+def _wanted(offered: list[QoSProfile], depth: int) -> QoSProfile:
     """Reliable and latched where every publisher is, so that nothing offered is missed."""
     reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
     latched = all(q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
-        depth=DEPTH,
+        depth=depth,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
     )
