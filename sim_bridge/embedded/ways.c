@@ -155,11 +155,10 @@ static int32_t search(Grid *grid, intptr_t start, const Aim *aim) {
     return -1;
 }
 
-static intptr_t cells_to(const Grid *grid, int32_t end, int32_t *cells) {
+/* From a cell back to where the search began. */
+static intptr_t trail(const Grid *grid, int32_t cell, int32_t *cells) {
     intptr_t count = 0;
-    for (int32_t cell = end; cell >= 0; cell = grid->before[cell]) count++;
-    intptr_t left = count;
-    for (int32_t cell = end; cell >= 0; cell = grid->before[cell]) cells[--left] = cell;
+    for (; cell >= 0; cell = grid->before[cell]) cells[count++] = cell;
     return count;
 }
 
@@ -168,7 +167,6 @@ static bool is_joined(Grid *grid, intptr_t start, intptr_t goal) {
     intptr_t found = 0, done = 0;
     uint8_t *seen = grid->state;
     int32_t *queue = grid->heap;
-    if (seen[goal] == BARRED) return false;
     queue[found++] = (int32_t)goal;
     seen[goal] = DONE;
     while (done < found && seen[start] != DONE) {
@@ -189,14 +187,15 @@ static bool is_joined(Grid *grid, intptr_t start, intptr_t goal) {
 
 intptr_t way_between(Grid *grid, intptr_t start, intptr_t goal, const double *discs,
                      intptr_t disc_count, int32_t *cells, double *length) {
-    const Aim aim = {goal, goal / grid->columns, goal % grid->columns, NULL, 0, 0.0};
+    /* From the goal to the start: then the trail is in the way's order. */
+    const Aim aim = {start, start / grid->columns, start % grid->columns, NULL, 0, 0.0};
     begin(grid, start, discs, disc_count);
+    if (grid->state[goal] == BARRED) return 0;
     /* Discs may leave no way. A search in vain looks at all of the floor, in many times the time. */
     if (disc_count && !is_joined(grid, start, goal)) return 0;
-    const int32_t end = search(grid, start, &aim);
-    if (end < 0) return 0;
-    *length = (double)grid->gone[end] / STRAIGHT;
-    return cells_to(grid, end, cells);
+    if (search(grid, goal, &aim) < 0) return 0;
+    *length = (double)grid->gone[start] / STRAIGHT;
+    return trail(grid, (int32_t)start, cells);
 }
 
 intptr_t way_off(Grid *grid, intptr_t start, const double *points_m, intptr_t count,
@@ -204,7 +203,13 @@ intptr_t way_off(Grid *grid, intptr_t start, const double *points_m, intptr_t co
     const Aim aim = {-1, 0, 0, points_m, count, gap_m};
     begin(grid, start, discs, disc_count);
     const int32_t end = search(grid, start, &aim);
-    return end < 0 ? 0 : cells_to(grid, end, cells);
+    const intptr_t found = end < 0 ? 0 : trail(grid, end, cells);
+    for (intptr_t i = 0; i < found / 2; i++) {
+        const int32_t cell = cells[i];
+        cells[i] = cells[found - 1 - i];
+        cells[found - 1 - i] = cell;
+    }
+    return found;
 }
 
 /* Whether the straight line between two cells stays on free floor. */
@@ -222,13 +227,12 @@ static bool sees(const Grid *grid, intptr_t a, intptr_t b) {
     return true;
 }
 
+/* Each corner is the farthest cell that is seen from the last. */
 intptr_t straighten(const Grid *grid, int32_t *cells, intptr_t count) {
     intptr_t corners = count < 1 ? 0 : 1, at = 0;
     while (at < count - 1) {
         intptr_t step = count - 1 - at;
-        /* Halving finds a far visible cell in a few tests; it need not be the farthest. */
-        while (step > 1 && !sees(grid, cells[at], cells[at + step]))
-            step = step * 2 / 3 > 1 ? step * 2 / 3 : 1;
+        while (step > 1 && !sees(grid, cells[at], cells[at + step])) step--;
         at += step;
         cells[corners++] = cells[at];
     }

@@ -63,6 +63,16 @@ def is_walkable(grid: FloorGrid, cells: list[int]) -> bool:
     return bool(free.flat[cells].all())
 
 
+def sees(grid: FloorGrid, a: int, b: int) -> bool:
+    """Whether the straight line between two cells stays on free floor."""
+    (r0, c0), (r1, c1) = divmod(a, grid.columns), divmod(b, grid.columns)
+    steps = 2 * max(abs(r1 - r0), abs(c1 - c0))
+    along = np.arange(steps + 1.0)
+    rows = np.rint(along * ((r1 - r0) / steps) + r0).astype(int)
+    columns = np.rint(along * ((c1 - c0) / steps) + c0).astype(int)
+    return bool(grid.free[rows, columns].all())
+
+
 def length_m(grid: FloorGrid, cells: list[int]) -> float:
     points = [grid.point(cell) for cell in cells]
     return sum(math.dist(a, b) for a, b in pairwise(points))
@@ -109,14 +119,12 @@ def test_between_corners_the_straight_line_stays_on_free_floor(
         assert not corners.cells
         return
     assert (corners.cells[0], corners.cells[-1]) == (start, goal)
-    along = iter(whole.cells)
-    assert all(cell in along for cell in corners.cells), "in the order of the way"
-    for a, b in pairwise(corners.cells):
-        (r0, c0), (r1, c1) = divmod(a, grid.columns), divmod(b, grid.columns)
-        steps = 2 * max(abs(r1 - r0), abs(c1 - c0))
-        rows = np.rint(np.linspace(r0, r1, steps + 1)).astype(int)
-        columns = np.rint(np.linspace(c0, c1, steps + 1)).astype(int)
-        assert steps == 2 or grid.free[rows, columns].all()
+    places = [whole.cells.index(corner) for corner in corners.cells]
+    assert places == sorted(places), "in the order of the way"
+    for at, to in pairwise(places):
+        here = whole.cells[at]
+        assert to == at + 1 or sees(grid, here, whole.cells[to])
+        assert not any(sees(grid, here, cell) for cell in whole.cells[to + 1 :]), "the farthest"
 
 
 @given(errands(), st.floats(0.0, 1.5))
@@ -137,6 +145,14 @@ def test_the_way_off_goes_to_the_nearest_cell_that_is_far_from_all_points(
     assert is_walkable(bare, cells)
     assert apart_m[cells[-1]] > gap_m
     assert math.isclose(length_m(bare, cells), away_m.min(), abs_tol=1e-6)
+
+
+def test_there_is_no_way_onto_what_is_not_free() -> None:
+    free = np.ones((3, 3), np.bool_)
+    free[1, 1] = False
+    ways = Ways(FloorGrid(free, ORIGIN_M, CELL_M))
+    assert ways.corners(0, 4) == NO_WAY
+    assert ways.between(0, 4, [(9.0, 9.0, 0.1)]) == NO_WAY
 
 
 def test_a_place_is_its_own_way() -> None:
