@@ -133,7 +133,13 @@ def become(
     os.environ.update(environment)
     sys.argv = list(words[1:])
     sys.path[0] = str(Path(words[1]).parent)
-    runpy.run_path(words[1], run_name="__main__")
+    try:
+        runpy.run_path(words[1], run_name="__main__")
+    finally:
+        # A fresh interpreter would take everything apart at its end, a fork just stops. Nodes
+        # are in cycles, and with them the DDS participant and its shared memory: others would
+        # take it for alive for 20 s more.
+        gc.collect()
 
 
 def _heed_signals() -> None:
