@@ -70,6 +70,32 @@ def test_everything_is_in_the_bag(tmp_path: Path, talker: Node, end: signal.Sign
     assert (state.name, state.value) == ("open", True)
 
 
+def test_many_quick_topics_are_written_to_their_last_message(
+    tmp_path: Path, talker: Node
+) -> None:
+    """A world with two agents has some sixty topics; what came last matters to a verdict."""
+    topics, rounds = 60, 250
+    recorder = start(tmp_path / "bag")
+    try:
+        outlets = [talker.create_publisher(String, f"words_{i}", qos.EVENTS) for i in range(topics)]
+        deadline = time.monotonic() + 60
+        while any(outlet.get_subscription_count() == 0 for outlet in outlets):
+            assert time.monotonic() < deadline, "the recorder never subscribed"
+            rclpy.spin_once(talker, timeout_sec=0.1)
+        for k in range(rounds):
+            for outlet in outlets:
+                outlet.publish(String(data=str(k)))
+            time.sleep(0.01)
+    finally:
+        os.kill(recorder.pid, signal.SIGINT)
+        recorder.wait(30)
+    heard: dict[str, list[str]] = {f"/words_{i}": [] for i in range(topics)}
+    for message in read_bag(tmp_path / "bag", tuple(heard)):
+        heard[message.topic].append(message.content.data)
+    assert {topic: len(words) for topic, words in heard.items()} == dict.fromkeys(heard, rounds)
+    assert all(words == [str(k) for k in range(rounds)] for words in heard.values())
+
+
 def test_a_restarted_recorder_begins_a_second_bag(tmp_path: Path) -> None:
     (tmp_path / "bag").mkdir()
     recorder = start(tmp_path / "bag")
