@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import struct
 import time
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
@@ -25,16 +24,19 @@ from planner.recorder.freed_memory import keep_freed_memory
 from planner.ros import parameters
 from planner.ros.definitions import definition, message_class
 from planner.ros.lifecycle import run_node
+from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
 from planner.world.errors import PlannerError
 
 LOOK_S = 0.5
 FLUSH_S = 0.5
-# So many messages of a topic wait where the machine is busy: two seconds of the fastest there are.
-# Of pictures fewer, as they take half a megabyte each.
-DEPTH, DEPTH_OF_PICTURES = 1000, 100
-# Of the pause after a wait, and what a wait is at least.
-BURST_S = 0.05
-WAITED_S = 0.002
+# Between two rounds in which all that waits is written.
+DRAIN_S = 0.05
+# So many messages of a topic wait in the middleware where the machine is busy: some seconds of the
+# fastest there are. Of pictures fewer, as they take half a megabyte each.
+QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 100
+# After a stop: publishers that stop at the same time have had their last word once nothing came
+# for this long, and a world that never rests is cut off.
+QUIET_S, MAX_LAST_DRAIN_S = 0.3, 3.0
 # The cameras on the body are drawn only for those who look; a bag does not make them.
 EXCLUDED = r".*/body/(image|camera_info)|/rosout|/parameter_events"
 # The wires of services and actions; rosbag2 leaves them out as well.
@@ -42,8 +44,17 @@ _HIDDEN = re.compile(r".*/_.*")
 _IMAGE = "sensor_msgs/msg/Image"
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A topic that is recorded: its number in the bag and where its messages wait."""
+
+    number: int
+    is_picture: bool
+    subscription: PolledSubscription
+
+
 class RecorderNode(Node):
-    """Subscribes to whatever is published and writes it down as it comes."""
+    """Subscribes to whatever is published and writes down, round by round, all that came."""
 
     def __init__(self) -> None:
         """Makes the bag.
@@ -65,18 +76,20 @@ class RecorderNode(Node):
         except re.error as error:
             raise PlannerError(f"recorder: parameter exclude: {error}") from None
         self._bag = BagWriter(_free_folder(Path(folder)))
-        self._topics: set[str] = set()
+        self._group = PolledGroup()
+        self._sources: dict[str, _Source] = {}
         self._skipped: set[str] = set()
         self._slots: dict[int, int] = {}
         self._full = False
         self.create_timer(LOOK_S, self._look)
+        self.create_timer(DRAIN_S, self._drain)
         self.create_timer(FLUSH_S, self._flush)
         self._look()
         self.get_logger().info(f"recording into {self._bag.folder}")
 
     def _look(self) -> None:
         for name, types in self.get_topic_names_and_types():
-            if name in self._topics or self._exclude.fullmatch(name) or _HIDDEN.match(name):
+            if name in self._sources or self._exclude.fullmatch(name) or _HIDDEN.match(name):
                 continue
             publishers = self.get_publishers_info_by_topic(name)
             if publishers:
@@ -92,36 +105,45 @@ class RecorderNode(Node):
             return
         offered = [publisher.qos_profile for publisher in publishers]
         number = self._bag.add_topic(Topic(name, type_name, text, _qos_yaml(offered)))
-        self._topics.add(name)
-        self.create_subscription(
-            kind,
-            name,
-            partial(self._on_image if type_name == _IMAGE else self._on_message, number),
-            _wanted(offered, DEPTH_OF_PICTURES if type_name == _IMAGE else DEPTH),
-            raw=True,
+        is_picture = type_name == _IMAGE
+        profile = _wanted(offered, PICTURE_QUEUE_DEPTH if is_picture else QUEUE_DEPTH)
+        subscription = PolledSubscription(
+            self, kind, name, profile, self._group, on_lost=lambda _count: None
         )
+        self._sources[name] = _Source(number, is_picture, subscription)
 
-    def _on_image(self, topic: int, data: bytes, info: dict[str, Any]) -> None:
-        """Keeps a picture unless one with nearly the same stamp was kept; all cameras agree."""
-        if self._least_gap_ns:
-            # A serialised Image begins with 4 bytes of encoding, then its stamp.
-            seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
-            stamp = seconds * 1_000_000_000 + nanoseconds
-            slot = stamp // self._least_gap_ns
-            if self._slots.get(topic) == slot:
-                return
-            self._slots[topic] = slot
-        self._on_message(topic, data, info)
+    def _drain(self) -> int:
+        """Writes the messages that wait; returns how many."""
+        count = 0
+        for source in self._sources.values():
+            # Bounded: a publisher that never rests must not keep the others waiting.
+            for _ in range(QUEUE_DEPTH):
+                taken = source.subscription.take()
+                if taken is None:
+                    break
+                count += 1
+                self._take(source, taken)
+        return count
 
-    def _on_message(self, topic: int, data: bytes, info: dict[str, Any]) -> None:
-        if self._full:
+    def _take(self, source: _Source, taken: Taken) -> None:
+        if self._full or (source.is_picture and not self._is_due(source.number, taken.data)):
             return
-        # Of the middleware: a message may have waited here for the others of its burst.
-        received, sent = info["received_timestamp"], info["source_timestamp"]
         try:
-            self._bag.write(topic, received, sent, data)
+            self._bag.write(source.number, taken.received_ns, taken.published_ns, taken.data)
         except PlannerError as error:
             self._stop_writing(error)
+
+    def _is_due(self, topic: int, picture: bytes) -> bool:
+        """Whether no picture with nearly the same stamp was kept; all cameras agree."""
+        if not self._least_gap_ns:
+            return True
+        # A serialised Image begins with 4 bytes of encoding, then its stamp.
+        seconds, nanoseconds = struct.unpack_from("<iI", picture, 4)
+        slot = (seconds * 1_000_000_000 + nanoseconds) // self._least_gap_ns
+        if self._slots.get(topic) == slot:
+            return False
+        self._slots[topic] = slot
+        return True
 
     def _flush(self) -> None:
         if self._full:
@@ -137,13 +159,23 @@ class RecorderNode(Node):
         self.get_logger().error(f"recording ended: {error}")
 
     def destroy_node(self) -> None:
-        """Completes the bag."""
+        """Writes what was published before the stop and completes the bag."""
+        self._drain_to_the_end()
         if not self._full:
             try:
                 self._bag.close()
             except PlannerError as error:
                 self._stop_writing(error)
         super().destroy_node()
+
+    def _drain_to_the_end(self) -> None:
+        begun_s = heard_s = time.monotonic()
+        while (now_s := time.monotonic()) - heard_s < QUIET_S:
+            if now_s - begun_s > MAX_LAST_DRAIN_S:
+                return
+            if self._drain():
+                heard_s = time.monotonic()
+            time.sleep(DRAIN_S / 5)
 
 
 def _free_folder(folder: Path) -> Path:
@@ -187,21 +219,7 @@ def _qos_yaml(offered: list[QoSProfile]) -> str:
     return str(yaml.safe_dump(profiles, sort_keys=False))
 
 
-class BurstExecutor(SingleThreadedExecutor):
-    """Lets the messages of one moment come together before it takes them.
-
-    Waiting anew for each of them costs more than writing it down.
-    """
-
-    def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Handles one message or timer; pauses where nothing was at hand."""
-        begun = time.monotonic()
-        super().spin_once(timeout_sec)
-        if time.monotonic() - begun > WAITED_S:
-            time.sleep(BURST_S)
-
-
 def main() -> int:
     """Runs the node until it is asked to stop."""
     keep_freed_memory()
-    return run_node(RecorderNode, make_executor=BurstExecutor)
+    return run_node(RecorderNode)
