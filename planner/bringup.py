@@ -229,6 +229,7 @@ class NodeSpec:
         respawn: started again when it dies. Without it, status 0 is a good end and any other
             one ends the run.
         ends_run: the whole run ends when this node ends well.
+        stops_last: stopped after all others, under `planner up`.
     """
 
     name: str
@@ -238,6 +239,7 @@ class NodeSpec:
     remappings: tuple[tuple[str, str], ...] = ()
     respawn: bool = True
     ends_run: bool = False
+    stops_last: bool = False
 
 
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
@@ -358,6 +360,7 @@ def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
                 "folder": f"{args.record}/{BAG_FOLDER}",
                 "image_hz": 1.0 if args.narrate else 0.0,
             },
+            stops_last=True,
         ),
     )
 

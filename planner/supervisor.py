@@ -43,6 +43,7 @@ class Command:
             good end and any other one ends the run.
         ends_run: the whole run ends when this process ends with status 0.
         warm: a Python program of ours, started as a fork; see `planner.warm_start`.
+        stops_last: asked to stop only once all others have ended, as who records them must.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Command:
     respawn: bool = True
     ends_run: bool = False
     warm: bool = False
+    stops_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class _Stop:
     step: int = 0
     next_s: float = 0.0
     hurried: int = 0  # steps that need not wait
+    last_wave: bool = False  # only those are left that stop last
 
 
 class Supervisor:
@@ -359,7 +362,15 @@ class Supervisor:
         stop = self._stop
         now_s = time.monotonic()
         running = [child for child in self._children if child.phase is _Phase.RUNNING]
-        if stop is None or not running or stop.step >= len(_ESCALATION):
+        if stop is None or not running:
+            return
+        if not stop.last_wave:
+            first = [child for child in running if not child.command.stops_last]
+            if first:
+                running = first
+            else:
+                stop.last_wave, stop.step, stop.next_s, stop.hurried = True, 0, 0.0, 0
+        if stop.step >= len(_ESCALATION):
             return
         if now_s < stop.next_s and stop.step > stop.hurried:
             return

@@ -142,7 +142,15 @@ def _command(
     for source, target in spec.remappings:
         words += ["-r", f"{source}:={target}"]
     words += ["--params-file", str(parameters)]
-    return Command(spec.name, words, environment, spec.respawn, spec.ends_run, warm)
+    return Command(
+        spec.name,
+        words,
+        environment,
+        respawn=spec.respawn,
+        ends_run=spec.ends_run,
+        warm=warm,
+        stops_last=spec.stops_last,
+    )
 
 
 def _help(argument: Argument) -> str:

@@ -34,6 +34,7 @@ commands = [
         environment=dict(os.environ),
         respawn=child.get("respawn", True),
         ends_run=child.get("ends_run", False),
+        stops_last=child.get("stops_last", False),
         warm=plan["warm"] and "words" not in child,
     )
     for child in plan["children"]
@@ -297,3 +298,35 @@ def test_nodes_stop_when_nobody_reads_the_log(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.wait() == EXIT_FAILED
         wait_until_dead(lock)
+
+
+LEAVES = "import time\ntry:\n    print('ready')\n    time.sleep(3600)\nexcept KeyboardInterrupt:\n"
+
+
+def test_who_stops_last_is_asked_only_when_all_others_have_ended() -> None:
+    scribe = {"name": "scribe", "code": f"{LEAVES}    print('bye')", "stops_last": True}
+    slow = {"name": "slow", "code": f"{LEAVES}    time.sleep(0.5); print('bye')"}
+    with supervised(scribe, slow) as run:
+        run.until(": ready")
+        run.until(": ready")
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+    ends = [line for line in run.lines if "bye" in line or "stopped" in line]
+    assert ends == [
+        "slow: bye",
+        "planner: slow stopped, status 0",
+        "scribe: bye",
+        "planner: scribe stopped, status 0",
+    ]
+
+
+def test_who_stops_last_is_reached_past_a_node_that_had_to_be_killed() -> None:
+    scribe = {"name": "scribe", "code": f"{LEAVES}    print('bye')", "stops_last": True}
+    mule = {"name": "mule", "code": STUBBORN.format(on_term="signal.SIG_IGN")}
+    with supervised(scribe, mule, grace_s=0.1) as run:
+        run.until(": ready")
+        run.until(": ready")
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+    assert run.lines[-2:] == ["scribe: bye", "planner: scribe stopped, status 0"]
+    assert "planner: mule stopped, killed by SIGKILL" in run.lines
