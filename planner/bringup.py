@@ -7,6 +7,7 @@ processes. Nothing here needs ROS. A new node is one entry in `node_list`.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -72,6 +73,8 @@ MEMORIES_THAT_SEE = (
 # A robot, an emulated one that speaks its protocol, a simulator like the others, and a robot
 # that other software drives.
 BACKENDS = ("embedded", "habitat", "spot", "spot_emulator", "external")
+# As planner.recorder.node has it: pictures that are drawn only for those who look.
+UNRECORDED = r".*/body/(image|camera_info)"
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", BACKENDS),
     Argument(
@@ -108,6 +111,24 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("camera_hz", "10.0", "pictures a simulated second of each camera, 0.1 to 30"),
     Argument("record", "", "folder that the run is recorded in; empty = no recording"),
     Argument(
+        "record_images",
+        "compressed",
+        "pictures in the bag: JPEG and depth as PNG in millimetres, as published, or none",
+        ("compressed", "raw", "none"),
+    ),
+    Argument(
+        "record_image_hz",
+        "auto",
+        "pictures a simulated second to record of each camera; 0 = all, auto = 1 for a story",
+    ),
+    Argument("record_exclude", UNRECORDED, "topics to leave out of the bag, a regular expression"),
+    Argument(
+        "record_full",
+        "false",
+        "record every topic and every picture as published, whatever it costs",
+        ("true", "false"),
+    ),
+    Argument(
         "narrate",
         "false",
         "give the episode's instruction, tell the story, end with the verdict",
@@ -141,6 +162,10 @@ class Arguments:
     cameras: str = "hand,body"
     camera_hz: float = 10.0
     record: str = ""
+    record_images: str = "compressed"
+    record_image_hz: float | None = None
+    record_exclude: str = UNRECORDED
+    record_full: bool = False
     narrate: bool = False
     paced: bool = True
     pace: float = 1.0
@@ -190,6 +215,14 @@ class Arguments:
             cameras=text["cameras"],
             camera_hz=_number("camera_hz", text["camera_hz"], least=0.1, most=30.0),
             record=text["record"],
+            record_images=text["record_images"],
+            record_image_hz=(
+                None
+                if text["record_image_hz"] == "auto"
+                else _number("record_image_hz", text["record_image_hz"], least=0.0, most=100.0)
+            ),
+            record_exclude=_expression("record_exclude", text["record_exclude"]),
+            record_full=text["record_full"] == "true",
             narrate=text["narrate"] == "true",
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], least=0.1, most=10.0),
@@ -204,6 +237,14 @@ def _number(name: str, text: str, *, least: float, most: float) -> float:
     if not least <= number <= most:
         raise ArgumentError(name, f"{text} is not between {least:g} and {most:g}")
     return number
+
+
+def _expression(name: str, text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ArgumentError(name, f"{text!r} is not a regular expression: {error}") from None
+    return text
 
 
 def _whole(name: str, value: str, *, most: int) -> int:
@@ -355,14 +396,19 @@ def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
         NodeSpec(
             name="recorder",
             executable="recorder",
-            # A story is for people: a picture a second tells it in a twentieth of the space.
-            parameters={
-                "folder": f"{args.record}/{BAG_FOLDER}",
-                "image_hz": 1.0 if args.narrate else 0.0,
-            },
+            parameters={"folder": f"{args.record}/{BAG_FOLDER}", **_recorded(args)},
             stops_last=True,
         ),
     )
+
+
+def _recorded(args: Arguments) -> dict[str, ParameterValue]:
+    if args.record_full:
+        return {"images": "raw", "image_hz": 0.0, "exclude": ""}
+    # A story is for people: a picture a second tells it in a twentieth of the space.
+    default_hz = 1.0 if args.narrate else 0.0
+    image_hz = default_hz if args.record_image_hz is None else args.record_image_hz
+    return {"images": args.record_images, "image_hz": image_hz, "exclude": args.record_exclude}
 
 
 def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:

@@ -1,13 +1,17 @@
 """A rosbag2 bag in MCAP: a folder with one .mcap file and metadata.yaml.
 
 What was written up to the last `flush` is on disk whatever happens to the
-process; `planner.replay.recovery` completes a bag that was not closed.
+process; `planner recover` makes a complete bag of one that was not closed. While
+a bag is being written its file is locked (`flock`, exclusive), so that readers
+can tell that it still grows.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -57,6 +61,7 @@ class BagWriter:
         try:
             folder.mkdir(parents=True)
             self._stream: BinaryIO = (folder / self._file_name).open("wb")
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except FileExistsError:
             raise PlannerError(f"{folder}: exists already, nothing is overwritten") from None
         except OSError as error:
@@ -95,21 +100,67 @@ class BagWriter:
         self._channels.append(channel)
         return len(self._topics) - 1
 
-    def write(self, topic: int, received_ns: int, published_ns: int, data: bytes) -> None:
+    def write(
+        self,
+        topic: int,
+        received_ns: int,
+        published_ns: int,
+        data: bytes,
+        sequence: int | None = None,
+    ) -> None:
         """Adds one serialised message.
+
+        Args:
+            topic: its number.
+            received_ns: when it was received, nanoseconds since the epoch.
+            published_ns: when it was published.
+            data: in CDR.
+            sequence: its number on this topic, from 0; jumps where messages are missing. None =
+                none is missing.
 
         Raises:
             PlannerError: where the disk takes no more.
         """
+        number = self._counts[topic] if sequence is None else sequence
         try:
             self._writer.add_message(
-                self._channels[topic], received_ns, data, published_ns, self._counts[topic]
+                self._channels[topic], received_ns, data, published_ns, number & 0xFFFFFFFF
             )
         except OSError as error:
             raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
         self._counts[topic] += 1
         self._first_ns = min(received_ns, self._first_ns or received_ns)
         self._last_ns = max(self._last_ns, received_ns)
+
+    def add_record(self, name: str, values: Mapping[str, str]) -> None:
+        """Adds a metadata record: a name with keys and values.
+
+        Raises:
+            PlannerError: where the disk takes no more.
+        """
+        try:
+            # The messages before it come before it in the file, too.
+            self._writer.flush()
+            self._writer.add_metadata(name, dict(values))
+        except OSError as error:
+            raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
+
+    def attach(self, name: str, media_type: str, data: bytes, stamp_ns: int) -> None:
+        """Adds an attachment, a file within the bag; of the same name the last one counts.
+
+        Raises:
+            PlannerError: where the disk takes no more.
+        """
+        try:
+            self._writer.flush()
+            self._writer.add_attachment(stamp_ns, stamp_ns, name, media_type, data)
+        except OSError as error:
+            raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
+
+    @property
+    def size_bytes(self) -> int:
+        """What the file holds so far; a chunk that is not full does not count."""
+        return self._stream.tell() if not self._stream.closed else 0
 
     @property
     def count(self) -> int:

@@ -1,29 +1,39 @@
-"""Node `recorder`: every topic into one bag, without loss where publishers are reliable."""
+"""Node `recorder`: every topic into one bag, and into the bag also what it lacks."""
 
 from __future__ import annotations
 
 import re
 import struct
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import yaml
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from planner_msgs.msg import Evaluation, WorldInfo
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
-from rclpy.qos import (
-    DurabilityPolicy,
-    HistoryPolicy,
-    QoSProfile,
-    ReliabilityPolicy,
-)
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 from rclpy.topic_endpoint_info import TopicEndpointInfo
+from std_msgs.msg import Header, String
 
+from planner.recorder import bag_story
+from planner.recorder.account import TopicAccount, summary
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.recorder.freed_memory import keep_freed_memory
-from planner.ros import parameters
+from planner.ros import offered_qos, parameters, qos
+from planner.ros.compressed_pictures import (
+    COLOUR_SUFFIX,
+    COMPRESSED_IMAGE,
+    DEPTH_SUFFIX,
+    IMAGE,
+    compressed,
+)
 from planner.ros.definitions import definition, message_class
 from planner.ros.lifecycle import run_node
+from planner.ros.node_parameters import ParameterSurvey
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
 from planner.world.errors import PlannerError
 
@@ -31,6 +41,9 @@ LOOK_S = 0.5
 FLUSH_S = 0.5
 # Between two rounds in which all that waits is written.
 DRAIN_S = 0.05
+DIAGNOSE_S = 1.0
+# Diagnostics with the counts of all topics; they are as long as all other diagnostics together.
+TOPIC_COUNTS_EVERY = 10
 # So many messages of a topic wait in the middleware where the machine is busy: some seconds of the
 # fastest there are. Of pictures fewer, as they take half a megabyte each.
 QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 100
@@ -38,19 +51,29 @@ QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 100
 # for this long, and a world that never rests is cut off.
 QUIET_S, MAX_LAST_DRAIN_S = 0.3, 3.0
 # The cameras on the body are drawn only for those who look; a bag does not make them.
-EXCLUDED = r".*/body/(image|camera_info)|/rosout|/parameter_events"
+EXCLUDED = r".*/body/(image|camera_info)"
+IMAGE_CHOICES = ("compressed", "raw", "none")
 # The wires of services and actions; rosbag2 leaves them out as well.
 _HIDDEN = re.compile(r".*/_.*")
-_IMAGE = "sensor_msgs/msg/Image"
+_VERDICT, _WORLD_INFO = "/evaluation/result", "/world/info"
+_DESCRIPTION_TYPE = "std_msgs/msg/String"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Source:
-    """A topic that is recorded: its number in the bag and where its messages wait."""
+    """A topic that is recorded and where its messages wait."""
 
-    number: int
-    is_picture: bool
+    name: str
+    type_name: str
+    qos_yaml: str
+    account: TopicAccount
     subscription: PolledSubscription
+    is_thinned: bool
+    is_compressed: bool
+    on_kept: Callable[[Taken], None] | None
+    # By the end of the name that the compressed form adds.
+    numbers: dict[str, int] = field(default_factory=dict)
+    slot: int = -1
 
 
 class RecorderNode(Node):
@@ -65,6 +88,13 @@ class RecorderNode(Node):
         super().__init__("recorder")
         folder = parameters.text(self, "folder", "", "folder of the bag; must not exist yet")
         pattern = parameters.text(self, "exclude", EXCLUDED, "topics to leave out, an expression")
+        self._images = parameters.text(
+            self,
+            "images",
+            "compressed",
+            "pictures as JPEG and depth as PNG in millimetres, as published, or not at all",
+            choices=[*IMAGE_CHOICES],
+        )
         image_hz = parameters.number(
             self, "image_hz", 0.0, "pictures a second to keep of each topic; 0 = all", least=0.0
         )
@@ -76,77 +106,248 @@ class RecorderNode(Node):
         except re.error as error:
             raise PlannerError(f"recorder: parameter exclude: {error}") from None
         self._bag = BagWriter(_free_folder(Path(folder)))
+        self._start = bag_story.start_record(
+            time.time_ns(),
+            {"images": self._images, "image_hz": f"{image_hz:g}", "exclude": pattern},
+        )
+        self._begun_s = time.monotonic()
         self._group = PolledGroup()
         self._sources: dict[str, _Source] = {}
         self._skipped: set[str] = set()
-        self._slots: dict[int, int] = {}
-        self._full = False
-        self.create_timer(LOOK_S, self._look)
-        self.create_timer(DRAIN_S, self._drain)
-        self.create_timer(FLUSH_S, self._flush)
+        self._failure = ""
+        self._longest_wait_s = 0.0
+        self._diagnosed = 0
+        self._survey = ParameterSurvey(self)
+        self._surveyed = 0
+        self._attached: dict[str, bytes] = {}
+        self._add_record(bag_story.START, self._start)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        # Of the wall: a bag is written while the world stands still, too.
+        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_S, self._look, clock=wall)
+        self.create_timer(DRAIN_S, self._on_drain_timer, clock=wall)
+        self.create_timer(FLUSH_S, self._flush, clock=wall)
+        self.create_timer(DIAGNOSE_S, self._diagnose, clock=wall)
         self._look()
         self.get_logger().info(f"recording into {self._bag.folder}")
 
+    # Topics
+
     def _look(self) -> None:
-        for name, types in self.get_topic_names_and_types():
+        self._survey.look()
+        if self._survey.settled:
+            # Now and at the end: a recorder that is killed leaves them, too.
+            self._keep_parameters()
+        offered = dict(self.get_topic_names_and_types())
+        for name, types in offered.items():
             if name in self._sources or self._exclude.fullmatch(name) or _HIDDEN.match(name):
+                continue
+            if types[0] in (IMAGE, COMPRESSED_IMAGE) and not self._is_wanted(
+                name, types[0], offered
+            ):
                 continue
             publishers = self.get_publishers_info_by_topic(name)
             if publishers:
                 self._begin(name, types[0], publishers)
 
+    def _is_wanted(self, name: str, type_name: str, offered: Mapping[str, object]) -> bool:
+        """Of a picture that its driver sends both ways one is enough."""
+        if self._images == "none":
+            return False
+        if type_name == IMAGE and self._images == "compressed":
+            others = (name + COLOUR_SUFFIX, name + DEPTH_SUFFIX)
+            return not any(self.count_publishers(other) for other in others if other in offered)
+        return True
+
     def _begin(self, name: str, type_name: str, publishers: list[TopicEndpointInfo]) -> None:
         try:
-            kind, text = message_class(type_name), definition(type_name)
+            kind = message_class(type_name)
+            definition(type_name)
         except PlannerError as error:
             if name not in self._skipped:
                 self._skipped.add(name)
                 self.get_logger().warning(f"{name} is not recorded: {error}")
             return
-        offered = [publisher.qos_profile for publisher in publishers]
-        number = self._bag.add_topic(Topic(name, type_name, text, _qos_yaml(offered)))
-        is_picture = type_name == _IMAGE
-        profile = _wanted(offered, PICTURE_QUEUE_DEPTH if is_picture else QUEUE_DEPTH)
-        subscription = PolledSubscription(
-            self, kind, name, profile, self._group, on_lost=lambda _count: None
+        offered: list[QoSProfile] = [publisher.qos_profile for publisher in publishers]
+        is_picture = type_name in (IMAGE, COMPRESSED_IMAGE)
+        depth = PICTURE_QUEUE_DEPTH if is_picture else QUEUE_DEPTH
+        account = TopicAccount(name, latched=_keeps_all(name) and offered_qos.is_latched(offered))
+
+        def count_lost(count: int) -> None:
+            account.reported_lost += count
+
+        self._sources[name] = _Source(
+            name,
+            type_name,
+            offered_qos.as_yaml(offered),
+            account,
+            PolledSubscription(
+                self, kind, name, offered_qos.matching(offered, depth), self._group, count_lost
+            ),
+            is_thinned=is_picture and self._least_gap_ns > 0,
+            is_compressed=type_name == IMAGE and self._images == "compressed",
+            on_kept=self._hook(name, type_name),
         )
-        self._sources[name] = _Source(number, is_picture, subscription)
+
+    def _hook(self, name: str, type_name: str) -> Callable[[Taken], None] | None:
+        if name == _WORLD_INFO:
+            return self._keep_world
+        if name == _VERDICT:
+            return self._keep_verdict
+        attachment = bag_story.description_name(name) if type_name == _DESCRIPTION_TYPE else None
+        if attachment is not None:
+            return lambda taken: self._attach(
+                attachment, bag_story.URDF, deserialize_message(taken.data, String).data.encode()
+            )
+        return None
+
+    # Messages
+
+    def _on_drain_timer(self) -> None:
+        self._drain()
 
     def _drain(self) -> int:
         """Writes the messages that wait; returns how many."""
-        count = 0
-        for source in self._sources.values():
+        count, now_ns = 0, time.time_ns()
+        for source in list(self._sources.values()):
             # Bounded: a publisher that never rests must not keep the others waiting.
             for _ in range(QUEUE_DEPTH):
                 taken = source.subscription.take()
                 if taken is None:
                     break
                 count += 1
+                waited_s = (now_ns - taken.received_ns) * 1e-9
+                self._longest_wait_s = max(self._longest_wait_s, waited_s)
                 self._take(source, taken)
         return count
 
     def _take(self, source: _Source, taken: Taken) -> None:
-        if self._full or (source.is_picture and not self._is_due(source.number, taken.data)):
+        account = source.account
+        gap = account.take(taken.publisher, taken.number, taken.received_ns)
+        if self._failure:
+            return
+        if gap is not None:
+            self._add_record(bag_story.GAP, gap.as_record())
+        if source.is_thinned and not self._is_due(source, taken.data):
+            account.left_out += 1
             return
         try:
-            self._bag.write(source.number, taken.received_ns, taken.published_ns, taken.data)
+            suffix, data = compressed(taken.data) if source.is_compressed else ("", taken.data)
+        except PlannerError as error:
+            self.get_logger().warning(f"{source.name} is kept raw: {error}", once=True)
+            suffix, data = "", taken.data
+        try:
+            number = self._number(source, suffix)
+            self._bag.write(number, taken.received_ns, taken.published_ns, data, account.sequence)
+        except PlannerError as error:
+            self._stop_writing(error)
+            return
+        account.written += 1
+        if source.on_kept is not None:
+            source.on_kept(taken)
+
+    def _number(self, source: _Source, suffix: str) -> int:
+        """The topic's number in the bag; a picture's form is known from its first message on."""
+        if suffix not in source.numbers:
+            type_name = COMPRESSED_IMAGE if suffix else source.type_name
+            topic = Topic(source.name + suffix, type_name, definition(type_name), source.qos_yaml)
+            source.numbers[suffix] = self._bag.add_topic(topic)
+        return source.numbers[suffix]
+
+    def _is_due(self, source: _Source, picture: bytes) -> bool:
+        """Whether no picture with nearly the same stamp was kept; all cameras agree."""
+        # Both picture messages begin with 4 bytes of encoding, then their stamp.
+        seconds, nanoseconds = struct.unpack_from("<iI", picture, 4)
+        slot = (seconds * 1_000_000_000 + nanoseconds) // self._least_gap_ns
+        if source.slot == slot:
+            return False
+        source.slot = slot
+        return True
+
+    # What the bag says of itself
+
+    def _keep_world(self, taken: Taken) -> None:
+        info: WorldInfo = deserialize_message(taken.data, WorldInfo)
+        self._attach(bag_story.HOUSE, bag_story.JSON, info.house_json.encode())
+        self._attach(bag_story.EPISODE, bag_story.JSON, info.episode_json.encode())
+
+    def _keep_verdict(self, taken: Taken) -> None:
+        verdict: Evaluation = deserialize_message(taken.data, Evaluation)
+        if verdict.status == Evaluation.RUNNING:
+            return
+        record = {
+            "episode": verdict.episode_id,
+            "success": str(verdict.status == Evaluation.SUCCEEDED).lower(),
+            "percent_complete": f"{verdict.percent_complete:.6f}",
+            "sim_steps": str(verdict.sim_step),
+            "scoring": verdict.scoring,
+            "explanation": verdict.explanation,
+        }
+        self._add_record(bag_story.VERDICT, record)
+
+    def _keep_parameters(self) -> None:
+        if self._surveyed == len(self._survey.found):
+            return
+        self._surveyed = len(self._survey.found)
+        text = bag_story.parameters_text(self._survey.found)
+        self._attach(bag_story.PARAMETERS, bag_story.YAML, text)
+
+    def _attach(self, name: str, media_type: str, data: bytes) -> None:
+        if self._failure or self._attached.get(name, b"") == data:
+            return
+        self._attached[name] = data
+        try:
+            self._bag.attach(name, media_type, data, time.time_ns())
         except PlannerError as error:
             self._stop_writing(error)
 
-    def _is_due(self, topic: int, picture: bytes) -> bool:
-        """Whether no picture with nearly the same stamp was kept; all cameras agree."""
-        if not self._least_gap_ns:
-            return True
-        # A serialised Image begins with 4 bytes of encoding, then its stamp.
-        seconds, nanoseconds = struct.unpack_from("<iI", picture, 4)
-        slot = (seconds * 1_000_000_000 + nanoseconds) // self._least_gap_ns
-        if self._slots.get(topic) == slot:
-            return False
-        self._slots[topic] = slot
-        return True
+    def _add_record(self, name: str, values: Mapping[str, str]) -> None:
+        if self._failure:
+            return
+        try:
+            self._bag.add_record(name, values)
+        except PlannerError as error:
+            self._stop_writing(error)
+
+    def _diagnose(self) -> None:
+        accounts = self._accounts()
+        missed = sum(account.missed for account in accounts)
+        level, text = DiagnosticStatus.OK, "recording"
+        if missed:
+            level, text = DiagnosticStatus.WARN, f"{missed} messages never arrived"
+        if self._failure:
+            level, text = DiagnosticStatus.ERROR, f"recording ended: {self._failure}"
+        size_mb, minutes = self._bag.size_bytes / 1e6, (time.monotonic() - self._begun_s) / 60
+        values = {
+            "folder": str(self._bag.folder),
+            "received": str(sum(account.received for account in accounts)),
+            "written": str(self._bag.count),
+            "left_out": str(sum(account.left_out for account in accounts)),
+            "missed": str(missed),
+            "reported_lost": str(sum(account.reported_lost for account in accounts)),
+            "longest_wait_s": f"{self._longest_wait_s:.3f}",
+            "size_mb": f"{size_mb:.2f}",
+            "mb_per_minute": f"{size_mb / minutes:.2f}" if minutes else "0",
+        }
+        statuses = [_status(level, "recorder: bag", text, values)]
+        if self._diagnosed % TOPIC_COUNTS_EVERY == 0:
+            counts = {
+                account.name: " ".join(f"{k}={v}" for k, v in account.as_record().items())
+                for account in accounts
+            }
+            statuses.append(_status(level, "recorder: topics", text, counts))
+        self._diagnosed += 1
+        self._longest_wait_s = 0.0
+        header = Header(stamp=self.get_clock().now().to_msg())
+        self._diagnostics.publish(DiagnosticArray(header=header, status=statuses))
+
+    def _accounts(self) -> list[TopicAccount]:
+        return [source.account for source in self._sources.values()]
+
+    # Disk and end
 
     def _flush(self) -> None:
-        if self._full:
+        if self._failure:
             return
         try:
             self._bag.flush()
@@ -155,17 +356,25 @@ class RecorderNode(Node):
 
     def _stop_writing(self, error: PlannerError) -> None:
         # What is on disk stays readable; the robots are not stopped by a full disk.
-        self._full = True
+        self._failure = str(error)
         self.get_logger().error(f"recording ended: {error}")
 
     def destroy_node(self) -> None:
-        """Writes what was published before the stop and completes the bag."""
+        """Writes what was published before the stop, completes the bag and says what it lacks."""
         self._drain_to_the_end()
-        if not self._full:
+        self._keep_parameters()
+        accounts = {name: source.account for name, source in self._sources.items()}
+        record = bag_story.recording_record(self._start, time.time_ns(), accounts, self._failure)
+        self._add_record(bag_story.RECORDING, record)
+        if not self._failure:
             try:
                 self._bag.close()
             except PlannerError as error:
                 self._stop_writing(error)
+        text = f"{self._bag.folder}: {summary(self._accounts(), self._failure)}"
+        missed = any(account.missed for account in self._accounts())
+        # ROS is shut down: nobody would hear it on /rosout.
+        print(f"warning: {text}" if missed or self._failure else f"bag {text}", flush=True)
         super().destroy_node()
 
     def _drain_to_the_end(self) -> None:
@@ -187,36 +396,14 @@ def _free_folder(folder: Path) -> Path:
     return candidate
 
 
-def _wanted(offered: list[QoSProfile], depth: int) -> QoSProfile:
-    """Reliable and latched where every publisher is, so that nothing offered is missed."""
-    reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
-    latched = all(q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
-    return QoSProfile(
-        history=HistoryPolicy.KEEP_LAST,
-        depth=depth,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-    )
+def _keeps_all(name: str) -> bool:
+    """Whether the topic's publisher keeps enough for a late listener to have all of it."""
+    return name == "/world/state"
 
 
-def _qos_yaml(offered: list[QoSProfile]) -> str:
-    """The offered profiles in the form that rosbag2 keeps."""
-    never = {"sec": 9223372036, "nsec": 854775807}
-    profiles: list[dict[str, Any]] = [
-        {
-            "history": "unknown",
-            "depth": 0,
-            "reliability": q.reliability.name.lower(),
-            "durability": q.durability.name.lower(),
-            "deadline": never,
-            "lifespan": never,
-            "liveliness": "automatic",
-            "liveliness_lease_duration": never,
-            "avoid_ros_namespace_conventions": False,
-        }
-        for q in offered
-    ]
-    return str(yaml.safe_dump(profiles, sort_keys=False))
+def _status(level: bytes, name: str, text: str, values: Mapping[str, str]) -> DiagnosticStatus:
+    pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+    return DiagnosticStatus(level=level, name=name, message=text, hardware_id="", values=pairs)
 
 
 def main() -> int:

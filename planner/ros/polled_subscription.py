@@ -88,8 +88,9 @@ class PolledSubscription:
 
         Works until the node is destroyed, after a shutdown of ROS too.
         """
+        found: tuple[bytes, dict[str, Any]] | None
         with self._subscription.handle:
-            found = self._subscription.handle.take_message(self._type, True)
+            found = self._subscription.handle.take_message(self._type, True)  # type: ignore[assignment]
         if found is None:
             return None
         data, info = found

@@ -30,8 +30,9 @@ IMAGE = _profile(5)
 # a frame that is late is skipped.
 IMAGE_INPUT = _profile(2, ReliabilityPolicy.BEST_EFFORT)
 
-# Odometry, joint states, gripper state: a stream in which each message replaces the last.
-STATE = _profile(10)
+# Odometry, joint states, progress: offered deep enough that a recorder that a busy machine kept
+# from hearing for a moment still gets all of it.
+STATE = _profile(100)
 
 # As STATE, for a reader that needs only the newest.
 STATE_INPUT = _profile(1, ReliabilityPolicy.BEST_EFFORT)
@@ -54,10 +55,10 @@ EVENTS_FROM_START = _profile(100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TF = _profile(100)
 TF_STATIC = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-# rclpy's own convention for /clock: only the newest time matters.
-CLOCK = _profile(1, ReliabilityPolicy.BEST_EFFORT)
+# For nodes only the newest time matters, and they ask for no more; a recorder wants every one.
+CLOCK = _profile(100)
 
 # Velocities, heartbeats: an old command must never be carried out late.
 COMMAND = _profile(1)
 
-DIAGNOSTICS = _profile(10)
+DIAGNOSTICS = _profile(50)

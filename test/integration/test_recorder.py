@@ -70,9 +70,7 @@ def test_everything_is_in_the_bag(tmp_path: Path, talker: Node, end: signal.Sign
     assert (state.name, state.value) == ("open", True)
 
 
-def test_many_quick_topics_are_written_to_their_last_message(
-    tmp_path: Path, talker: Node
-) -> None:
+def test_many_quick_topics_are_written_to_their_last_message(tmp_path: Path, talker: Node) -> None:
     """A world with two agents has some sixty topics; what came last matters to a verdict."""
     topics, rounds = 60, 250
     recorder = start(tmp_path / "bag")
@@ -106,4 +104,5 @@ def test_a_restarted_recorder_begins_a_second_bag(tmp_path: Path) -> None:
         time.sleep(0.1)
     recorder.send_signal(signal.SIGINT)
     assert recorder.wait(30) == 0
-    assert list(read_bag(tmp_path / "bag_2")) == []
+    own = {"/diagnostics", "/parameter_events", "/rosout"}
+    assert {message.topic for message in read_bag(tmp_path / "bag_2")} <= own

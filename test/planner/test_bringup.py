@@ -66,6 +66,33 @@ def test_a_memory_runs_where_it_is_asked_for_and_keeps_its_store_with_the_record
     assert "memory" not in {node.name for node in node_list(Arguments.from_text({}))}
 
 
+def recorder_of(**given: str) -> dict[str, object]:
+    nodes = node_list(Arguments.from_text({"record": "out", **given}))
+    (recorder,) = [node for node in nodes if node.name == "recorder"]
+    return {name: value for name, value in recorder.parameters.items() if name != "folder"}
+
+
+def test_what_a_bag_costs_is_chosen_by_arguments() -> None:
+    assert recorder_of()["image_hz"] == 0.0
+    chosen = recorder_of(record_images="none", record_image_hz="2.5", record_exclude="/tf|/clock")
+    assert chosen == {"images": "none", "image_hz": 2.5, "exclude": "/tf|/clock"}
+    full = recorder_of(record_full="true", record_images="none")
+    assert full == {"images": "raw", "image_hz": 0.0, "exclude": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("record_exclude", "(", "is not a regular expression"),
+        ("record_image_hz", "often", "is not a number"),
+        ("record_images", "gif", "is not one of compressed, raw, none"),
+    ],
+)
+def test_a_wrong_wish_for_the_bag_is_refused(name: str, value: str, reason: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"argument {name}: .*{reason}"):
+        Arguments.from_text({name: value})
+
+
 def test_a_memory_without_a_recording_has_a_store_of_this_run() -> None:
     args = Arguments.from_text({"memory": "privileged"})
     first, again = (node_list(args)[1].parameters["store"] for _ in range(2))
@@ -89,7 +116,13 @@ def test_what_a_real_robot_believes_is_judged_once_a_task_is_named() -> None:
 def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     given = {"record": "out", "narrate": "true", "episode": "e1"}
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
-    assert nodes["recorder"].parameters == {"folder": "out/bag", "image_hz": 1.0}
+    assert nodes["recorder"].parameters == {
+        "folder": "out/bag",
+        "images": "compressed",
+        "image_hz": 1.0,
+        "exclude": r".*/body/(image|camera_info)",
+    }
+    assert nodes["recorder"].stops_last
     assert nodes["narrator"].ends_run
     assert nodes["narrator"].parameters["bag"] == "out/bag"
     assert "attended" not in nodes["narrator"].parameters

@@ -1,0 +1,97 @@
+"""The parameters of all nodes of this ROS domain, asked for once a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rcl_interfaces.srv import GetParameters, ListParameters
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+from rclpy.task import Future
+
+ParameterValues = Mapping[str, object]
+# Looks at a node that does not answer before it is given up: it may serve no parameters.
+MAX_TRIES = 20
+
+
+class _Question:
+    """Asks one node: which parameters it has, then their values."""
+
+    def __init__(self, node: Node, name: str, on_answer: Callable[[ParameterValues], None]) -> None:
+        self._node, self._on_answer = node, on_answer
+        self._list: Client[Any, Any] = node.create_client(ListParameters, f"{name}/list_parameters")
+        self._get: Client[Any, Any] = node.create_client(GetParameters, f"{name}/get_parameters")
+        self.tries = 0
+        self._asked = False
+
+    def ask(self) -> None:
+        """Asks as soon as the node's services are there."""
+        self.tries += 1
+        if not self._asked and self._list.service_is_ready() and self._get.service_is_ready():
+            self._asked = True
+            self._list.call_async(ListParameters.Request()).add_done_callback(self._on_names)
+
+    def close(self) -> None:
+        """Frees the clients."""
+        self._node.destroy_client(self._list)
+        self._node.destroy_client(self._get)
+
+    def _on_names(self, listed: Future[Any]) -> None:
+        answer = listed.result()
+        names = sorted(answer.result.names) if answer is not None else []
+        asked = self._get.call_async(GetParameters.Request(names=names))
+        asked.add_done_callback(lambda got: self._on_values(names, got))
+
+    def _on_values(self, names: list[str], got: Future[Any]) -> None:
+        answer = got.result()
+        values = [parameter_value_to_python(v) for v in answer.values] if answer is not None else []
+        self._on_answer(dict(zip(names, values, strict=False)))
+
+
+class ParameterSurvey:
+    """Finds out the parameters of nodes as they come.
+
+    Attributes:
+        found: parameters by the nodes' full names.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Asks nobody yet.
+
+        Args:
+            node: whose clients are used; its own parameters are known at once.
+        """
+        self._node = node
+        self._questions: dict[str, _Question] = {}
+        own = node.get_parameters_by_prefix("")
+        self.found: dict[str, ParameterValues] = {
+            node.get_fully_qualified_name(): {name: own[name].value for name in sorted(own)}
+        }
+
+    def look(self) -> None:
+        """Asks nodes that were not asked yet; call it now and then."""
+        for name, namespace in self._node.get_node_names_and_namespaces():
+            full = f"{namespace.rstrip('/')}/{name}"
+            if name.startswith("_") or full in self.found or full in self._questions:
+                continue
+            self._questions[full] = _Question(self._node, full, self._keeper(full))
+        for full, question in list(self._questions.items()):
+            if full in self.found or question.tries >= MAX_TRIES:
+                self.found.setdefault(full, {})
+                del self._questions[full]
+                question.close()
+            else:
+                question.ask()
+
+    @property
+    def settled(self) -> bool:
+        """Whether everybody who was asked has answered."""
+        return not self._questions
+
+    def _keeper(self, full: str) -> Callable[[ParameterValues], None]:
+        def keep(values: ParameterValues) -> None:
+            self.found[full] = values
+
+        return keep

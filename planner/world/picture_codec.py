@@ -1,0 +1,211 @@
+"""Compressed pictures as ROS's image transports have them: JPEG for colour, PNG for depth.
+
+`sensor_msgs/CompressedImage` on `TOPIC/compressed` and `TOPIC/compressedDepth`, which rviz,
+Foxglove and image_transport read. Depth is kept in whole millimetres.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from typing import Any, Protocol, TypeAlias
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PillowImage
+from typing_extensions import TypeIs
+
+from planner.world.errors import PlannerError
+from planner.world.observation import DepthImage, InstanceImage, RgbImage
+
+JPEG_QUALITY = 90
+COLOUR_FORMAT = "rgb8; jpeg compressed bgr8"
+DEPTH_FORMAT = "16UC1; compressedDepth png"
+MAX_DEPTH_MM = 65534
+_Pixels: TypeAlias = NDArray[Any]
+# A picture that says that it is larger is no picture of a robot: 64 megapixels.
+MAX_PIXELS = 1 << 26
+# compressed_depth_image_transport puts its configuration before the PNG: format and two floats.
+_DEPTH_HEADER = struct.Struct("<iff")
+_ENCODINGS: dict[str, tuple[str, int]] = {
+    "rgb8": ("u1", 3),
+    "bgr8": ("u1", 3),
+    "rgba8": ("u1", 4),
+    "bgra8": ("u1", 4),
+    "mono8": ("u1", 1),
+    "16UC1": ("u2", 1),
+    "mono16": ("u2", 1),
+    "32FC1": ("f4", 1),
+    "32SC1": ("i4", 1),
+}
+
+
+class RawPicture(Protocol):
+    """The fields of sensor_msgs/Image that are read here."""
+
+    @property
+    def height(self) -> int: ...  # noqa: D102
+    @property
+    def width(self) -> int: ...  # noqa: D102
+    @property
+    def encoding(self) -> str: ...  # noqa: D102
+    @property
+    def is_bigendian(self) -> int: ...  # noqa: D102
+    @property
+    def step(self) -> int: ...  # noqa: D102
+    @property
+    def data(self) -> object: ...  # noqa: D102
+
+
+class CompressedPicture(Protocol):
+    """The fields of sensor_msgs/CompressedImage that are read here."""
+
+    @property
+    def format(self) -> str: ...  # noqa: D102
+    @property
+    def data(self) -> object: ...  # noqa: D102
+
+
+def encode_colour(rgb: RgbImage) -> bytes:
+    """JPEG of (h, w, 3) uint8 in the order red, green, blue."""
+    return _encoded(".jpg", rgb[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+
+
+def encode_depth(depth_m: DepthImage) -> bytes:
+    """PNG of (h, w) float32 metres in whole millimetres; 0 and NaN = nothing measured.
+
+    Farther than 65.534 m counts as that.
+    """
+    with np.errstate(invalid="ignore"):
+        far_mm = np.minimum(np.rint(depth_m * np.float32(1000.0)), MAX_DEPTH_MM)
+        millimetres = np.where(far_mm > 0, far_mm, 0).astype(np.uint16)
+    return _DEPTH_HEADER.pack(0, 0.0, 0.0) + _encoded(
+        ".png", millimetres, [cv2.IMWRITE_PNG_COMPRESSION, 1]
+    )
+
+
+def decode_colour(message: RawPicture | CompressedPicture) -> RgbImage:
+    """(h, w, 3) uint8 in the order red, green, blue.
+
+    Raises:
+        PlannerError: where the message is no colour picture or its data are damaged.
+    """
+    kind, pixels = _decoded(message)
+    if pixels.dtype != np.uint8:
+        raise PlannerError(f"expected a colour picture, got {kind}")
+    if pixels.ndim == 2 or pixels.shape[2] == 1:
+        return np.repeat(pixels.reshape(*pixels.shape[:2], 1), 3, axis=2)
+    colours: RgbImage = pixels[..., :3]
+    return np.ascontiguousarray(colours[..., ::-1] if kind.startswith("bgr") else colours)
+
+
+def decode_depth(message: RawPicture | CompressedPicture) -> DepthImage:
+    """(h, w) float32 metres; 0 = nothing measured.
+
+    Raises:
+        PlannerError: where the message is no depth picture or its data are damaged.
+    """
+    kind, pixels = _decoded(message)
+    if pixels.dtype == np.uint16 and pixels.ndim == 2:
+        # 65535 is a Spot's other word for "nothing".
+        known = np.where(pixels == 65535, 0, pixels)
+        return known.astype(np.float32) / np.float32(1000.0)
+    if pixels.dtype == np.float32 and pixels.ndim == 2:
+        metres: DepthImage = np.where(np.isfinite(pixels) & (pixels > 0), pixels, 0.0)
+        return metres.astype(np.float32)
+    raise PlannerError(f"expected a depth picture, got {kind}")
+
+
+def decode_instances(message: RawPicture) -> InstanceImage:
+    """(h, w) int32 instance ids; 0 = none.
+
+    Raises:
+        PlannerError: where the message is no picture of ids or its data are damaged.
+    """
+    kind, pixels = _decoded(message)
+    if pixels.dtype != np.int32:
+        raise PlannerError(f"expected instance ids (32SC1), got {kind}")
+    return pixels
+
+
+def decode_image(message: RawPicture | CompressedPicture) -> NDArray[np.generic]:
+    """The pixels of any picture that is recorded, colours in the order red, green, blue.
+
+    Returns:
+        (h, w, 3) uint8 for colour; (h, w) float32 metres for depth, 0 = nothing measured; (h, w)
+        int32 for instance ids.
+
+    Raises:
+        PlannerError: where the encoding is not known or the data are damaged.
+    """
+    kind, pixels = _decoded(message)
+    if pixels.dtype == np.uint8:
+        return decode_colour(message)
+    return pixels if kind == "32SC1" else decode_depth(message)
+
+
+def _decoded(message: RawPicture | CompressedPicture) -> tuple[str, _Pixels]:
+    """The encoding of the pixels, and the pixels as they are stored."""
+    if _is_raw(message):
+        return message.encoding, _raw_pixels(message)
+    data = _bytes(message.data)
+    if "compressedDepth" in message.format:
+        if not message.format.startswith("16UC1"):
+            raise PlannerError(
+                f"compressed depth of kind {message.format!r} is not read, only 16UC1"
+            )
+        data = data[_DEPTH_HEADER.size :]
+    pixels = _unpacked(data)
+    return (message.format.split(";")[0] or "bgr8") if pixels.ndim == 2 else "bgr8", pixels
+
+
+def _is_raw(message: RawPicture | CompressedPicture) -> TypeIs[RawPicture]:
+    return hasattr(message, "encoding")
+
+
+def _raw_pixels(message: RawPicture) -> _Pixels:
+    if message.encoding not in _ENCODINGS:
+        raise PlannerError(f"pictures in {message.encoding!r} are not read")
+    code, channels = _ENCODINGS[message.encoding]
+    dtype = np.dtype(code).newbyteorder(">" if message.is_bigendian else "<")
+    height, width, row = int(message.height), int(message.width), int(message.step)
+    data = _bytes(message.data)
+    used = width * channels * dtype.itemsize
+    if height * width == 0 or row < used or len(data) < row * height:
+        reason = f"{len(data)} bytes for {height} rows of {row} bytes"
+        raise PlannerError(f"the picture's data do not fill {width} x {height}: {reason}")
+    rows = np.frombuffer(data, np.uint8, row * height).reshape(height, row)[:, :used]
+    pixels = np.ascontiguousarray(rows).view(dtype).astype(np.dtype(code), copy=False)
+    return pixels.reshape((height, width) if channels == 1 else (height, width, channels))
+
+
+def _unpacked(data: bytes) -> _Pixels:
+    try:
+        # Only the head is read here: a few bytes can say that they are gigabytes.
+        with PillowImage.open(io.BytesIO(data), formats=("JPEG", "PNG")) as head:
+            width, height = head.size
+    except (OSError, ValueError, SyntaxError, PillowImage.DecompressionBombError) as error:
+        raise PlannerError(f"the compressed picture cannot be read: {error}") from None
+    if width * height > MAX_PIXELS:
+        raise PlannerError(f"a picture of {width} x {height} pixels is larger than {MAX_PIXELS}")
+    try:
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error as error:
+        raise PlannerError(f"the compressed picture cannot be read: {error}") from None
+    if pixels is None:
+        raise PlannerError("the compressed picture cannot be read: its data are damaged")
+    return pixels
+
+
+def _encoded(kind: str, pixels: _Pixels, options: list[int]) -> bytes:
+    done, data = cv2.imencode(kind, pixels, options)
+    if not done:
+        raise PlannerError(f"a picture of shape {pixels.shape} cannot be written as {kind}")
+    return data.tobytes()
+
+
+def _bytes(data: object) -> bytes:
+    if isinstance(data, np.ndarray):
+        return data.tobytes()
+    return bytes(data)  # type: ignore[call-overload,no-any-return]
