@@ -10,7 +10,8 @@ from pathlib import Path
 
 from planner.bringup import ARGUMENTS, Arguments, node_list
 from planner.demo_log import story_writer
-from planner.exit_status import EXIT_INTERRUPTED
+from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
+from planner.replay.bag_check import check_bag
 from planner.up import run_nodes
 
 DEFAULT_TASK = "demo_dinner"
@@ -18,6 +19,8 @@ DEFAULT_HOUSE = "train_0"
 # Quick enough not to wait, slow enough to read along.
 DEFAULT_PACE = 2.5
 LOG_FILE = "log.txt"
+# As `planner.narrator.story.verdict_line` begins.
+VERDICT = "verdict: "
 _PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
 
 
@@ -47,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     """Start the nodes, hand over the instruction, and wait for the verdict.
 
     Returns:
-        0 only where the verdict is success, or the tour ended well; 130 after Ctrl-C.
+        0 only where the verdict is success and that of the bag is the same, or the tour ended
+        well; 130 after Ctrl-C.
     """
     name = "tour" if args.planner == "tour" else args.task
     stamp = time.strftime("%Y%m%d_%H%M%S")
@@ -70,5 +74,36 @@ def run(args: argparse.Namespace) -> int:
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
     print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
-    story = partial(story_writer, log, sys.stdout)
-    return run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED)
+    last_line = LastLine()
+    story = partial(story_writer, log, sys.stdout, last_line.take)
+    status = run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED)
+    return last_line.finish(output, status)
+
+
+class LastLine:
+    """The demo's last line: the live verdict, and that of the bag that the user gets."""
+
+    def __init__(self) -> None:
+        """Has heard nothing yet."""
+        self.live = ""
+
+    def take(self, name: str, text: str) -> bool:
+        """Takes the live verdict out of the story; says whether the line was that."""
+        if name != "narrator" or not text.startswith(VERDICT):
+            return False
+        self.live = text
+        return True
+
+    def finish(self, output: Path, status: int) -> int:
+        """Judges the bag, prints the line and returns the demo's status.
+
+        Args:
+            output: folder of the run.
+            status: that of the nodes.
+        """
+        if not self.live:
+            return status
+        found = check_bag(output)
+        live, _, rest = self.live.partition("  ")
+        print(f"{live}  bag verdict: {found.text}  {rest}", flush=True)
+        return status if found.agrees else status or EXIT_FAILED

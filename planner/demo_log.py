@@ -29,10 +29,17 @@ def is_news(name: str, text: str) -> bool:
     return bool(_NEWS.search(text)) if name == "planner" else bool(text.strip())
 
 
-def story_writer(log: Path, out: TextIO) -> Callable[[str, str], None]:
+def story_writer(
+    log: Path, out: TextIO, hold_back: Callable[[str, str], bool] | None = None
+) -> Callable[[str, str], None]:
     """What takes the lines of a run, each with the name of its source.
 
     The line that tells of the first motion gets the seconds since now added.
+
+    Args:
+        log: the file that gets all of them.
+        out: the screen.
+        hold_back: says of a line that it is not for the screen now.
 
     Raises:
         PlannerError: where the file cannot be written.
@@ -56,6 +63,8 @@ def story_writer(log: Path, out: TextIO) -> Callable[[str, str], None]:
         except OSError:
             # A full disk ends the log, not the run; the recorder says so.
             pass
+        if hold_back is not None and hold_back(name, text):
+            return
         if is_news(name, text) and text not in errors:
             if text.startswith(_ERROR):
                 errors.add(text)

@@ -25,13 +25,14 @@ from pathlib import Path
 
 import yaml
 
-from planner.bringup import ARGUMENTS, BAG_FOLDER, Arguments, NodeSpec, node_list
+from planner.bringup import ARGUMENTS, Arguments, NodeSpec, node_list
 from planner.demo_log import story_writer
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import EpisodeTrace
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
-from planner.replay.judging import Request, judge
+from planner.replay.bag_check import check_bag
+from planner.replay.judging import Request
 from planner.up import run_nodes
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -42,6 +43,7 @@ from planner.world.share import config_dir
 from planner.world.vocabulary import Relation
 
 LOG_FILE = "log.txt"
+_HEAD = f"{'task':<24} seed  planned  live     {'bag':<17}  complete  calls  failed  never seen"
 _TRIES = 60
 # Every ten of the paper's simulation steps, as often as the memory looks.
 CAMERA_HZ = "3.0"
@@ -94,12 +96,18 @@ def _count(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of one run; `planned` None: this goal says nothing about plans."""
+    """What came of one run.
+
+    `planned` None: this goal says nothing about plans. `live`: the verdict while it ran, None where
+    there was none; `executed`: that of its bag, from which the shares are made.
+    """
 
     task: str
     seed: int
     planned: bool | None
+    live: bool | None
     executed: bool
+    agrees: bool
     complete: float
     calls: int
     failed_calls: int
@@ -107,7 +115,9 @@ class Run:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run all, print a line each and the table; 0 where every run could be judged.
+    """Run all, print a line each and the table.
+
+    0 where every run could be judged and its bag says what was said live.
 
     A signal that ends a run ends the series; what was done until then is in the table.
     """
@@ -121,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     done: list[Run] = []
     broken = 0
     wanted = [(task, args.seed + number) for task in tasks for number in range(args.runs)]
-    print(f"{'task':<24} seed  planned  executed  complete  calls  failed  never seen", flush=True)
+    print(_HEAD, flush=True)
     for task, seed in wanted:
         try:
             ended = _one(args, task, seed, output / f"{task.stem}_{seed}")
@@ -138,9 +148,19 @@ def run(args: argparse.Namespace) -> int:
     if done:
         record = [{name: getattr(r, name) for name in Run.__slots__} for r in done]
         (output / "runs.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+    print(last_line(done, broken), flush=True)
     if len(done) + broken < len(wanted):
         return EXIT_INTERRUPTED
-    return EXIT_FAILED if broken else EXIT_OK
+    return EXIT_FAILED if broken or not all(r.agrees for r in done) else EXIT_OK
+
+
+def last_line(done: Sequence[Run], broken: int) -> str:
+    """Both verdicts of all runs."""
+    differ = [f"{r.task} {r.seed}" for r in done if not r.agrees]
+    same = f"DIFFERENT in {', '.join(differ)}" if differ else "the same in each run"
+    failed = f"; {broken} not judged" if broken else ""
+    live, bag = sum(bool(r.live) for r in done), sum(r.executed for r in done)
+    return f"verdicts: live {live} of {len(done)}, bags {bag} of {len(done)}, {same}{failed}"
 
 
 def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run | None:
@@ -175,24 +195,22 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run |
     )
     if status == EXIT_INTERRUPTED:
         return None
-    request = Request(Mode.STRICT, str(episode), True, True)
-    for judged in judge(folder / BAG_FOLDER, request):
-        if isinstance(judged, PlannerError):
-            raise PlannerError(f"not judged: {judged}; see {folder / LOG_FILE}")
-        trace = judged.trace
-        if trace is not None:
-            failed = sum(not call.succeeded for call in trace.calls)
-            return Run(
-                task.stem,
-                seed,
-                planned_well(trace),
-                judged.verdict.success,
-                judged.verdict.percent_complete,
-                len(trace.calls),
-                failed,
-                missed,
-            )
-    raise PlannerError(f"{folder}: the run left no verdict; see {LOG_FILE}")
+    found = check_bag(folder, Request(Mode.STRICT, str(episode), True, True))
+    judged = found.judged
+    if judged is None or judged.trace is None:
+        raise PlannerError(f"not judged: {found.text}; see {folder / LOG_FILE}")
+    return Run(
+        task.stem,
+        seed,
+        planned_well(judged.trace),
+        judged.live.success if judged.live else None,
+        judged.verdict.success,
+        found.agrees,
+        judged.verdict.percent_complete,
+        len(judged.trace.calls),
+        sum(not call.succeeded for call in judged.trace.calls),
+        missed,
+    )
 
 
 def nodes(arguments: Arguments, most: int) -> tuple[NodeSpec, ...]:
@@ -313,9 +331,11 @@ def _deeds(trace: EpisodeTrace) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _line(done: Run) -> str:
+    words = {True: "success", False: "failure", None: "-"}
     planned = {True: "yes", False: "no", None: "-"}[done.planned]
+    bag = words[done.executed] + ("" if done.agrees else " DIFFERENT")
     return (
-        f"{done.task:<24} {done.seed:>4}  {planned:<7}  {'yes' if done.executed else 'no':<8}  "
+        f"{done.task:<24} {done.seed:>4}  {planned:<7}  {words[done.live]:<7}  {bag:<17}  "
         f"{done.complete:>8.2f}  {done.calls:>5}  {done.failed_calls:>6}  {done.overlooked}"
     )
 

@@ -18,6 +18,7 @@ DOMAINS = range(1, 102)
 LONGEST = (
     "test_faults.py",
     "test_task_planner.py",
+    "test_demo.py",
     "test_bridge_robustness.py",
     "test_same_without_ros.py",
     "test_documented_commands.py",

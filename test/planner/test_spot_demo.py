@@ -19,6 +19,7 @@ from planner.spot_demo import (
     Run,
     add_arguments,
     backend_settings,
+    last_line,
     nodes,
     planned_well,
     run,
@@ -106,7 +107,7 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 def test_the_papers_shares() -> None:
     """spec/epm.md 41: 14/20 is 70 %, 11/20 is 55 %."""
-    runs = [Run(f"t{n % 4}", n, n < 14, n < 11, 0.0, 1, 0, "") for n in range(20)]
+    runs = [Run(f"t{n % 4}", n, n < 14, n < 11, n < 11, True, 0.0, 1, 0, "") for n in range(20)]
     lines = table(runs)
     assert lines[-1].split()[:3] == ["all", "20", "70%"]
     assert "(14/20)" in lines[-1]
@@ -159,3 +160,12 @@ def test_a_signal_that_ends_a_run_ends_the_series(
     assert run(parser.parse_args(["--runs", "2", "-o", str(tmp_path)])) == EXIT_INTERRUPTED
     assert len(begun) == 1
     assert "stopped, and so is the series" in capsys.readouterr().out
+
+
+def test_the_last_line_has_both_verdicts_and_names_runs_in_which_they_differ() -> None:
+    same = [Run("bread", n, True, n < 2, n < 2, True, 0.0, 1, 0, "") for n in range(3)]
+    assert last_line(same, 0) == "verdicts: live 2 of 3, bags 2 of 3, the same in each run"
+    other = Run("cup", 7, True, True, False, False, 0.0, 1, 0, "")
+    assert last_line([*same, other], 1) == (
+        "verdicts: live 3 of 4, bags 2 of 4, DIFFERENT in cup 7; 1 not judged"
+    )

@@ -1,0 +1,61 @@
+"""A run's verdict beside that of its own bag: what users get must say the same as what was said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.replay.judging import Judged, Request, judge, recordings
+from planner.world.errors import PlannerError
+
+
+@dataclass(frozen=True, slots=True)
+class BagCheck:
+    """What came of judging a run's bag.
+
+    Attributes:
+        agrees: whether the bag's verdict is the live one, step by step.
+        text: the bag's verdict for people, and where they differ, how.
+        judged: the verdict; None where there is none.
+    """
+
+    agrees: bool
+    text: str
+    judged: Judged | None = None
+
+
+def check_bag(folder: Path, request: Request | None = None) -> BagCheck:
+    """Judges the only bag of a run.
+
+    Args:
+        folder: of the run; a recorder that died has left more than one bag in it.
+        request: how it is judged; default: as `planner evaluate` does.
+    """
+    try:
+        bags = [path for path in recordings(folder) if path.is_dir()]
+        if len(bags) != 1:
+            names = ", ".join(path.name for path in bags)
+            raise PlannerError(
+                f"the recorder was restarted, the run is in {len(bags)} bags: {names}"
+            )
+        (found,) = judge(bags[0], request or Request())
+    except PlannerError as error:
+        return BagCheck(False, f"none: {error}")
+    if not isinstance(found, Judged):
+        return BagCheck(False, f"none: {found}")
+    word = "success" if found.verdict.success else "failure"
+    if found.agrees:
+        return BagCheck(True, word, found)
+    return BagCheck(False, f"{word}, {_difference(found)}", found)
+
+
+def _difference(judged: Judged) -> str:
+    live, now = judged.live, judged.verdict
+    if live is None:
+        return "and the bag has no live verdict"
+    if live.mode != now.mode:
+        return f"by the rules {now.mode}, the live one by {live.mode}"
+    return (
+        f"DIFFERENT from live: {now.percent_complete:.2f} complete after {now.sim_steps} steps, "
+        f"live {live.percent_complete:.2f} after {live.sim_steps}"
+    )
