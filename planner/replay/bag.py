@@ -1,30 +1,45 @@
-"""Reading our bags without ROS."""
+"""Reading bags without ROS: our own and those of `ros2 bag record`.
+
+Reading never writes into a bag's folder. A bag that is still being written, or whose recorder was
+killed, is read as far as its records are whole (`Bag.is_open`, `Bag.cut_short`).
+"""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from mcap.data_stream import ReadDataStream
-from mcap.exceptions import McapError
-from mcap.opcode import Opcode
-from mcap.reader import make_reader
-from mcap.records import Chunk
-from mcap.stream_reader import get_chunk_data_stream
-from mcap.summary import Summary
-from rosbags.serde import SerdeError
-from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
-
-from planner.replay.recovery import CUT_SHORT, is_complete, mcap_file, recover
+from planner.replay.bag_files import open_files
+from planner.replay.definitions import UnreadableError, message_reader
+from planner.replay.gaps import Gap, SequenceGaps, has_one_publisher, merged, recorded_gaps
+from planner.replay.storage import Storage, StoredChannel, StoredMessage
+from planner.replay.world_info import WORLD_INFO, WorldInfo, world_info_of
 from planner.world.errors import FileError
 
-_RECORD = struct.Struct("<BQ").unpack_from
-_MESSAGE = struct.Struct("<HIQ").unpack_from
-_UNREADABLE = (McapError, EOFError, OSError, RuntimeError, ValueError, KeyError, struct.error)
+# Name of the metadata record of a bag that was recovered.
+CUT_SHORT = "planner.cut_short"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """A topic of a bag.
+
+    Attributes:
+        type_name: as `sensor_msgs/msg/Image`.
+        definition: the type's text with those of all messages in it (`ros2msg`); "" where the bag
+            has none that can be used.
+        count: of its messages.
+        qos: rosbag2's YAML list of the profiles that its publishers offered; "" = not kept.
+    """
+
+    name: str
+    type_name: str
+    definition: str
+    count: int
+    qos: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,101 +53,161 @@ class BagMessage:
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """One message in CDR, with what it takes to read it."""
+    """One message in CDR, with what it takes to read it.
+
+    Attributes:
+        received_ns: when the recorder received it.
+        published_ns: when it was published; as `received_ns` where the bag does not say.
+        sequence: the publisher's count of its messages, modulo 2**32; 0 where none is kept.
+    """
 
     topic: str
     received_ns: int
     data: bytes
     type_name: str
     definition: str
+    published_ns: int = 0
+    sequence: int = 0
 
     def content(self) -> Any:
         """The message by its fields.
 
         Raises:
-            ValueError: where the data are no such message.
+            ValueError: where the data are no such message, or its definition cannot be used.
         """
         try:
-            return _reader_of(self.type_name, self.definition)(self.data)
-        except (SerdeError, TypesysError, AssertionError, IndexError) as error:
-            raise ValueError(f"{self.topic}: no {self.type_name}: {error}") from None
+            return message_reader(self.type_name, self.definition)(self.data)
+        except UnreadableError as error:
+            raise UnreadableError(f"{self.topic}: {error}") from None
 
 
-@cache
-def _reader_of(type_name: str, definition: str) -> Callable[[bytes], Any]:
-    # Parsing definitions takes longer than reading a short bag: once for all bags of a kind.
-    store = get_typestore(Stores.EMPTY)
-    store.register(get_types_from_msg(definition, type_name))
-    return lambda data: store.deserialize_cdr(data, type_name)
+class NumberedMessage(NamedTuple):
+    """One message of a topic with its publisher's count, in bytes that are not copied."""
 
-
-class _Channel(NamedTuple):
-    """A topic with its type's name and definition."""
-
-    topic: str
-    type_name: str
-    text: str
+    received_ns: int
+    sequence: int
+    data: memoryview
 
 
 class Bag:
     """A bag that was opened: what it says of itself is read once.
 
+    Messages come in the order in which they were written, which is that of their receipt but for
+    those that a recorder took from several queues at once. Of a bag in several files, file by file.
+
     Attributes:
-        folder: of the bag.
-        cut_short: whether its recorder was killed before its end.
+        folder: of the bag, or the one file of it that was opened.
+        topics: by their names.
+        start_ns: when the first message was received; 0 without messages.
+        end_ns: when the last one was.
+        message_count: of all topics.
+        is_open: whether it is still being written.
+        cut_short: whether its end is missing: it is still being written, its recorder was killed,
+            or it was recovered from such a one.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Opens a bag; one whose recorder was killed is completed first.
+        """Opens a bag.
 
         Raises:
-            FileError: where the folder is no readable bag.
+            FileError: where there is no readable bag.
         """
         self.folder = folder
-        self._path = mcap_file(folder)
-        if not is_complete(folder):
-            recover(folder)
-        try:
-            with self._path.open("rb") as stream:
-                summary = make_reader(stream).get_summary()
-        except _UNREADABLE as error:
-            raise self._unreadable(error) from None
-        if summary is None:
-            raise self._unreadable("it has no summary")
-        self._summary = summary
-        self.cut_short = any(m.name == CUT_SHORT for m in summary.metadata_indexes)
+        self._files: Sequence[Storage] = open_files(folder)
+        self._metadata = [record for file in self._files for record in file.metadata]
+        self.is_open = any(file.is_open for file in self._files)
+        self.cut_short = any(m.name == CUT_SHORT for m in self._metadata) or not all(
+            file.closed for file in self._files
+        )
+        self.topics: Mapping[str, TopicInfo] = _topics(self._files)
+        self.message_count = sum(topic.count for topic in self.topics.values())
+        heard = [file for file in self._files if file.start_ns or file.end_ns]
+        self.start_ns = min((file.start_ns for file in heard), default=0)
+        self.end_ns = max((file.end_ns for file in heard), default=0)
 
-    def _unreadable(self, reason: object) -> FileError:
-        return FileError(self._path, "", f"cannot be read: {reason}")
+    @property
+    def metadata(self) -> Mapping[str, Mapping[str, str]]:
+        """The metadata records by their names; of one name the last."""
+        return {record.name: record.texts for record in self._metadata}
+
+    def attachments(self) -> Mapping[str, bytes]:
+        """The attached files by their names, which are no paths; of one name the last.
+
+        Raises:
+            FileError: where they cannot be read.
+        """
+        return {name: data for file in self._files for name, data in file.attachments().items()}
+
+    @cached_property
+    def world_infos(self) -> tuple[WorldInfo, ...]:
+        """What was published on /world/info: one of each world that was loaded.
+
+        Raises:
+            FileError: where they cannot be read.
+        """
+        return tuple(world_info_of(m.content, self.folder) for m in self.messages((WORLD_INFO,)))
+
+    @property
+    def world_info(self) -> WorldInfo | None:
+        """The last of `world_infos`.
+
+        Raises:
+            FileError: where they cannot be read.
+        """
+        return self.world_infos[-1] if self.world_infos else None
 
     def type_of(self, topic: str) -> tuple[str, str] | None:
-        """A topic's type and its definition, of the first of its channels; None without it."""
-        channels = _channels(self._summary, {topic}).values()
-        return next(((channel.type_name, channel.text) for channel in channels), None)
+        """A topic's type and its definition; None where the bag does not have the topic."""
+        info = self.topics.get(topic)
+        return None if info is None else (info.type_name, info.definition)
 
-    def raw(self, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
+    def raw(
+        self,
+        topics: Sequence[str] = (),
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+    ) -> Iterator[RawMessage]:
         """The messages of some topics (none named: all) in the order of their receipt.
+
+        Args:
+            topics: their names.
+            start_ns: only those received at this time or later.
+            end_ns: only those received before this time.
 
         Raises:
             FileError: where the file cannot be read.
         """
-        for channel, received_ns, data in self._read(topics):
+        for channel, message in self._read(topics, start_ns, end_ns):
             yield RawMessage(
-                channel.topic, received_ns, bytes(data), channel.type_name, channel.text
+                channel.topic,
+                message.received_ns,
+                bytes(message.data),
+                channel.type_name,
+                channel.definition,
+                message.published_ns,
+                message.sequence,
             )
 
-    def messages(self, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
+    def messages(
+        self,
+        topics: Sequence[str] = (),
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+    ) -> Iterator[BagMessage]:
         """As `raw`, with the messages by their fields.
 
         Raises:
             FileError: where the file cannot be read, or a message is none of its type.
         """
-        for raw in self.raw(topics):
+        for channel, message in self._read(topics, start_ns, end_ns):
             try:
-                content = raw.content()
-            except ValueError as error:
-                raise FileError(self.folder, raw.topic, str(error)) from None
-            yield BagMessage(raw.topic, raw.received_ns, content)
+                reader = message_reader(channel.type_name, channel.definition)
+                content = reader(message.data)
+            except UnreadableError as error:
+                raise FileError(self.folder, channel.topic, str(error)) from None
+            yield BagMessage(channel.topic, message.received_ns, content)
 
     def data(self, topic: str) -> Iterator[tuple[int, memoryview]]:
         """As `raw` for one topic: when each message was received, and its bytes.
@@ -142,14 +217,77 @@ class Bag:
         Raises:
             FileError: where the file cannot be read.
         """
-        return ((received_ns, data) for _, received_ns, data in self._read((topic,)))
+        return (
+            (message.received_ns, message.data) for _, message in self._read((topic,), None, None)
+        )
 
-    def _read(self, topics: Sequence[str]) -> Iterator[tuple[_Channel, int, memoryview]]:
+    def numbered(self, topic: str) -> Iterator[NumberedMessage]:
+        """As `data`, with sequence numbers.
+
+        Raises:
+            FileError: where the file cannot be read.
+        """
+        return (
+            NumberedMessage(message.received_ns, message.sequence, message.data)
+            for _, message in self._read((topic,), None, None)
+        )
+
+    def gaps(self, topic: str) -> tuple[Gap, ...]:
+        """Messages of a topic that the bag lacks, in the order of time.
+
+        They are those that the recorder says it missed, and, of a topic with one publisher, those
+        between two messages whose sequence numbers jump.
+
+        Raises:
+            FileError: where the file cannot be read.
+        """
+        found = SequenceGaps(topic)
+        if self.is_numbered(topic):
+            for received_ns, sequence, _ in self.numbered(topic):
+                found.take(sequence, received_ns)
+        return merged([*self.recorded_gaps(topic), *found.found])
+
+    def is_numbered(self, topic: str) -> bool:
+        """Whether a jump of a topic's sequence numbers is a gap: it has one publisher."""
+        info = self.topics.get(topic)
+        return info is not None and has_one_publisher(info.qos)
+
+    def recorded_gaps(self, topic: str) -> tuple[Gap, ...]:
+        """What the recorder says it missed of a topic; part of `gaps`.
+
+        Raises:
+            FileError: where it does not say it in numbers.
+        """
         try:
-            with self._path.open("rb") as stream:
-                yield from _messages(stream, self._summary, set(topics))
-        except _UNREADABLE as error:
-            raise self._unreadable(error) from None
+            return tuple(recorded_gaps(self._metadata, topic))
+        except ValueError as error:
+            raise FileError(self.folder, "metadata", str(error)) from None
+
+    def _read(
+        self, topics: Sequence[str], start_ns: int | None, end_ns: int | None
+    ) -> Iterator[tuple[StoredChannel, StoredMessage]]:
+        names = set(topics)
+        for file in self._files:
+            wanted = {n: c for n, c in file.channels.items() if not names or c.topic in names}
+            if not wanted:
+                continue
+            for message in file.messages(frozenset(wanted), start_ns, end_ns):
+                yield wanted[message.channel_id], message
+
+
+def _topics(files: Sequence[Storage]) -> dict[str, TopicInfo]:
+    found: dict[str, TopicInfo] = {}
+    for file in files:
+        for channel in file.channels.values():
+            before = found.get(channel.topic)
+            found[channel.topic] = TopicInfo(
+                channel.topic,
+                before.type_name if before else channel.type_name,
+                before.definition if before else channel.definition,
+                channel.count + (before.count if before else 0),
+                before.qos if before else channel.qos,
+            )
+    return found
 
 
 def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
@@ -168,41 +306,3 @@ def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
         FileError: where the folder is no readable bag, or a message none of its type.
     """
     yield from Bag(bag).messages(topics)
-
-
-def _messages(
-    stream: BinaryIO, summary: Summary, topics: set[str]
-) -> Iterator[tuple[_Channel, int, memoryview]]:
-    """By chunk and only what is wanted: most of a bag is pictures."""
-    wanted = _channels(summary, topics)
-    for index in sorted(summary.chunk_indexes, key=lambda i: i.chunk_start_offset):
-        if wanted.keys().isdisjoint(index.message_index_offsets):
-            continue
-        # After the record's operation code and length.
-        stream.seek(index.chunk_start_offset + 9)
-        unpacked, length = get_chunk_data_stream(Chunk.read(ReadDataStream(stream)))
-        for channel_id, log_time, data in _in_chunk(unpacked.read(length), wanted.keys()):
-            yield wanted[channel_id], log_time, data
-
-
-def _channels(summary: Summary, topics: set[str]) -> dict[int, _Channel]:
-    """Those of some topics, none named: all; by their numbers."""
-    wanted: dict[int, _Channel] = {}
-    for channel in summary.channels.values():
-        schema = summary.schemas.get(channel.schema_id)
-        if schema is not None and (not topics or channel.topic in topics):
-            wanted[channel.id] = _Channel(channel.topic, schema.name, schema.data.decode())
-    return wanted
-
-
-def _in_chunk(chunk: bytes, channels: Set[int]) -> Iterator[tuple[int, int, memoryview]]:
-    view, at = memoryview(chunk), 0
-    while at < len(view):
-        operation, size = _RECORD(chunk, at)
-        at += 9
-        if operation == Opcode.MESSAGE:
-            channel_id, _, log_time = _MESSAGE(chunk, at)
-            if channel_id in channels:
-                # After a channel, a sequence number and two stamps.
-                yield channel_id, log_time, view[at + 22 : at + size]
-        at += size

@@ -1,138 +1,155 @@
-"""Completes a bag whose recorder was killed: keeps every whole message, adds the index."""
+"""Recovers a bag whose recorder was killed: a complete bag beside it, of every whole message."""
 
 from __future__ import annotations
 
-import itertools
-import struct
-from collections.abc import Iterator
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
-from mcap.exceptions import McapError
-from mcap.records import Channel, Message, Schema
-from mcap.stream_reader import StreamReader
+import yaml
 from mcap.writer import CompressionType, Writer
 
 from planner.recorder.bag_writer import Topic, metadata, save_metadata
+from planner.replay.bag import CUT_SHORT
+from planner.replay.bag_files import mcap_files
+from planner.replay.mcap_file import McapFile
 from planner.world.errors import FileError
 
-_CUT_OFF = (McapError, EOFError, OSError, ValueError, RuntimeError, struct.error)
-# Name of the metadata record that a completed file has.
-CUT_SHORT = "planner.cut_short"
-_FOOTER_MAGIC = b"\x89MCAP0\r\n"
+_MAX_QOS_CHARS = 20_000
 
 
-def mcap_file(bag: Path) -> Path:
-    """The one .mcap file of a bag's folder.
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What a recovered bag holds.
+
+    Attributes:
+        folder: of the recovered bag.
+        messages: how many it has.
+        topics: how many it has.
+        start_ns: when the first message was received; 0 without one.
+        end_ns: when the last one was.
+        damaged: records of the damaged bag that are not whole, and so are not in it.
+    """
+
+    folder: Path
+    messages: int
+    topics: int
+    start_ns: int
+    end_ns: int
+    damaged: int
+
+
+def recover(bag: Path, out: Path | None = None) -> Recovered:
+    """Writes what is whole of a bag into a new one, with a note that it was cut short.
+
+    Messages keep their times and sequence numbers. The damaged bag is only read.
+
+    Args:
+        bag: its folder.
+        out: of the new bag; must not exist. None = beside it, with `_recovered` after its name.
 
     Raises:
-        FileError: where the folder is no bag of ours.
+        FileError: where the bag is still being written, needs no recovery, is none of MCAP files,
+            or where the new one cannot be written.
     """
-    if not bag.is_dir():
-        raise FileError(bag, "", "is not a folder of a bag")
-    files = sorted(bag.glob("*.mcap"))
-    if len(files) != 1:
-        raise FileError(bag, "", f"holds {len(files)} .mcap files; a bag of ours holds one")
-    return files[0]
-
-
-def is_complete(bag: Path) -> bool:
-    """Whether the bag was closed: its file ends as MCAP files do, its metadata is there."""
-    path = mcap_file(bag)
-    with path.open("rb") as stream:
-        stream.seek(0, 2)
-        if stream.tell() < len(_FOOTER_MAGIC):
-            return False
-        stream.seek(-len(_FOOTER_MAGIC), 2)
-        return stream.read() == _FOOTER_MAGIC and (bag / "metadata.yaml").is_file()
-
-
-def recover(bag: Path) -> int:
-    """Completes an unfinished bag in place; returns how many messages it holds.
-
-    The completed file keeps a note that it was cut short (`CUT_SHORT`).
-
-    The damaged file stays until the completed one is whole on disk.
-
-    Raises:
-        FileError: where not even its beginning can be read.
-    """
-    path = mcap_file(bag)
-    # The first record is read before anything is written: a file that is none leaves no trace.
-    found = _records(path)
-    header = next(found, None)
-    if header is None:
-        raise FileError(path, "", "is no MCAP file: it is empty")
-    records = itertools.chain([header], found)
-    temporary = path.with_suffix(".recovering")
+    bag = bag.resolve()
+    out = bag.with_name(f"{bag.name}_recovered") if out is None else out
+    files = [McapFile(path, salvage=True) for path in mcap_files(bag)]
+    if any(file.is_open for file in files):
+        raise FileError(bag, "", "is still being written: there is nothing to recover yet")
+    damaged = sum(file.contents.damaged for file in files)
+    if not damaged and all(file.closed for file in files) and _has_summary(bag):
+        raise FileError(bag, "", "is complete: there is nothing to recover")
     try:
-        topics, counts, stamps = _copy_whole_messages(records, temporary)
-        temporary.replace(path)
-        first, last = min(stamps, default=0), max(stamps, default=0)
-        listed = [(topic, counts[key]) for key, topic in topics.items()]
-        save_metadata(bag, metadata(path.name, listed, first, last - first))
+        out.mkdir(parents=True)
+    except FileExistsError:
+        raise FileError(out, "", "exists already, nothing is overwritten") from None
     except OSError as error:
-        # Nothing is lost: the damaged file is still there.
-        raise FileError(bag, "", f"cannot be completed: {error}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-    return len(stamps)
+        raise FileError(out, "", f"cannot be written: {error.strerror}") from None
+    try:
+        return _write(files, out, damaged)
+    except OSError as error:
+        shutil.rmtree(out, ignore_errors=True)
+        raise FileError(out, "", f"cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        shutil.rmtree(out, ignore_errors=True)
+        raise
 
 
-def _copy_whole_messages(
-    records: Iterator[Any], temporary: Path
-) -> tuple[dict[int, Topic], dict[int, int], list[int]]:
-    """Copies what can be read; returns topics and their counts by channel, and all stamps."""
-    counts: dict[int, int] = {}
-    topics: dict[int, Topic] = {}
-    stamps: list[int] = []
-    with temporary.open("wb") as out:
-        writer = Writer(out, compression=CompressionType.LZ4, enable_crcs=False)
-        writer.start(profile="ros2", library="planner")
-        schemas: dict[int, Schema] = {}
-        numbers: dict[int, int] = {}
-        for record in records:
-            if isinstance(record, Schema):
-                schemas[record.id] = record
-            elif isinstance(record, Channel) and record.id not in topics:
-                schema = schemas[record.schema_id]
-                number = writer.register_schema(schema.name, schema.encoding, schema.data)
-                numbers[record.id] = writer.register_channel(
-                    record.topic, record.message_encoding, number, record.metadata
-                )
-                qos = record.metadata.get("offered_qos_profiles", "")
-                topics[record.id] = Topic(record.topic, schema.name, schema.data.decode(), qos)
-                counts[record.id] = 0
-            elif isinstance(record, Message) and record.channel_id in topics:
-                writer.add_message(
-                    numbers[record.channel_id],
-                    record.log_time,
-                    record.data,
-                    record.publish_time,
-                    record.sequence,
-                )
-                counts[record.channel_id] += 1
-                stamps.append(record.log_time)
-        writer.add_metadata(CUT_SHORT, {"messages": str(len(stamps))})
-        writer.finish()
-    return topics, counts, stamps
+def _has_summary(bag: Path) -> bool:
+    """Whether the files can be read as they are."""
+    try:
+        for path in mcap_files(bag):
+            McapFile(path)
+    except FileError:
+        return False
+    return True
 
 
-def _records(path: Path) -> Iterator[Any]:
-    """All records up to the first that is cut off."""
-    with path.open("rb") as stream:
-        reader = StreamReader(stream)
-        records = iter(reader.records)
-        started = False
-        while True:
-            try:
-                record = next(records)
-            except StopIteration:
-                return
-            except _CUT_OFF as error:
-                if not started:
-                    reason = str(error) or "it is empty"
-                    raise FileError(path, "", f"is no MCAP file: {reason}") from None
-                return
-            started = True
-            yield record
+def _write(files: Sequence[McapFile], out: Path, damaged: int) -> Recovered:
+    name = f"{out.name}_0.mcap"
+    with (out / name).open("xb") as stream:
+        topics = _write_messages(sorted(files, key=lambda file: file.start_ns), stream)
+    heard = [file for file in files if file.start_ns or file.end_ns]
+    first = min((file.start_ns for file in heard), default=0)
+    last = max((file.end_ns for file in heard), default=0)
+    save_metadata(out, metadata(name, topics, first, last - first))
+    count = sum(count for _, count in topics)
+    names = {topic.name for topic, _ in topics}
+    return Recovered(out, count, len(names), first, last, damaged)
+
+
+def _write_messages(files: Sequence[McapFile], stream: BinaryIO) -> list[tuple[Topic, int]]:
+    writer = Writer(stream, compression=CompressionType.LZ4, enable_crcs=False)
+    writer.start(profile="ros2", library="planner")
+    topics: list[tuple[Topic, int]] = []
+    total = 0
+    for file in files:
+        numbers, counts = {}, {}
+        for number, channel in file.contents.channels.items():
+            schema = file.contents.schemas.get(channel.schema_id)
+            written = 0
+            if schema is not None:
+                written = writer.register_schema(schema.name, schema.encoding, schema.data)
+            numbers[number] = writer.register_channel(
+                channel.topic, channel.message_encoding, written, channel.metadata
+            )
+            counts[number] = 0
+        for message in file.messages(frozenset(numbers), None, None):
+            writer.add_message(
+                numbers[message.channel_id],
+                message.received_ns,
+                bytes(message.data),
+                message.published_ns,
+                message.sequence,
+            )
+            counts[message.channel_id] += 1
+        for record in file.metadata:
+            if record.name != CUT_SHORT:
+                writer.add_metadata(record.name, dict(record.texts))
+        for attachment in file.all_attachments():
+            writer.add_attachment(
+                attachment.create_time,
+                attachment.log_time,
+                attachment.name,
+                attachment.media_type,
+                attachment.data,
+            )
+        total += sum(counts.values())
+        for number, stored in file.channels.items():
+            topic = Topic(stored.topic, stored.type_name, stored.definition, _qos(stored.qos))
+            topics.append((topic, counts[number]))
+    writer.add_metadata(CUT_SHORT, {"messages": str(total)})
+    writer.finish()
+    return topics
+
+
+def _qos(text: str) -> str:
+    """The offered profiles; "" where nobody could read them."""
+    try:
+        readable = len(text) <= _MAX_QOS_CHARS and isinstance(yaml.safe_load(text), list)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        readable = False
+    return text if readable else ""

@@ -6,6 +6,7 @@ gives the reason with the entity's name.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ import numpy as np
 import shapely
 
 from planner.world.catalogue import Catalogue, default_catalogue
-from planner.world.episode import Episode, read_episode
+from planner.world.episode import EPISODE_VERSION, Episode, read_episode
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_model
 from planner.world.floor_grid import door_corners
 from planner.world.footprints import furniture_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray
@@ -25,13 +27,18 @@ from planner.world.house import HOUSE_VERSION, Door, Furniture, House
 from planner.world.object_checks import object_findings, unfit_states
 from planner.world.reach import Reach, reach_of
 from planner.world.share import config_dir
-from planner.world.versions import read_versioned
+from planner.world.versions import read_versioned, upgraded
 
 TOLERANCE_M = 0.001
 # A door is on a wall when it is no further from it than this.
 _WALL_TOLERANCE_M = 0.02
 # Floor on either side of an opening that must stay clear for it to be one.
 _DOORWAY_M = 0.5
+# Of texts that nobody vouches for: the longest, how much of a name is shown, and how long a house
+# may be. Data sets have houses of 60 m.
+_MAX_CHARS = 16_000_000
+_SHOWN_CHARS = 80
+_MAX_SIDE_M = 150.0
 # Points all over a rectangle, in fractions of its size.
 _SPREAD = np.array([(x, y) for x in (-0.4, 0.0, 0.4) for y in (-0.4, 0.0, 0.4)])
 
@@ -149,6 +156,75 @@ def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
     return _cached_episode(path, modified, house_path, _modified_ns(house_path))
 
 
+def load_shipped_episode(name: str) -> tuple[Episode, House]:
+    """As `load_episode` for a name that nobody vouches for: it is never taken for a path.
+
+    Raises:
+        PlannerError: where no episode of that name is shipped.
+    """
+    return load_episode(_shipped(name, config_dir() / "episodes", "episode"))
+
+
+def load_shipped_house(name: str) -> House:
+    """As `load_house` for a name that nobody vouches for: it is never taken for a path.
+
+    Raises:
+        PlannerError: where no house of that name is shipped.
+    """
+    return load_house(_shipped(name, config_dir() / "houses", "house"))
+
+
+def _shipped(name: str, folder: Path, what: str) -> Path:
+    known = {found.stem: found for found in sorted(folder.rglob("*.json"))}
+    if name not in known:
+        shown = repr(name if len(name) <= _SHOWN_CHARS else name[:_SHOWN_CHARS] + "...")
+        raise PlannerError(f"no {what} {shown} is shipped")
+    return known[name]
+
+
+@lru_cache(maxsize=8)
+def house_from_json(text: str, source: str) -> House:
+    """A house by the text of its file, checked as `load_house` does.
+
+    Args:
+        text: of the file; nobody vouches for it.
+        source: what errors call it.
+
+    Raises:
+        FileError: naming the source, the field and the reason of the first finding.
+    """
+    house = parse_model(upgraded(_json(text, source), HOUSE_VERSION, source), House, source)
+    x0, y0, x1, y1 = house.bounds_m
+    if not (x1 - x0 <= _MAX_SIDE_M and y1 - y0 <= _MAX_SIDE_M):
+        raise FileError(source, "rooms", f"the house is larger than {_MAX_SIDE_M:g} m")
+    _refuse(source, _unusable(house, default_catalogue()))
+    return house
+
+
+@lru_cache(maxsize=8)
+def episode_from_json(text: str, house_text: str, source: str) -> tuple[Episode, House]:
+    """An episode and its house by the texts of their files, checked as `load_episode` does.
+
+    Raises:
+        FileError: naming the source, the field and the reason of the first finding.
+    """
+    house = house_from_json(house_text, source)
+    episode = parse_model(upgraded(_json(text, source), EPISODE_VERSION, source), Episode, source)
+    _refuse(source, _unplayable(episode, house, default_catalogue()))
+    return episode, house
+
+
+def _json(text: str, source: str) -> object:
+    if len(text) > _MAX_CHARS:
+        raise FileError(source, "", f"has more than {_MAX_CHARS} characters")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise FileError(source, "", f"is not well formed: {error}") from None
+    except RecursionError:
+        raise FileError(source, "", "is nested too deeply") from None
+
+
 def _find(path_or_name: Path | str, folder: Path, what: str) -> Path:
     if path_or_name == "":
         raise PlannerError(f"no {what} is named")
@@ -211,7 +287,7 @@ def forget_files() -> None:
         kept.cache_clear()
 
 
-def _refuse(path: Path, findings: list[Finding]) -> None:
+def _refuse(path: Path | str, findings: list[Finding]) -> None:
     if findings:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         raise FileError(path, findings[0].field, findings[0].reason + more)

@@ -16,8 +16,7 @@ from planner_msgs.msg import NamedState
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from planner.replay.bag import read_bag
-from planner.replay.recovery import is_complete
+from planner.replay.bag import Bag, read_bag
 from planner.ros import qos
 
 RECORDER = Path(__file__).resolve().parents[2] / "nodes" / "recorder"
@@ -62,7 +61,7 @@ def test_everything_is_in_the_bag(tmp_path: Path, talker: Node, end: signal.Sign
     finally:
         os.kill(recorder.pid, end)
         recorder.wait(30)
-    assert is_complete(tmp_path / "bag") == (end is signal.SIGINT)
+    assert Bag(tmp_path / "bag").cut_short == (end is not signal.SIGINT)
     messages = list(read_bag(tmp_path / "bag"))
     words = [m.content.data for m in messages if m.topic == "/words"]
     assert words == [str(i) for i in range(COUNT)]

@@ -15,8 +15,8 @@ import pytest
 from rosbags.typesys import Stores, get_typestore
 
 from planner.recorder.bag_writer import BagWriter, Topic
-from planner.replay.bag import read_bag
-from planner.replay.recovery import is_complete, recover
+from planner.replay.bag import Bag, read_bag
+from planner.replay.recovery import recover
 from planner.world.errors import FileError, PlannerError
 
 STORE = get_typestore(Stores.ROS2_HUMBLE)
@@ -60,7 +60,7 @@ def write(bag: Path, count: int) -> BagWriter:
 
 def test_a_closed_bag_is_read_back(tmp_path: Path) -> None:
     write(tmp_path / "bag", 7).close()
-    assert is_complete(tmp_path / "bag")
+    assert not Bag(tmp_path / "bag").cut_short
     assert words(tmp_path / "bag") == [str(i) for i in range(7)]
 
 
@@ -94,11 +94,10 @@ def test_a_killed_writer_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    assert not is_complete(bag)
     found = words(bag)
+    assert Bag(bag).cut_short
     assert len(found) >= flushed
     assert found == [str(i) for i in range(len(found))]
-    assert is_complete(bag)
 
 
 @pytest.mark.parametrize("share", [0.35, 0.6, 0.93])
@@ -115,15 +114,18 @@ def test_a_file_cut_anywhere_keeps_a_beginning(tmp_path: Path, share: float) -> 
     path = next(bag.glob("*.mcap"))
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
-    kept = recover(bag)
+    recovered = recover(bag)
+    kept = recovered.messages
     assert 0 < kept <= 300
-    assert words(bag) == whole[:kept]
+    assert recovered.folder == tmp_path / "bag_recovered"
+    assert words(bag) == words(recovered.folder) == whole[:kept]
+    assert Bag(recovered.folder).cut_short
 
 
 def test_garbage_is_no_bag(tmp_path: Path) -> None:
     bag = tmp_path / "bag"
     bag.mkdir()
-    with pytest.raises(FileError, match=r"holds 0 \.mcap files"):
+    with pytest.raises(FileError, match="holds no file of a bag"):
         list(read_bag(bag))
     (bag / "bag_0.mcap").write_bytes(b"garbage" * 100)
     with pytest.raises(FileError, match="is no MCAP file"):
@@ -166,13 +168,15 @@ def test_a_full_disk_is_one_error_and_what_was_written_is_kept(
         writer.close()
     assert flushed > 0
     damaged = next(bag.glob("*.mcap")).read_bytes()
-    # Completing it takes room that is not there, and so costs nothing.
+    # Reading takes no room. A recovery that finds none leaves nothing behind.
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
-    with pytest.raises(FileError, match="cannot be completed"):
-        words(bag)
+    assert len(words(bag)) >= flushed
+    with pytest.raises(FileError, match=r"bag_recovered: cannot be written: .*too large"):
+        recover(bag)
+    assert list(tmp_path.iterdir()) == [bag]
     assert [path.read_bytes() for path in bag.iterdir() if path.suffix != ".yaml"] == [damaged]
     small_disk(False)
-    assert len(words(bag)) >= flushed
+    assert words(recover(bag).folder) == words(bag)
 
 
 @pytest.mark.parametrize("metadata", ["version: 99", "", "a: ["])

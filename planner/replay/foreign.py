@@ -1,0 +1,254 @@
+"""Bags of `ros2 bag record` that are not plain MCAP: sqlite3, and what rosbag2 compressed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import urllib.parse
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.rosbag2.storage_sqlite3 import Sqlite3Reader
+
+from planner.replay.definitions import UnreadableError, msg_text, short, standard_text
+from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked_zstd
+from planner.replay.storage import Storage, StoredChannel, StoredMessage
+from planner.world.errors import FileError
+
+# The newest version of rosbag2's metadata.yaml that is known.
+NEWEST_METADATA = 9
+_MAX_METADATA_BYTES = 1 << 20
+# A file is not unpacked to more than so many times its size.
+_MAX_UNPACKED_TIMES = 1000
+_UNPACKED_AT_ONCE = 1 << 20
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What metadata.yaml says that the files themselves do not.
+
+    Attributes:
+        packs_messages: whether each message is compressed.
+        ros_distro: name of the ROS 2 distribution; "" = not known.
+    """
+
+    packs_messages: bool = False
+    ros_distro: str = ""
+
+
+def read_description(folder: Path) -> Description:
+    """Reads metadata.yaml; a bag without it is as one that says nothing.
+
+    Raises:
+        FileError: where it cannot be read, is of a newer version, or names a compression other
+            than zstd.
+    """
+    path = folder / "metadata.yaml"
+    if not path.is_file():
+        return Description()
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(_MAX_METADATA_BYTES + 1)
+        if len(text) > _MAX_METADATA_BYTES:
+            raise FileError(path, "", f"has more than {_MAX_METADATA_BYTES} bytes")
+        # The C loader is the same safe one, and quicker with what is large.
+        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise FileError(path, "", f"is not well formed: {short(error)}") from None
+    top = "rosbag2_bagfile_information"
+    found = document.get(top) if isinstance(document, dict) else None
+    if not isinstance(found, dict):
+        raise FileError(path, top, "expected an object")
+    version = found.get("version")
+    if not isinstance(version, int) or version > NEWEST_METADATA:
+        reason = f"{short(repr(version))} is not supported; the newest known is {NEWEST_METADATA}"
+        raise FileError(path, f"{top}.version", reason)
+    mode, how = (str(found.get(key) or "") for key in ("compression_mode", "compression_format"))
+    if mode.lower() not in ("", "none", "file", "message", "storage"):
+        raise FileError(path, f"{top}.compression_mode", f"{short(repr(mode))} is not known")
+    if mode.lower() in ("file", "message") and how != "zstd":
+        raise FileError(path, f"{top}.compression_format", f"{short(repr(how))} is not known")
+    return Description(mode.lower() == "message", str(found.get("ros_distro") or ""))
+
+
+def unpacked_file(path: Path) -> tuple[Path, Callable[[], object]]:
+    """Unpacks a compressed file (`bag_0.mcap.zstd`) outside of its bag.
+
+    Returns:
+        The unpacked file, and what removes it; it is removed at the end of the process, too.
+
+    Raises:
+        FileError: where it cannot be unpacked, or there is no room for it.
+    """
+    import zstandard
+
+    folder = Path(tempfile.mkdtemp(prefix="planner-bag-"))
+    try:
+        left = path.stat().st_size * _MAX_UNPACKED_TIMES
+        out = folder / path.stem
+        with path.open("rb") as packed, out.open("xb") as stream:
+            for data in zstandard.ZstdDecompressor().read_to_iter(
+                packed, write_size=_UNPACKED_AT_ONCE
+            ):
+                left -= len(data)
+                if left < 0:
+                    reason = f"unpacks to more than {_MAX_UNPACKED_TIMES} times its size"
+                    raise FileError(path, "", reason)
+                stream.write(data)
+    except (OSError, zstandard.ZstdError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise FileError(path, "", f"cannot be unpacked: {short(error)}") from None
+    except FileError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return out, lambda: shutil.rmtree(folder, ignore_errors=True)
+
+
+class UnpackedFile(Storage):
+    """A file of a bag that had to be unpacked, under the name that it has in the bag."""
+
+    def __init__(self, path: Path, open_unpacked: Callable[[Path], Storage]) -> None:
+        """Unpacks and opens it.
+
+        Raises:
+            FileError: where it cannot be unpacked or read.
+        """
+        unpacked, remove = unpacked_file(path)
+        self._remove = weakref.finalize(self, remove)
+        self._unpacked = unpacked
+        self.path = path
+        try:
+            self._file = open_unpacked(unpacked)
+        except FileError as error:
+            self._remove()
+            raise FileError(path, error.field, error.reason) from None
+        self.closed, self.library = self._file.closed, self._file.library
+        self.channels, self.metadata = self._file.channels, self._file.metadata
+        self.start_ns, self.end_ns = self._file.start_ns, self._file.end_ns
+
+    def attachments(self) -> Mapping[str, bytes]:
+        """As `Storage`."""
+        return self._file.attachments()
+
+    def messages(
+        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+    ) -> Iterator[StoredMessage]:
+        """As `Storage`."""
+        yield from self._file.messages(wanted, start_ns, end_ns)
+
+
+class PackedMessages(Storage):
+    """A file in which each message is compressed."""
+
+    def __init__(self, file: Storage) -> None:
+        self._file = file
+        self.path, self.closed, self.is_open = file.path, file.closed, file.is_open
+        self.library, self.channels, self.metadata = file.library, file.channels, file.metadata
+        self.start_ns, self.end_ns = file.start_ns, file.end_ns
+
+    def attachments(self) -> Mapping[str, bytes]:
+        """As `Storage`."""
+        return self._file.attachments()
+
+    def messages(
+        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+    ) -> Iterator[StoredMessage]:
+        """As `Storage`."""
+        for message in self._file.messages(wanted, start_ns, end_ns):
+            try:
+                data = unpacked_zstd(message.data, MAX_RECORD_BYTES)
+            except DamagedError as error:
+                topic = self.channels[message.channel_id].topic
+                raise FileError(
+                    self.path, topic, f"has a message that is damaged: {error}"
+                ) from None
+            yield message._replace(data=memoryview(data))
+
+
+class SqliteFile(Storage):
+    """A .db3 file of rosbag2. It keeps no sequence numbers, and no times of publication."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens a file.
+
+        Raises:
+            FileError: where it is no such file.
+        """
+        self.path = path
+        reader = self._opened()
+        try:
+            self.channels = self._checked(lambda: {c.id: _stored(c) for c in reader.connections})
+            said = reader.metadata
+            if said.message_count:
+                self.start_ns, self.end_ns = int(said.start_time), int(said.end_time) - 1
+        finally:
+            reader.close()
+
+    def attachments(self) -> Mapping[str, bytes]:
+        """As `Storage`: there are none."""
+        return {}
+
+    def messages(
+        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+    ) -> Iterator[StoredMessage]:
+        """As `Storage`, in the order of receipt."""
+        reader = self._opened()
+        try:
+            connections = [c for c in reader.connections if c.id in wanted]
+            rows = iter(reader.messages(connections, start_ns, end_ns))
+            while (row := self._checked(lambda: next(rows, None))) is not None:
+                connection, received_ns, data = row
+                # Whatever the library says: sqlite3 keeps what it is given.
+                if type(received_ns) is not int or type(data) is not bytes:
+                    raise FileError(self.path, "messages", "has a row that is no message")
+                view = memoryview(data)
+                yield StoredMessage(connection.id, 0, received_ns, received_ns, view)
+        finally:
+            reader.close()
+
+    def _opened(self) -> Sqlite3Reader:
+        # The library makes an URI of the path.
+        reader = Sqlite3Reader(Path(urllib.parse.quote(str(self.path.absolute()))))
+        self._checked(reader.open)
+        return reader
+
+    def _checked(self, call: Callable[[], _T]) -> _T:
+        try:
+            return call()
+        # The library raises what it stumbles over.
+        except Exception as error:
+            raise FileError(self.path, "", f"cannot be read: {short(error)}") from None
+
+
+def _stored(connection: Connection) -> StoredChannel:
+    if type(connection.topic) is not str or type(connection.msgtype) is not str:
+        raise UnreadableError("a topic has no name or no type")
+    encoding = getattr(connection.ext, "serialization_format", "")
+    definition = connection.msgdef.data if encoding == "cdr" else ""
+    if connection.msgdef.format == MessageDefinitionFormat.IDL:
+        try:
+            definition = msg_text(connection.msgtype, definition)
+        except UnreadableError:
+            definition = ""
+    return StoredChannel(
+        connection.topic, connection.msgtype, definition or "", int(connection.msgcount)
+    )
+
+
+def with_standard_definitions(file: Storage, ros_distro: str) -> Storage:
+    """Gives a file the definitions that it lacks of messages that ROS 2 itself has."""
+    file.channels = {
+        number: channel
+        if channel.definition
+        else replace(channel, definition=standard_text(channel.type_name, ros_distro))
+        for number, channel in file.channels.items()
+    }
+    return file

@@ -1,0 +1,95 @@
+"""Gaps in what a bag has of a topic: what the recorder says it missed, and jumps of the count.
+
+MCAP keeps a sequence number with each message, a publisher's count of what it sent. Where it
+jumps, messages in between were lost. Where it falls, the publisher was restarted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planner.replay.storage import Metadatum
+
+# Name of the metadata record that a recorder writes for messages it knows it missed, with `topic`,
+# `from_ns`, `to_ns` and `missing`.
+GAP = "planner.gap"
+_MAX_NS = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Messages of a topic that a bag lacks.
+
+    Attributes:
+        from_ns: when the last message before it was received, or the loss began.
+        to_ns: when the first message after it was received, or the loss was noticed.
+        missing: how many; 0 = not known.
+    """
+
+    topic: str
+    from_ns: int
+    to_ns: int
+    missing: int
+
+
+class SequenceGaps:
+    """Finds the jumps in the sequence numbers of one publisher's messages."""
+
+    def __init__(self, topic: str) -> None:
+        self.found: list[Gap] = []
+        self._topic = topic
+        self._last: tuple[int, int] | None = None
+
+    def take(self, sequence: int, received_ns: int) -> None:
+        """Looks at the next message."""
+        if self._last is not None:
+            last, last_ns = self._last
+            if sequence > last + 1:
+                self.found.append(Gap(self._topic, last_ns, received_ns, sequence - last - 1))
+        self._last = sequence, received_ns
+
+
+def has_one_publisher(qos: str) -> bool:
+    """Whether a topic's sequence numbers are of one publisher.
+
+    Args:
+        qos: rosbag2's YAML list of the offered profiles, one of each publisher; "" = not kept,
+            as by recorders that number messages themselves.
+    """
+    return len(re.findall(r"^- ", qos, re.MULTILINE)) <= 1
+
+
+def recorded_gaps(metadata: Iterable[Metadatum], topic: str) -> list[Gap]:
+    """What the recorder says it missed of a topic.
+
+    Raises:
+        ValueError: naming the field of a record that is none.
+    """
+    found = []
+    for record in metadata:
+        if record.name == GAP and record.texts.get("topic") == topic:
+            begin, end, missing = (_count(record, k) for k in ("from_ns", "to_ns", "missing"))
+            found.append(Gap(topic, begin, end, missing))
+    return found
+
+
+def _count(record: Metadatum, key: str) -> int:
+    text = record.texts.get(key, "")
+    if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > _MAX_NS:
+        raise ValueError(f"{GAP}.{key}: expected a number of at most 19 digits")
+    return int(text)
+
+
+def merged(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
+    """In the order of time, overlapping ones as one: they tell of the same messages."""
+    found: list[Gap] = []
+    for gap in sorted(gaps, key=lambda g: (g.from_ns, g.to_ns)):
+        last = found[-1] if found else None
+        if last is not None and gap.from_ns < last.to_ns:
+            missing = max(last.missing, gap.missing)
+            found[-1] = Gap(gap.topic, last.from_ns, max(last.to_ns, gap.to_ns), missing)
+        else:
+            found.append(gap)
+    return tuple(found)

@@ -1,0 +1,291 @@
+"""What an MCAP file holds: from the summary at its end, or by looking through it."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, BinaryIO
+
+from mcap import records as mcap
+from mcap.opcode import Opcode
+
+from planner.replay.mcap_records import (
+    HEAD_BYTES,
+    MAGIC,
+    MESSAGE_BYTES,
+    DamagedError,
+    Record,
+    content,
+    exactly,
+    inner_records,
+    message_head,
+    parsed,
+    records,
+    unpacked_chunk,
+)
+
+FOOTER_BYTES = HEAD_BYTES + 20
+# Messages outside of chunks are read together up to this size.
+_SPAN_BYTES = 4 << 20
+_MAX_SUMMARY_BYTES = 256 << 20
+
+
+@dataclass(slots=True)
+class Piece:
+    """A chunk, or a span of records outside of chunks.
+
+    Attributes:
+        offset: of a chunk's content, or of a span's first record.
+        channels: with messages in it; None = any.
+    """
+
+    offset: int
+    length: int
+    is_chunk: bool
+    start_ns: int
+    end_ns: int
+    channels: frozenset[int] | None
+
+
+@dataclass(slots=True)
+class Contents:
+    """What is known of a file.
+
+    Attributes:
+        counts: messages by channel.
+        damaged: records that are not whole.
+        pieces: all that has messages, in the order of the file.
+        metadata: where the metadata records are.
+        attachments: where the attachments are.
+    """
+
+    schemas: dict[int, mcap.Schema] = field(default_factory=dict)
+    channels: dict[int, mcap.Channel] = field(default_factory=dict)
+    counts: dict[int, int] = field(default_factory=dict)
+    damaged: int = 0
+    pieces: list[Piece] = field(default_factory=list)
+    metadata: list[Record] = field(default_factory=list)
+    attachments: list[Record] = field(default_factory=list)
+    start_ns: int | None = None
+    end_ns: int = 0
+
+    def count(self, channel_id: int, received_ns: int) -> None:
+        """Takes note of a message."""
+        self.counts[channel_id] = self.counts.get(channel_id, 0) + 1
+        if self.start_ns is None or received_ns < self.start_ns:
+            self.start_ns = received_ns
+        self.end_ns = max(self.end_ns, received_ns)
+
+    def define(self, opcode: int, data: bytes) -> None:
+        """Takes a schema or a channel; of one number the first."""
+        if opcode == Opcode.SCHEMA:
+            schema = parsed(mcap.Schema, data)
+            self.schemas.setdefault(schema.id, schema)
+        elif opcode == Opcode.CHANNEL:
+            channel = parsed(mcap.Channel, data)
+            self.channels.setdefault(channel.id, channel)
+
+
+def read_footer(stream: BinaryIO, end: int) -> Any | None:
+    """The footer of a file that was closed; None of one that was not."""
+    if end < 2 * len(MAGIC) + FOOTER_BYTES:
+        return None
+    begin = end - FOOTER_BYTES - len(MAGIC)
+    stream.seek(begin)
+    tail = exactly(stream, FOOTER_BYTES + len(MAGIC))
+    # Its operation code and length as well: the bytes of the end alone may be within a message.
+    if tail[-len(MAGIC) :] != MAGIC or tail[:HEAD_BYTES] != _FOOTER_HEAD:
+        return None
+    return parsed(mcap.Footer, tail[HEAD_BYTES:-8])
+
+
+_FOOTER_HEAD = bytes([Opcode.FOOTER]) + (20).to_bytes(8, "little")
+
+
+def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
+    """What a file's summary says; None where it does not say all that is needed.
+
+    Args:
+        stream: of the file.
+        footer: its footer.
+        end: the offset of the footer.
+
+    Raises:
+        DamagedError: where it is damaged.
+    """
+    begin = footer.summary_start
+    if not len(MAGIC) <= begin <= end:
+        raise DamagedError(f"its summary cannot begin at byte {begin}")
+    if end - begin > _MAX_SUMMARY_BYTES:
+        raise DamagedError(f"its summary has {end - begin} bytes")
+    if footer.summary_crc and _check_sum(stream, begin, end) != footer.summary_crc:
+        raise DamagedError("its summary has another check sum")
+    found, statistics, indexes = Contents(), None, []
+    for record in records(stream, begin, end):
+        if record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+            found.define(record.opcode, content(stream, record))
+        elif record.opcode == Opcode.STATISTICS:
+            statistics = parsed(mcap.Statistics, content(stream, record))
+        elif record.opcode == Opcode.CHUNK_INDEX:
+            indexes.append(parsed(mcap.ChunkIndex, content(stream, record)))
+        elif record.opcode == Opcode.METADATA_INDEX:
+            index = parsed(mcap.MetadataIndex, content(stream, record))
+            found.metadata.append(_pointed_at(stream, index, Opcode.METADATA, begin))
+        elif record.opcode == Opcode.ATTACHMENT_INDEX:
+            index = parsed(mcap.AttachmentIndex, content(stream, record))
+            found.attachments.append(_pointed_at(stream, index, Opcode.ATTACHMENT, begin))
+    if statistics is None or _lacks_something(found, statistics, indexes):
+        return None
+    found.counts = dict(statistics.channel_message_counts)
+    if statistics.message_count:
+        found.start_ns, found.end_ns = statistics.message_start_time, statistics.message_end_time
+    found.pieces = _chunks(indexes, begin)
+    return found
+
+
+def _check_sum(stream: BinaryIO, begin: int, end: int) -> int:
+    stream.seek(begin)
+    # Up to the check sum in the footer itself.
+    return zlib.crc32(exactly(stream, end + FOOTER_BYTES - 4 - begin))
+
+
+def _lacks_something(found: Contents, statistics: Any, indexes: list[Any]) -> bool:
+    """Whether a summary leaves out what its statistics count: all but those are optional."""
+    return (
+        len(found.channels) < statistics.channel_count
+        or len(found.metadata) < statistics.metadata_count
+        or len(found.attachments) < statistics.attachment_count
+        or len(indexes) < statistics.chunk_count
+        # Messages outside of chunks.
+        or (statistics.message_count > 0 and not indexes)
+        or any(c.schema_id and c.schema_id not in found.schemas for c in found.channels.values())
+        or sum(statistics.channel_message_counts.values()) != statistics.message_count
+    )
+
+
+def _pointed_at(stream: BinaryIO, index: Any, opcode: Opcode, end: int) -> Record:
+    if not len(MAGIC) <= index.offset < end:
+        raise DamagedError(f"its summary names a record at byte {index.offset}")
+    found = next(records(stream, index.offset, end), None)
+    if found is None or found.opcode != opcode:
+        raise DamagedError(f"there is no {opcode.name.lower()} at byte {index.offset}")
+    return found
+
+
+def _chunks(indexes: list[Any], end: int) -> list[Piece]:
+    pieces = []
+    begin = len(MAGIC)
+    for index in sorted(indexes, key=lambda index: index.chunk_start_offset):
+        # One after another: no chunk is read twice.
+        if index.chunk_start_offset < begin:
+            raise DamagedError(f"its summary names a chunk at byte {index.chunk_start_offset}")
+        begin = index.chunk_start_offset + index.chunk_length
+        if begin > end or index.chunk_length < HEAD_BYTES:
+            raise DamagedError(f"its summary names a chunk of {index.chunk_length} bytes")
+        pieces.append(
+            Piece(
+                index.chunk_start_offset + HEAD_BYTES,
+                index.chunk_length - HEAD_BYTES,
+                True,
+                index.message_start_time,
+                index.message_end_time,
+                # Message indexes are optional.
+                frozenset(index.message_index_offsets) or None,
+            )
+        )
+    return pieces
+
+
+class Damage(Enum):
+    """What a damaged record is when a file is looked through."""
+
+    ERROR = "error"
+    # All before it counts, nothing after it.
+    END = "end"
+    # What is not whole is left out, and all else counts that can still be found.
+    LEFT_OUT = "left out"
+
+
+def from_records(stream: BinaryIO, end: int, damage: Damage) -> Contents:
+    """What a file holds, by looking through it.
+
+    Args:
+        stream: of the file.
+        end: where its data ends at the latest.
+        damage: what a damaged record is.
+
+    Raises:
+        DamagedError: where a record is damaged and that is an error.
+    """
+    found = Contents()
+    try:
+        for record in records(stream, len(MAGIC), end):
+            if record.opcode in (Opcode.DATA_END, Opcode.FOOTER):
+                break
+            try:
+                _take(stream, record, found)
+            except DamagedError:
+                if damage is not Damage.LEFT_OUT:
+                    raise
+                found.damaged += 1
+    except DamagedError:
+        if damage is Damage.ERROR:
+            raise
+        found.damaged += 1
+    return found
+
+
+def _take(stream: BinaryIO, record: Record, found: Contents) -> None:
+    if record.opcode == Opcode.CHUNK:
+        _take_chunk(record, content(stream, record), found)
+    elif record.opcode == Opcode.MESSAGE:
+        stream.seek(record.offset)
+        _take_message(record, exactly(stream, min(record.length, MESSAGE_BYTES)), found)
+    elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+        found.define(record.opcode, content(stream, record))
+    elif record.opcode == Opcode.METADATA:
+        parsed(mcap.Metadata, content(stream, record))
+        found.metadata.append(record)
+    elif record.opcode == Opcode.ATTACHMENT:
+        found.attachments.append(record)
+
+
+def _take_chunk(record: Record, data: bytes, found: Contents) -> None:
+    chunk = unpacked_chunk(data)
+    # All of it is looked at before any message counts: half a chunk is none.
+    inner = list(inner_records(chunk.data))
+    for opcode, at, length in inner:
+        if opcode != Opcode.MESSAGE:
+            found.define(opcode, chunk.data[at : at + length])
+    heads = [message_head(chunk.data, at, n) for code, at, n in inner if code == Opcode.MESSAGE]
+    channels = set()
+    start_ns, end_ns = chunk.start_ns, chunk.end_ns
+    for channel_id, _, received_ns, _ in heads:
+        channels.add(channel_id)
+        start_ns, end_ns = min(start_ns, received_ns), max(end_ns, received_ns)
+        found.count(channel_id, received_ns)
+    if channels:
+        found.pieces.append(
+            Piece(record.offset, record.length, True, start_ns, end_ns, frozenset(channels))
+        )
+
+
+def _take_message(record: Record, data: bytes, found: Contents) -> None:
+    channel_id, _, received_ns, _ = message_head(data, 0, record.length)
+    found.count(channel_id, received_ns)
+    begin, length = record.offset - HEAD_BYTES, record.length + HEAD_BYTES
+    last = found.pieces[-1] if found.pieces else None
+    if (
+        last is not None
+        and not last.is_chunk
+        and last.offset + last.length == begin
+        and last.length + length <= _SPAN_BYTES
+    ):
+        last.length += length
+        last.start_ns, last.end_ns = min(last.start_ns, received_ns), max(last.end_ns, received_ns)
+        last.channels = (last.channels or frozenset()) | {channel_id}
+        return
+    found.pieces.append(
+        Piece(begin, length, False, received_ns, received_ns, frozenset((channel_id,)))
+    )

@@ -1,0 +1,246 @@
+"""The records of an MCAP file: where each one is, and what a chunk unpacks to.
+
+Every length in a file is checked against what there is before anything is read or unpacked.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any, BinaryIO, NamedTuple
+
+from mcap.data_stream import ReadDataStream
+from mcap.opcode import Opcode
+
+from planner.replay.definitions import short
+from planner.replay.storage import StoredMessage
+
+MAGIC = b"\x89MCAP0\r\n"
+HEAD_BYTES = 9
+# No record is read, and no chunk unpacked, that is larger. Writers close a chunk after some
+# megabyte; only a single message can be larger.
+MAX_RECORD_BYTES = 256 << 20
+_HEAD = struct.Struct("<BQ").unpack_from
+_MESSAGE = struct.Struct("<HIQQ").unpack_from
+MESSAGE_BYTES = 22
+_CHUNK = struct.Struct("<QQQII").unpack_from
+_CHUNK_BYTES = 32
+# A plain number: it is compared once a message.
+_IS_MESSAGE = int(Opcode.MESSAGE)
+
+
+class DamagedError(ValueError):
+    """A file that is not what it says of itself."""
+
+
+class Record(NamedTuple):
+    """Where a record's content is: after its operation code and length."""
+
+    opcode: int
+    offset: int
+    length: int
+
+
+def records(stream: BinaryIO, begin: int, end: int) -> Iterator[Record]:
+    """The records between two offsets.
+
+    Raises:
+        DamagedError: at the first one that is not whole.
+    """
+    at = begin
+    while at < end:
+        if end - at < HEAD_BYTES:
+            raise DamagedError(f"a record is cut off at byte {at}")
+        stream.seek(at)
+        opcode, length = _HEAD(exactly(stream, HEAD_BYTES))
+        if opcode == 0:
+            raise DamagedError(f"there is no record at byte {at}")
+        if length > end - at - HEAD_BYTES:
+            raise DamagedError(f"a record of {length} bytes is cut off at byte {at}")
+        yield Record(opcode, at + HEAD_BYTES, length)
+        at += HEAD_BYTES + length
+
+
+def exactly(stream: BinaryIO, length: int) -> bytes:
+    """So many bytes.
+
+    Raises:
+        DamagedError: where there are fewer, or there is no room for them.
+    """
+    if length > MAX_RECORD_BYTES:
+        raise DamagedError(
+            f"a record has {length} bytes; more than {MAX_RECORD_BYTES} are not read"
+        )
+    data = stream.read(length)
+    if len(data) != length:
+        raise DamagedError("it ends within a record")
+    return data
+
+
+def content(stream: BinaryIO, record: Record) -> bytes:
+    """A record's content."""
+    stream.seek(record.offset)
+    return exactly(stream, record.length)
+
+
+def parsed(kind: Any, data: bytes) -> Any:
+    """A record's fields.
+
+    Args:
+        kind: a class of `mcap.records`.
+        data: the record's content.
+
+    Raises:
+        DamagedError: where they are none.
+    """
+    try:
+        return kind.read(ReadDataStream(BytesIO(data)))
+    # Whatever the library stumbles over.
+    except Exception as error:
+        raise DamagedError(f"a record {kind.__name__} is damaged: {short(error)}") from None
+
+
+class Chunk(NamedTuple):
+    """What a chunk says of itself."""
+
+    start_ns: int
+    end_ns: int
+    data: bytes
+
+
+def unpacked_chunk(data: bytes) -> Chunk:
+    """A chunk with its records unpacked.
+
+    Args:
+        data: the chunk's content.
+
+    Raises:
+        DamagedError: where it cannot be unpacked or does not unpack to the size it names.
+    """
+    if len(data) < _CHUNK_BYTES:
+        raise DamagedError("a chunk is too short")
+    start_ns, end_ns, size, crc, name_bytes = _CHUNK(data)
+    at = _CHUNK_BYTES + name_bytes
+    if at + 8 > len(data):
+        raise DamagedError("a chunk is too short")
+    (packed_bytes,) = struct.unpack_from("<Q", data, at)
+    if packed_bytes != len(data) - at - 8:
+        raise DamagedError("a chunk is not as long as it says")
+    unpacked = _unpack(memoryview(data)[at + 8 :], data[_CHUNK_BYTES:at], size)
+    if crc and zlib.crc32(unpacked) != crc:
+        raise DamagedError("a chunk has another check sum")
+    return Chunk(start_ns, end_ns, unpacked)
+
+
+def _unpack(packed: memoryview, compression: bytes, size: int) -> bytes:
+    if size > MAX_RECORD_BYTES:
+        raise DamagedError(f"a chunk of {size} bytes; more than {MAX_RECORD_BYTES} are not read")
+    if compression == b"":
+        unpacked = bytes(packed)
+    elif compression == b"lz4":
+        unpacked = _lz4(packed, size)
+    elif compression == b"zstd":
+        unpacked = unpacked_zstd(packed, size)
+    else:
+        name = short(repr(compression[:20]))
+        raise DamagedError(f"a chunk is compressed by {name}; lz4 and zstd are known")
+    if len(unpacked) != size:
+        raise DamagedError(f"a chunk does not unpack to the {size} bytes that it names")
+    return unpacked
+
+
+def _lz4(packed: memoryview, size: int) -> bytes:
+    import lz4.frame
+
+    unpacker = lz4.frame.LZ4FrameDecompressor()
+    try:
+        # One more than there should be tells that there are more.
+        unpacked: bytes = unpacker.decompress(packed, max_length=size + 1)
+    except (RuntimeError, ValueError, EOFError) as error:
+        raise DamagedError(f"a chunk cannot be unpacked: {short(error)}") from None
+    return unpacked
+
+
+def unpacked_zstd(packed: memoryview | bytes, max_bytes: int) -> bytes:
+    """Unpacks one frame.
+
+    Raises:
+        DamagedError: where it is damaged or unpacks to more than that.
+    """
+    import zstandard
+
+    try:
+        # Room is made for what the frame names, whatever is allowed.
+        named = zstandard.frame_content_size(packed)
+        if named > max_bytes:
+            raise DamagedError(f"{named} bytes are packed where {max_bytes} may be")
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=max_bytes + 1)
+    except zstandard.ZstdError as error:
+        raise DamagedError(f"it cannot be unpacked: {short(error)}") from None
+
+
+def messages(
+    chunk: bytes, wanted: frozenset[int], start_ns: int, end_ns: int
+) -> Iterator[StoredMessage]:
+    """The messages of some channels among records, received from one time to before another.
+
+    Raises:
+        DamagedError: at the first record that is not whole.
+    """
+    view, at, end = memoryview(chunk), 0, len(chunk)
+    # A loop over all messages of a bag: written for speed.
+    try:
+        while at < end:
+            opcode, size = _HEAD(chunk, at)
+            at += HEAD_BYTES
+            after = at + size
+            if after > end or not opcode:
+                raise DamagedError("a record in a chunk is cut off")
+            if opcode == _IS_MESSAGE:
+                if size < MESSAGE_BYTES:
+                    raise DamagedError("a message is cut off")
+                channel_id, sequence, received_ns, published_ns = _MESSAGE(chunk, at)
+                if channel_id in wanted and start_ns <= received_ns < end_ns:
+                    data = view[at + MESSAGE_BYTES : after]
+                    yield StoredMessage(channel_id, sequence, received_ns, published_ns, data)
+            at = after
+    except struct.error:
+        raise DamagedError("a record in a chunk is cut off") from None
+
+
+def inner_records(chunk: bytes) -> Iterator[Record]:
+    """The records in a chunk.
+
+    Raises:
+        DamagedError: at the first one that is not whole.
+    """
+    at, end = 0, len(chunk)
+    try:
+        while at < end:
+            opcode, size = _HEAD(chunk, at)
+            at += HEAD_BYTES
+            if at + size > end or not opcode:
+                raise DamagedError("a record in a chunk is cut off")
+            yield Record(opcode, at, size)
+            at += size
+    except struct.error:
+        raise DamagedError("a record in a chunk is cut off") from None
+
+
+def message_head(data: bytes, at: int, length: int) -> tuple[int, int, int, int]:
+    """A message record's channel, sequence number, and when it was received and published.
+
+    Args:
+        data: where the record's content is in.
+        at: where it begins.
+        length: of the record's content.
+
+    Raises:
+        DamagedError: where it is too short.
+    """
+    if length < MESSAGE_BYTES or at + MESSAGE_BYTES > len(data):
+        raise DamagedError("a message is cut off")
+    head: tuple[int, int, int, int] = _MESSAGE(data, at)
+    return head

@@ -1,0 +1,107 @@
+"""The episode and the house that a bag is of: what the bag carries, else what is shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.replay.bag import Bag
+from planner.replay.state_layout import difference
+from planner.replay.world_info import WORLD_INFO
+from planner.world.episode import Episode
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House
+from planner.world.house_checks import (
+    episode_from_json,
+    house_from_json,
+    load_episode,
+    load_shipped_episode,
+    load_shipped_house,
+)
+from planner.world.world_bytes import WorldBytes
+
+STATES = "/world/state"
+HOUSE_FILE, EPISODE_FILE = "house.json", "episode.json"
+
+
+def load_task(bag: Bag, name: str = "") -> tuple[Episode | None, House]:
+    """The episode and the house of a bag's last run; no episode where it ran none.
+
+    Args:
+        bag: carries both as texts, or only their names.
+        name: of an episode or a file that its user wants instead; "" = what the bag says.
+
+    Raises:
+        PlannerError: where the bag does not say it, or names something that is not shipped.
+    """
+    if name:
+        return load_episode(name)
+    info = bag.world_info
+    episode_id, house = (info.episode_id, info.house) if info else _world_of(bag)
+    return task_of(bag, episode_id, house)
+
+
+def task_of(bag: Bag, episode_id: str, house: str) -> tuple[Episode | None, House]:
+    """The episode and the house of one of a bag's runs.
+
+    Names in a bag are looked up among what is shipped and never taken for paths.
+
+    Args:
+        bag: carries both as texts, or only their names.
+        episode_id: as the states of the run say; "" = it ran none.
+        house: as they say.
+
+    Raises:
+        PlannerError: where there is no such episode or house, or it is unsound.
+    """
+    for house_text, episode_text, source in _carried(bag, episode_id, house):
+        carried = house_from_json(house_text, source)
+        if carried.name != house:
+            continue
+        if not episode_id:
+            return None, carried
+        if episode_text:
+            episode, _ = episode_from_json(episode_text, house_text, source)
+            if episode.episode_id == episode_id:
+                return episode, carried
+    if not episode_id:
+        return None, load_shipped_house(house)
+    try:
+        return load_shipped_episode(episode_id)
+    except FileError:
+        raise
+    except PlannerError as error:
+        raise PlannerError(f"the bag has only the name of its episode, and {error}") from None
+
+
+def _carried(bag: Bag, episode_id: str, house: str) -> Iterator[tuple[str, str, str]]:
+    """Texts of a house and an episode ("" = none), and where they are."""
+    for info in reversed(bag.world_infos):
+        if (info.episode_id, info.house) == (episode_id, house) and info.house_json:
+            yield info.house_json, info.episode_json, f"{bag.folder}: {WORLD_INFO}"
+    attached = bag.attachments()
+    if HOUSE_FILE in attached:
+        files = (attached[HOUSE_FILE], attached.get(EPISODE_FILE, b""))
+        try:
+            house_text, episode_text = (data.decode() for data in files)
+        except UnicodeDecodeError as error:
+            raise FileError(bag.folder, "attachments", f"are not UTF-8: {error}") from None
+        yield house_text, episode_text, f"{bag.folder}: attachments"
+
+
+def _world_of(bag: Bag) -> tuple[str, str]:
+    """Episode and house of the last state of the world."""
+    recorded = bag.type_of(STATES)
+    if recorded is None:
+        raise FileError(bag.folder, "", f"has neither {WORLD_INFO} nor {STATES}: of no known house")
+    if reason := difference(*recorded):
+        raise FileError(bag.folder, STATES, reason)
+    last = None
+    for _, data in bag.data(STATES):
+        last = data
+    if last is None:
+        raise FileError(bag.folder, STATES, "has no message, so the house is not known")
+    try:
+        state = WorldBytes().read(last)
+    except PlannerError as error:
+        raise FileError(bag.folder, STATES, str(error)) from None
+    return state.episode_id, state.house
