@@ -9,6 +9,10 @@ from planner.world.observation import Observation
 
 MAP = "map"
 ARM_CAMERA = "hand"
+# Joints of our simulators' bodies: the hand swings around the body, its camera tilts. The frame
+# that turns by the first lies at the base and carries the hand.
+PAN_JOINT, TILT_JOINT = "hand_pan", "hand_tilt"
+HAND_MOUNT = "hand_mount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,9 @@ def moving_links(observation: Observation) -> list[Link]:
         Link(f"{agent}/odom", base, observation.odometry),
         Link(base, hand, observation.hand),
     ]
+    if PAN_JOINT in observation.joints:
+        pan = Pose.planar(0.0, 0.0, observation.joints[PAN_JOINT])
+        links.append(Link(base, f"{agent}/{HAND_MOUNT}", pan))
     for camera, in_base in observation.optical.items():
         frame = optical_frame(agent, camera)
         if camera == ARM_CAMERA:

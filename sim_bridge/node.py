@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from pathlib import Path
+from dataclasses import replace
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import WorldState as WorldMessage
@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from planner.ros import images, parameters, qos
+from planner.ros import parameters, qos
 from planner.ros.conversions import time_message, transform_message
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.ros.lifecycle import run_node
@@ -25,9 +25,8 @@ from planner.ros.presence import is_of_process, same_host
 from planner.ros.world_messages import WorldMessages
 from planner.world.episode import MOST_AGENTS
 from planner.world.errors import PlannerError
-from planner.world.files import read_model
 from planner.world.share import config_dir
-from sim_bridge.agent.node import AgentPort, Sensing
+from sim_bridge.agent.node import AgentPort
 from sim_bridge.frames import Link, fixed_links
 from sim_bridge.lockstep.node import LockstepPort
 from sim_bridge.lockstep.waiting import Lockstep
@@ -36,7 +35,6 @@ from sim_bridge.pacing import (
     TICK_S,
     Every,
     IdleTime,
-    Pace,
     Pacer,
     TimeMode,
     split_step,
@@ -45,8 +43,9 @@ from sim_bridge.pacing import (
 from sim_bridge.people.node import PeopleTopic
 from sim_bridge.registry import BACKENDS, make_backend
 from sim_bridge.runtime import Runtime
-from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.safety.rules import NOTICE
+from sim_bridge.settings.node import declare_pace, declare_safety, declare_sensing
+from sim_bridge.world_info.node import WorldInfoTopic
 
 LOAD_FAILED = 1
 # In which the bridges of other machines are found, where discovery reaches them.
@@ -75,15 +74,16 @@ class BridgeNode(Node):
         try:
             self._lock = DomainLock(domain_id(os.environ))
             self._refuse_other_bridges()
-            self._pace = _declare_pace(self)
+            self._pace = declare_pace(self)
             self._pacer = Pacer(self._pace)
-            self._sensing = _declare_sensing(self)
+            self._sensing = declare_sensing(self)
             backend = parameters.text(self, "backend", "embedded", "the world", choices=[*BACKENDS])
             opened = self._declare_world()
             settings = parameters.text(
                 self, "backend_config", "", "file with the backend's settings; empty = shipped"
             )
-            self._runtime = Runtime(make_backend(backend, settings), _declare_safety(self))
+            self._backend = backend
+            self._runtime = Runtime(make_backend(backend, settings), declare_safety(self))
             self._lockstep = self._declare_lockstep()
             self._make_outlets()
             self._take_up(opened)
@@ -128,7 +128,8 @@ class BridgeNode(Node):
             self, "agents", 0, "number of agents; 0 as the episode says", least=0, most=MOST_AGENTS
         )
         if not house and not episode:
-            house = default_house()
+            opened = open_world(default_house(), episode, seed, self._agent_count)
+            return replace(opened, named=False)
         return open_world(house, episode, seed, self._agent_count)
 
     def _declare_lockstep(self) -> LockstepPort | None:
@@ -166,6 +167,7 @@ class BridgeNode(Node):
         self._clock_outlet = outlet(Clock, "/clock", qos.CLOCK)
         self._state = outlet(WorldMessage, "/world/state", qos.TRUTH)
         self._people = PeopleTopic(self, self._runtime, self._losses)
+        self._info = WorldInfoTopic(self, self._runtime, self._backend, self._pace, self._losses)
 
     def destroy_node(self) -> None:
         """Stops every agent, frees the world and the domain."""
@@ -324,6 +326,7 @@ class BridgeNode(Node):
             self._waiting.restart()
         self._state_messages = WorldMessages()
         self._state_revision = -1
+        self._info.publish(opened)
         self._publish_clock()
         self._publish_state(always=True)
         self._publish_links(
@@ -335,7 +338,7 @@ class BridgeNode(Node):
             port.announce_battery()
         self._publish_links(self._tf, [link for p in self._ports.values() for link in p.repeat()])
         self.get_logger().info(
-            f"{self._runtime.house}, episode {self._runtime.episode_id}, seed {opened.seed}: "
+            f"{self._runtime.house}, {_episode_words(opened)}, seed {opened.seed}: "
             f"{', '.join(self._runtime.agents)}; time is {self._pace.mode}"
         )
 
@@ -430,6 +433,10 @@ class BridgeNode(Node):
         self._diagnostics.publish(message)
 
 
+def _episode_words(opened: Opened) -> str:
+    return f"episode {opened.episode.episode_id}" if opened.has_task else "no episode"
+
+
 def _status(name: str, warning: str, values: dict[str, str]) -> DiagnosticStatus:
     return DiagnosticStatus(
         level=DiagnosticStatus.WARN if warning else DiagnosticStatus.OK,
@@ -438,50 +445,6 @@ def _status(name: str, warning: str, values: dict[str, str]) -> DiagnosticStatus
         hardware_id="bridge",
         values=[KeyValue(key=key, value=value) for key, value in values.items()],
     )
-
-
-def _declare_pace(node: Node) -> Pace:
-    mode = parameters.text(
-        node, "time_mode", "paced", "what moves simulated time", choices=[*TimeMode]
-    )
-    idle = parameters.text(
-        node, "idle_time", "run", "simulated time while no agent is busy", choices=[*IdleTime]
-    )
-    rate = parameters.number(
-        node, "rate", 1.0, "simulated seconds a second of wall time", least=0.01, most=100.0
-    )
-    return Pace(TimeMode(mode), rate, IdleTime(idle))
-
-
-def _declare_sensing(node: Node) -> Sensing:
-    text = parameters.text(node, "cameras", "hand,body", "cameras to publish, with commas")
-    cameras = tuple(name.strip() for name in text.split(",") if name.strip())
-    camera_hz = parameters.number(
-        node, "camera_hz", 10.0, "exposures a simulated second", least=0.1, most=30.0
-    )
-    still_hz = parameters.number(
-        node,
-        "still_camera_hz",
-        2.0,
-        "the same while nothing moves in a simulated world and pictures are all the same",
-        least=0.1,
-        most=30.0,
-    )
-    encoding = parameters.text(
-        node,
-        "depth_encoding",
-        "32FC1",
-        "32FC1 in metres or 16UC1 in millimetres",
-        choices=images.DEPTH_ENCODINGS,
-    )
-    return Sensing(cameras, camera_hz, still_hz, encoding)
-
-
-def _declare_safety(node: Node) -> SafetyOptions:
-    name = parameters.text(
-        node, "safety_config", "", "file with the numbers of the safety rules; empty = shipped"
-    )
-    return read_model(Path(name), SafetyOptions) if name else default_safety()
 
 
 class BeatExecutor(SingleThreadedExecutor):

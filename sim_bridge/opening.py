@@ -18,11 +18,21 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A house, an episode in it and the seed that decides what they leave open."""
+    """A house, an episode in it and the seed that decides what they leave open.
+
+    `named` is whether somebody named the house or the episode: a robot's house is not known
+    otherwise.
+    """
 
     house: House
     episode: Episode
     seed: int
+    named: bool = True
+
+    @property
+    def has_task(self) -> bool:
+        """Whether an episode is loaded, and not only a house."""
+        return bool(self.episode.episode_id)
 
 
 def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
@@ -65,16 +75,20 @@ def default_house() -> str:
 
 
 def bare_episode(house: House, agents: int) -> Episode:
-    """No task: the house with what lies in it, and agents at places that the seed decides."""
+    """No task: the house with what lies in it, and agents at places that the seed decides.
+
+    Its id is empty, so that nobody looks for an episode of that name; files must have one.
+    """
     cast = tuple(_placement(number) for number in range(agents))
-    return Episode(
+    bare = Episode(
         version=1,
-        episode_id=f"{house.name}-bare",
+        episode_id="bare",
         house=house.name,
         instruction="",
         agents=cast,
         objects=house.objects,
     )
+    return bare.model_copy(update={"episode_id": ""})
 
 
 def _with_agents(episode: Episode, agents: int) -> Episode:

@@ -40,6 +40,7 @@ RETELL_S = 1.0
 # are over when none came for this long. A world that never rests is judged as it is then.
 QUIET_S = 0.15
 MOST_WAIT_S = 2.0
+NO_EPISODE = "the world runs no episode, so there is no task to judge"
 _SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
 
 
@@ -149,6 +150,12 @@ class EvaluatorNode(Node):
     def _begin(self, state: WorldState) -> None:
         self._evaluator, self._verdict, self._task = None, None, None
         self._unseen_states = 0
+        if not state.episode_id:
+            # A house without an episode: nobody asked for a judgement, so nothing is wrong.
+            self._problem = NO_EPISODE
+            self.get_logger().info(f"nothing is judged: {self._problem}")
+            self._tell()
+            return
         try:
             self._task, house = self._episode_of(state)
             self._evaluator = self._make(self._task, house, state)
@@ -163,8 +170,6 @@ class EvaluatorNode(Node):
     def _episode_of(self, state: WorldState) -> tuple[Episode, House]:
         if self._given is not None and self._given[0].episode_id == state.episode_id:
             return self._given
-        if not state.episode_id:
-            raise PlannerError("the world runs no episode, so there is no task to judge")
         return load_episode(state.episode_id)
 
     def _make(self, task: Episode, house: House, state: WorldState) -> Evaluator:
@@ -307,10 +312,8 @@ def _asked(task: Episode) -> JsonValue:
 
 
 def _is_another_run(before: WorldState, state: WorldState) -> bool:
-    return state.episode_id != before.episode_id or (state.step, state.revision) < (
-        before.step,
-        before.revision,
-    )
+    place, place_before = (state.house, state.episode_id), (before.house, before.episode_id)
+    return place != place_before or (state.step, state.revision) < (before.step, before.revision)
 
 
 def _fill(message: EvaluationMessage, progress: Progress | Verdict) -> None:

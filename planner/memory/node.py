@@ -227,7 +227,7 @@ class MemoryNode(Node):
             return
         episode = layout.name
         if self._world is not None:
-            episode = self._world.episode_id
+            episode = self._world.episode_id or layout.name
         elif self._episode is not None:
             episode = self._episode.episode_id
         self._memory = self._open(layout, episode, clock_s)

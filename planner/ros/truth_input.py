@@ -65,8 +65,12 @@ class TruthInput:
             # A world that was loaded while the last one was as young shows in its names only.
             state = heard.read(self._reader)
             before = self._heard[-1].read(self._reader) if self._heard else None
-            begins = begins or before is None or state.episode_id != before.episode_id
+            begins = begins or before is None or _place(state) != _place(before)
             if begins:
                 self._heard.clear()
                 self._on_beginning(state)
         self._heard.append(heard)
+
+
+def _place(state: WorldState) -> tuple[str, str]:
+    return state.house, state.episode_id

@@ -59,9 +59,14 @@ def default_bodies() -> dict[AgentKind, Body]:
     return {body.kind: body for body in bodies}
 
 
+def body_of(kind: str) -> Body | None:
+    """The shipped body of a kind; None for a kind that the file has not."""
+    return {item.value: body for item, body in default_bodies().items()}.get(kind)
+
+
 def capabilities_of(kind: str) -> Capabilities | None:
     """What a body of a kind can do by the shipped file; None for a kind that is not in it."""
-    body = {item.value: body for item, body in default_bodies().items()}.get(kind)
+    body = body_of(kind)
     if body is None:
         return None
     return Capabilities(

@@ -114,6 +114,11 @@ class Episode(FileModel):
     criteria: Criteria | None = None
     source: Source | None = None
 
+    @property
+    def title(self) -> str:
+        """Its id, for errors; that of a house without an episode is empty."""
+        return self.episode_id or f"{self.house} without an episode"
+
     @model_validator(mode="after")
     def _names(self) -> Episode:
         for names in ([a.uid for a in self.agents], [o.name for o in self.objects]):

@@ -10,7 +10,9 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from planner_msgs.action import ExecutePrimitive
 from rclpy.node import Node
 from rclpy.task import Future
+from std_msgs.msg import String
 
+from planner.ros import qos
 from planner.ros.agent_topics import (
     AgentTopics,
     CameraTopics,
@@ -20,12 +22,15 @@ from planner.ros.agent_topics import (
 )
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal
+from planner.ros.outlet import Outlet
 from planner.ros.primitive_server import PrimitiveServer
+from planner.world.agents import body_of
 from sim_bridge.asking.node import AskingTopics
 from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Every, Exposures
 from sim_bridge.requests import Request
+from sim_bridge.robot_description import robot_description
 from sim_bridge.runtime import Job, Runtime
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.health import Receipt
@@ -81,6 +86,7 @@ class AgentPort:
         }
         self._topics = AgentTopics(node, agent, losses)
         self._asking = AskingTopics(node, runtime, agent, losses)
+        self._description = Outlet(node, String, f"/{agent}/robot_description", qos.LATCHED, losses)
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
         self._server = PrimitiveServer(
             node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
@@ -147,6 +153,16 @@ class AgentPort:
         # without ROS has them at the same moments.
         self._exposures.due(self._runtime.now_s(), still=False)
         self._exposed = self.shown_s = None
+        self._describe()
+
+    def _describe(self) -> None:
+        """Publishes the body as URDF; a kind that config/agents.yaml lacks has none."""
+        can = self._runtime.backend.capabilities(self.agent)
+        body = body_of(can.kind)
+        if body is not None:
+            joints = self._runtime.sense(self.agent, ()).joints
+            text = robot_description(self.agent, body, can.cameras, joints)
+            self._description.publish(String(data=text))
 
     def _sense(self, cameras: list[str]) -> list[Link]:
         seen = self._runtime.sense(self.agent, cameras)
@@ -274,6 +290,7 @@ class AgentPort:
         """Takes the agent's names out of the graph."""
         self._topics.destroy()
         self._asking.destroy()
+        self._description.destroy()
         for camera in self._cameras.values():
             camera.destroy()
         self._services.destroy()

@@ -19,6 +19,7 @@ from planner.world.observation import CameraFrame, Observation
 from sim_bridge.embedded.entities import Agent
 from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.frames import PAN_JOINT, TILT_JOINT
 
 
 def observation(
@@ -81,7 +82,7 @@ def observation(
         linear_m_s=agent.linear_m_s,
         angular_rad_s=agent.angular_rad_s,
         hand=Pose.planar(x, y, agent.pan_rad, z),
-        joints={"hand_pan": agent.pan_rad, "hand_tilt": agent.tilt_rad},
+        joints={PAN_JOINT: agent.pan_rad, TILT_JOINT: agent.tilt_rad},
         gripper_opening=0.0 if holding else 1.0,
         holding=holding,
         cameras=frames,

@@ -202,25 +202,25 @@ class KinematicWorld:
         for name in episode.furniture:
             if name not in self.pieces:
                 field = f"furniture.{name}"
-                raise FileError(episode.episode_id, field, f"{self.house.name} has no such piece")
+                raise FileError(episode.title, field, f"{self.house.name} has no such piece")
         for item in episode.objects:
             field = f"objects.{item.name}"
             if item.parent in floors and item.relation is Relation.ON:
                 continue
             if item.parent not in self.pieces:
                 reason = f"{self.house.name} has no {item.parent!r}"
-                raise FileError(episode.episode_id, f"{field}.parent", reason)
+                raise FileError(episode.title, f"{field}.parent", reason)
             record = self.pieces[item.parent].record
             parts = record.surfaces if item.relation is Relation.ON else record.interiors
             if all(part.name != item.part for part in parts):
                 reason = f"{item.parent} has no part {item.part!r} to be {item.relation}"
-                raise FileError(episode.episode_id, f"{field}.part", reason)
+                raise FileError(episode.title, f"{field}.part", reason)
 
     def _thing(self, item: ObjectPlacement, instance_id: int, catalogue: Catalogue) -> Thing:
         cls = catalogue.objects.get(item.class_name)
         if cls is None:
             raise FileError(
-                self.episode.episode_id, f"objects.{item.name}", f"unknown class {item.class_name}"
+                self.episode.title, f"objects.{item.name}", f"unknown class {item.class_name}"
             )
         x, y, z, yaw = item.pose
         return Thing(
@@ -258,7 +258,7 @@ class KinematicWorld:
             if not grid.is_free(x, y):
                 where = f"agents.{placement.uid}.start"
                 reason = f"({x}, {y}) is not free floor for a body of radius {body.radius_m} m"
-                raise FileError(self.episode.episode_id, where, reason)
+                raise FileError(self.episode.title, where, reason)
         else:
             x, y = self._free_start(grid, body, rng, placement.uid)
             yaw = float(rng.uniform(-math.pi, math.pi))
@@ -275,7 +275,7 @@ class KinematicWorld:
             x, y = grid.point(int(cell))
             if not self.crowded(x, y, body.radius_m, ()):
                 return x, y
-        raise FileError(self.episode.episode_id, f"agents.{uid}", "the house has no free floor")
+        raise FileError(self.episode.title, f"agents.{uid}", "the house has no free floor")
 
     # Reading
 

@@ -72,7 +72,7 @@ class ExternalBackend:
         """
         if len(episode.agents) != 1:
             raise PlannerError(
-                f"episode {episode.episode_id}: one robot is one agent, not {len(episode.agents)}"
+                f"{episode.title}: one robot is one agent, not {len(episode.agents)}"
             )
         del house, seed  # the world is as it is
         self._wait_for_it()

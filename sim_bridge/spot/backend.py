@@ -152,9 +152,7 @@ class SpotBackend:
         simulated agents are. A real world and a real robot stay as they are.
         """
         if len(episode.agents) != 1:
-            raise PlannerError(
-                f"episode {episode.episode_id}: one Spot is one agent, not {len(episode.agents)}"
-            )
+            raise PlannerError(f"{episode.title}: one Spot is one agent, not {len(episode.agents)}")
         annotated = self._annotated
         layout = house if annotated is None else annotated.house
         poses = {} if annotated is None else annotated.poses

@@ -7,6 +7,7 @@ import math
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -14,12 +15,12 @@ from bridge_harness import BEST_EFFORT, LATCHED, Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseArray
 from nav_msgs.msg import Odometry
-from planner_msgs.msg import WorldState
+from planner_msgs.msg import WorldInfo, WorldState
 from planner_msgs.srv import LoadEpisode
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -45,6 +46,7 @@ PER_AGENT = {
     "safety/motion_allowed": "std_msgs/msg/Bool",
     "safety/asks/image": IMAGE,
     "safety/asks/target": "geometry_msgs/msg/PointStamped",
+    "robot_description": "std_msgs/msg/String",
 }
 SHARED = {
     "/tf": "tf2_msgs/msg/TFMessage",
@@ -52,10 +54,11 @@ SHARED = {
     "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
     "/clock": "rosgraph_msgs/msg/Clock",
     "/world/state": "planner_msgs/msg/WorldState",
+    "/world/info": "planner_msgs/msg/WorldInfo",
     "/people": "geometry_msgs/msg/PoseArray",
 }
 STAYS = {
-    *(f"/{a}/{t}" for a in AGENTS for t in ("battery_state", "gripper_state")),
+    *(f"/{a}/{t}" for a in AGENTS for t in ("battery_state", "gripper_state", "robot_description")),
     *(
         f"/{a}/safety/{t}"
         for a in AGENTS
@@ -63,7 +66,14 @@ STAYS = {
     ),
     "/tf_static",
     "/world/state",
+    "/world/info",
 }
+
+EVERYTHING = QoSProfile(
+    depth=100,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    reliability=ReliabilityPolicy.RELIABLE,
+)
 
 
 @pytest.fixture(scope="module")
@@ -186,19 +196,64 @@ def test_frames_form_one_tree_from_the_map_to_every_camera(client: Client) -> No
         links = [link for m in (fixed, *moving) for link in m.transforms]
         return {link.child_frame_id: link.header.frame_id for link in links}
 
-    client.wait(lambda: len(tree()) >= 12, "the frames")
+    client.wait(lambda: len(tree()) >= 14, "the frames")
     for agent in AGENTS:
         assert {child: parent for child, parent in tree().items() if child.startswith(agent)} == {
             f"{agent}/odom": "map",
             f"{agent}/base_link": f"{agent}/odom",
             f"{agent}/body": f"{agent}/base_link",
             f"{agent}/hand": f"{agent}/base_link",
+            f"{agent}/hand_mount": f"{agent}/base_link",
             f"{agent}/hand_optical_frame": f"{agent}/hand",
             f"{agent}/body_optical_frame": f"{agent}/base_link",
         }
     for link in moving[-1].transforms:
         turn = link.transform.rotation
         assert math.isclose(math.hypot(turn.x, turn.y, turn.z, turn.w), 1.0, abs_tol=1e-6)
+
+
+def test_the_robot_description_has_the_frames_and_the_joints(client: Client) -> None:
+    moving = client.listen(TFMessage, "/tf", QoSProfile(depth=100))
+    fixed = client.hear(TFMessage, "/tf_static", LATCHED)
+    for agent in AGENTS:
+        text = client.hear(String, f"/{agent}/robot_description", LATCHED).data
+        robot = ET.fromstring(text)  # noqa: S314 - ours
+        links = {link.attrib["name"] for link in robot.iter("link")}
+
+        def below_base(links: set[str] = links) -> bool:
+            told = {link.child_frame_id for m in (fixed, *moving) for link in m.transforms}
+            return links <= told
+
+        client.wait(below_base, "a frame for every link")
+        joints = client.hear(JointState, f"/{agent}/joint_states")
+        assert set(joints.name) <= {joint.attrib["name"] for joint in robot.iter("joint")}
+
+
+def test_the_world_tells_what_it_is_made_of(
+    client: Client, world: Path, small_house: House, small_episode: Episode
+) -> None:
+    told = client.hear(WorldInfo, "/world/info", LATCHED)
+    assert House.model_validate_json(told.house_json) == small_house
+    episode = Episode.model_validate_json(told.episode_json)
+    assert episode.model_copy(update={"house": "small"}) == small_episode
+    assert (told.backend, told.simulated, told.house) == ("embedded", True, "small")
+    assert (list(told.agents), list(told.bodies)) == (list(AGENTS), ["robot", "human"])
+    assert (told.time_mode, told.rate, told.idle_time) == ("paced", 1.0, "run")
+    assert told.version
+    # Each world that is loaded is told, a bare house with no episode; nothing is overwritten.
+    heard = client.listen(WorldInfo, "/world/info", EVERYTHING)
+    before = len(client.wait(lambda: heard, "/world/info"))
+    bare = str(world.parent / "small.json")
+    assert client.call(LoadEpisode, "/world/load", house=bare, seed=5).success
+    client.wait(lambda: len(heard) > before, "the bare house")
+    assert (heard[-1].episode_id, heard[-1].episode_json) == ("", "")
+    assert (heard[-1].house, heard[-1].seed, list(heard[-1].agents)) == ("small", 5, ["agent_0"])
+    assert client.state().episode_id == ""
+    assert client.call(LoadEpisode, "/world/load", episode=str(world)).success
+    client.wait(lambda: heard[-1].episode_id == "small", "the episode again")
+    assert client.call(LoadEpisode, "/world/load", episode="nowhere").code
+    client.idle(0.3)
+    assert heard[-1].episode_id == "small"
 
 
 def test_all_stamps_are_of_the_simulated_clock(client: Client) -> None:

@@ -77,9 +77,7 @@ class HouseWorld:
             PlannerError: where house and episode do not fit, or there are more agents.
         """
         if len(episode.agents) != 1:
-            raise PlannerError(
-                f"episode {episode.episode_id}: one Spot is one agent, not {len(episode.agents)}"
-            )
+            raise PlannerError(f"{episode.title}: one Spot is one agent, not {len(episode.agents)}")
         known = self._known
         if known is None or known[0] is not house:
             known = (house, HouseGround(house), house_spec(house, default_catalogue()))

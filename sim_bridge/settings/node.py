@@ -1,0 +1,72 @@
+"""The parameters of the bridge that say how time passes, what is sensed and what is safe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rclpy.node import Node
+
+from planner.ros import images, parameters
+from planner.world.files import read_model
+from sim_bridge.agent.node import Sensing
+from sim_bridge.pacing import IdleTime, Pace, TimeMode
+from sim_bridge.safety.options import SafetyOptions, default_safety
+
+
+def declare_pace(node: Node) -> Pace:
+    """How simulated time passes.
+
+    Raises:
+        PlannerError: for a wrong parameter.
+    """
+    mode = parameters.text(
+        node, "time_mode", "paced", "what moves simulated time", choices=[*TimeMode]
+    )
+    idle = parameters.text(
+        node, "idle_time", "run", "simulated time while no agent is busy", choices=[*IdleTime]
+    )
+    rate = parameters.number(
+        node, "rate", 1.0, "simulated seconds a second of wall time", least=0.01, most=100.0
+    )
+    return Pace(TimeMode(mode), rate, IdleTime(idle))
+
+
+def declare_sensing(node: Node) -> Sensing:
+    """Which pictures are published, and how often.
+
+    Raises:
+        PlannerError: for a wrong parameter.
+    """
+    text = parameters.text(node, "cameras", "hand,body", "cameras to publish, with commas")
+    cameras = tuple(name.strip() for name in text.split(",") if name.strip())
+    camera_hz = parameters.number(
+        node, "camera_hz", 10.0, "exposures a simulated second", least=0.1, most=30.0
+    )
+    still_hz = parameters.number(
+        node,
+        "still_camera_hz",
+        2.0,
+        "the same while nothing moves in a simulated world and pictures are all the same",
+        least=0.1,
+        most=30.0,
+    )
+    encoding = parameters.text(
+        node,
+        "depth_encoding",
+        "32FC1",
+        "32FC1 in metres or 16UC1 in millimetres",
+        choices=images.DEPTH_ENCODINGS,
+    )
+    return Sensing(cameras, camera_hz, still_hz, encoding)
+
+
+def declare_safety(node: Node) -> SafetyOptions:
+    """The numbers of the safety rules.
+
+    Raises:
+        PlannerError: for a file that cannot be used.
+    """
+    name = parameters.text(
+        node, "safety_config", "", "file with the numbers of the safety rules; empty = shipped"
+    )
+    return read_model(Path(name), SafetyOptions) if name else default_safety()

@@ -1,0 +1,1 @@
+"""What is loaded, told by the bridge."""
