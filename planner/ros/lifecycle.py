@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import rclpy
 from rclpy.exceptions import InvalidHandle, ROSInterruptException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
@@ -62,8 +61,9 @@ def run_node(
         return _tell(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         return EXIT_OK
-    except (rclpy_implementation.RCLError, InvalidHandle):
-        # The signal's handler shuts ROS down at any moment, also within a callback that sends.
+    except (InvalidHandle, RuntimeError):
+        # The signal's handler shuts ROS down at any moment, also within a callback that sends (an
+        # RCLError, which is a RuntimeError) and while a message is taken (pybind11's RuntimeError).
         if rclpy.ok():
             raise
         return EXIT_OK

@@ -14,6 +14,7 @@ from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 
 NODE = """#!/usr/bin/env python3
 import sys
+import rclpy
 from rclpy.node import Node
 from planner.ros import parameters
 from planner.ros.lifecycle import run_node
@@ -26,7 +27,7 @@ class Greeter(Node):
         self.seed = parameters.whole(self, "seed", 0, "seed", least=0, most=9)
         self.rate_hz = parameters.number(self, "rate_hz", 1.0, "rate, Hz", least=0.1)
         self.paced = parameters.flag(self, "paced", True, "paced")
-        self.mode = parameters.text(self, "mode", "good", "mode", choices=("good", "breaks"))
+        self.mode = parameters.text(self, "mode", "good", "mode", choices=("good", "breaks", "breaks_after_the_end", "is_defect"))
         values = (self.house, self.seed, self.rate_hz, self.paced)
         self.greeting = ("ready", self.get_fully_qualified_name(), *map(repr, values))
         self.timer = self.create_timer(0.01, self.greet)
@@ -36,6 +37,10 @@ class Greeter(Node):
         print(*self.greeting, flush=True)
         if self.mode == "breaks":
             raise PlannerError("the world is gone")
+        if self.mode == "breaks_after_the_end":
+            rclpy.shutdown()
+        if self.mode in ("breaks_after_the_end", "is_defect"):
+            raise RuntimeError("Unable to convert call argument '0' to Python object")
 
     def destroy_node(self):
         print("closed", flush=True)
@@ -95,7 +100,7 @@ def test_a_node_that_is_asked_to_stop_closes_and_succeeds(
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("mode:=odd", "unnamed: parameter mode: 'odd' is not one of good, breaks"),
+        ("mode:=odd", "unnamed: parameter mode: 'odd' is not one of good, breaks, "),
         ("seed:=10", "unnamed: parameter seed: 10 is greater than 9"),
         ("rate_hz:=.nan", "unnamed: parameter rate_hz: nan is not finite"),
         ("rate_hz:=fast", "unnamed: parameter rate_hz: 'fast' is not a number"),
@@ -117,6 +122,21 @@ def test_an_error_while_running_is_told_and_closes(node: Path) -> None:
         output = process.communicate()[0].splitlines()
     assert process.returncode == EXIT_FAILED
     assert output[1:] == ["error: the world is gone", "closed"]
+
+
+def test_what_breaks_because_ros_was_shut_down_is_the_end_of_the_node(node: Path) -> None:
+    with start(str(node), "--ros-args", "-p", "mode:=breaks_after_the_end") as process:
+        output = process.communicate()[0].splitlines()
+    assert process.returncode == 0
+    # rclpy's own shutdown closes the node, too.
+    assert set(output[1:]) == {"closed"}
+
+
+def test_what_breaks_while_ros_runs_is_a_defect(node: Path) -> None:
+    with start(str(node), "--ros-args", "-p", "mode:=is_defect") as process:
+        output = process.communicate()[0]
+    assert process.returncode == 1
+    assert "RuntimeError: Unable to convert" in output
 
 
 def test_up_starts_nodes_with_their_names_parameters_and_remappings(node: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from xml.etree import ElementTree as ET
 
 import mujoco
