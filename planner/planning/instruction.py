@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from pydantic import JsonValue
 
 from planner.planning.planner import Task
 from planner.planning.session import InstructionCode
@@ -46,18 +48,16 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
     Raises:
         RequestError: saying in one sentence what is wrong.
     """
-    words = normal(request.instruction)
-    asked = normal(episode.instruction) if episode is not None else ""
-    if not words and episode is None:
+    if not normal(request.instruction) and episode is None:
         raise RequestError(
             InstructionCode.BAD_REQUEST,
             "the instruction is empty and no episode is loaded that brings one",
         )
-    length = len(request.instruction) + sum(len(turn) for turn in request.dialogue)
-    if length > MOST_CHARACTERS or len(request.dialogue) > MOST_TURNS:
+    if is_too_long(request):
         raise RequestError(
             InstructionCode.BAD_REQUEST,
-            f"the instruction has {length} characters; at most {MOST_CHARACTERS} are read",
+            f"the instruction has {_length(request)} characters; at most {MOST_CHARACTERS} are "
+            "read",
         )
     for name in request.agents:
         if name not in known_agents:
@@ -66,16 +66,42 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
                 InstructionCode.BAD_REQUEST, f"there is no agent {name[:80]!r}; there are {there}"
             )
     agents = tuple(dict.fromkeys(request.agents)) or tuple(known_agents)
-    of_episode = episode is not None and words in ("", asked)
-    text = asked if of_episode else words
+    text = asked_words(request, episode)
     for number, turn in enumerate(request.dialogue):
         text += f"\n{'Answer' if number % 2 else 'Question'}: {normal(turn)}"
     return Task(
         instruction=text,
         agents=agents,
-        goal=episode.evaluation if of_episode and episode is not None else None,
+        goal=goal_of(request, episode),
         seed=episode.seed if episode is not None else 0,
     )
+
+
+def asked_words(request: Request, episode: Episode | None) -> str:
+    """The instruction as one line: the episode's where the request says nothing else."""
+    if episode is not None and _is_episodes(request, episode):
+        return normal(episode.instruction)
+    return normal(request.instruction)
+
+
+def goal_of(request: Request, episode: Episode | None) -> Mapping[str, JsonValue] | None:
+    """The structured goal of a request; None where there are only the words."""
+    if episode is not None and _is_episodes(request, episode):
+        return episode.evaluation
+    return None
+
+
+def is_too_long(request: Request) -> bool:
+    """Whether a request is more than is read."""
+    return _length(request) > MOST_CHARACTERS or len(request.dialogue) > MOST_TURNS
+
+
+def _length(request: Request) -> int:
+    return len(request.instruction) + sum(len(turn) for turn in request.dialogue)
+
+
+def _is_episodes(request: Request, episode: Episode) -> bool:
+    return normal(request.instruction) in ("", normal(episode.instruction))
 
 
 def normal(text: str) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from planner_msgs.action import FollowInstruction
-from planner_msgs.msg import EntityList, MemoryUpdate, PlannerTrace, WorldGraph, WorldGraphNode
+from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode
 from rclpy.client import Client
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -28,16 +29,17 @@ from planner.planning.planner import Task
 from planner.planning.questions import Questions
 from planner.planning.session import Doing, InstructionCode, Outcome, Session
 from planner.planning.surroundings import Surroundings
+from planner.planning.telling.node import Telling, key_values
+from planner.planning.telling.standing import Standing, accepted
 from planner.planning.trace import ModelCall
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
-from planner.ros.conversions import header, seconds
+from planner.ros.conversions import seconds
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.loop_thread import Desk, LoopThread
 from planner.ros.memory_messages import change_record, entity_record
-from planner.ros.outlet import Outlet
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -83,7 +85,8 @@ class TaskPlannerNode(Node):
         self._losses: Counter[str] = Counter()
         self._goal: Goal | None = None
         self._lost: Outcome | None = None
-        self._world_s = 0.0
+        # On the world's clock: as the bridge told it last, and the newest of all that was heard.
+        self._world_s = self._now_s = 0.0
         self._work: asyncio.Task[Outcome] | None = None
         self._doing = NOTHING_YET
         self._desk = Desk(self)
@@ -91,7 +94,10 @@ class TaskPlannerNode(Node):
         self._around = Surroundings(self._desk, self._begin, self._cancel, self._say)
         self._around.enter(self._layout)
         self._words = LockstepWords(self, Voice.PLANNER, self._losses)
-        self._trace = Outlet(self, PlannerTrace, "/planner/trace", qos.EVENTS, self._losses)
+        model = self._settings.model
+        self._telling = Telling(
+            self, self._planner, model.name if model is not None else "", self._losses
+        )
         self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
         self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
         self.create_subscription(MemoryUpdate, "/memory/updates", self._on_update, qos.EVENTS)
@@ -106,6 +112,7 @@ class TaskPlannerNode(Node):
         # Of the wall: what waits for lost peers must not stand still with the world.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(WATCH_S, self._watch, clock=wall, autostart=False)
+        self._stand(Standing(house=self._layout.name if self._layout is not None else ""))
 
     def _declare(self) -> None:
         self._settings = settings.declare(self)
@@ -146,6 +153,7 @@ class TaskPlannerNode(Node):
             # Met before they are needed: finding a server takes longer than asking it.
             if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
                 self._hands[node.name] = SkillClient(self, node.name)
+        self._now_s = max(self._now_s, seconds(message.header.stamp))
         self._loop.call(partial(self._around.take_graph, message))
 
     def _on_update(self, message: MemoryUpdate) -> None:
@@ -172,7 +180,9 @@ class TaskPlannerNode(Node):
     def _note_time(self, world_s: float) -> None:
         """Ends the instruction where the world began anew: what was done for it is undone."""
         before_s, self._world_s = self._world_s, world_s
-        if world_s < before_s - BACKWARDS_S and self._goal is not None and self._lost is None:
+        began_anew = world_s < before_s - BACKWARDS_S
+        self._now_s = world_s if began_anew else max(self._now_s, world_s)
+        if began_anew and self._goal is not None and self._lost is None:
             text = (
                 f"the world began anew: its time went from {before_s:.1f} s back to "
                 f"{world_s:.1f} s; give the instruction again"
@@ -216,6 +226,15 @@ class TaskPlannerNode(Node):
             self._conclude(goal, Outcome(InstructionCode.BUSY, busy))
             return
         self._goal, self._lost = goal, None
+        self._stand(
+            accepted(
+                bytes(goal.goal_id.uuid).hex(),
+                _request_of(goal),
+                self._episode,
+                self._layout.name if self._layout is not None else "",
+                _agents_of(self._episode),
+            )
+        )
         self._keep_watch()
         self._loop.call(partial(self._start, goal, self._episode))
 
@@ -245,6 +264,7 @@ class TaskPlannerNode(Node):
             outcome = self._lost
         self._goal = self._lost = None
         self._say(f"{outcome.code.name}: {outcome.text}")
+        self._stand(self._telling.standing.ended(outcome))
         self._conclude(goal, outcome)
 
     def _conclude(self, goal: Goal, outcome: Outcome) -> None:
@@ -252,7 +272,7 @@ class TaskPlannerNode(Node):
             code=int(outcome.code),
             text=outcome.text,
             question=outcome.question,
-            evidence=[KeyValue(key=key, value=value) for key, value in outcome.evidence.items()],
+            evidence=key_values(outcome.evidence),
         )
         self._server.conclude(
             goal,
@@ -304,8 +324,7 @@ class TaskPlannerNode(Node):
             await asyncio.sleep(0.1)
 
     async def _follow_instruction(self, goal: Goal, episode: Episode | None) -> Outcome:
-        request = goal.request
-        asked = Request(request.instruction, tuple(request.agents), tuple(request.dialogue))
+        asked = _request_of(goal)
         if not await self._ready():
             text = f"no memory told of a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
@@ -314,11 +333,13 @@ class TaskPlannerNode(Node):
             task = task_of(asked, episode, self._around.agents)
         except RequestError as error:
             return Outcome(error.code, str(error))
+        house = self._around.layout.name
+        self._desk.leave(lambda: self._stand(self._telling.standing.understood(task, house)))
         told, account = self._settings, Account()
         if "expert" not in self._planner and told.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         self._say(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
-        most = int(request.max_calls) or self._most
+        most = int(goal.request.max_calls) or self._most
         self._doing = NOTHING_YET
         self._around.on_doing = partial(self._show, goal, task)
         announce = partial(self._announce, goal)
@@ -330,7 +351,7 @@ class TaskPlannerNode(Node):
             planner = make_planner(told.choice_for(most), task, model, self._publish)
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
-        ask = partial(self._questions.ask, show=announce)
+        ask = partial(self._ask, announce)
         asks = told.choice.options.most_questions > 0
         session = Session(task, planner, self._around, most, ask if asks else None, self._take_turn)
         outcome = await session.run()
@@ -360,6 +381,13 @@ class TaskPlannerNode(Node):
         self._say(line or "the model is back")
         self._feed_back(goal, replace(self._doing, plan=line or self._doing.plan))
 
+    async def _ask(self, announce: Callable[[str], None], question: str) -> str | None:
+        """Asks the person, and tells everybody that the instruction waits for the answer."""
+        self._desk.leave(lambda: self._stand(self._telling.standing.asking(question)))
+        answer = await self._questions.ask(question, show=announce)
+        self._desk.leave(lambda: self._stand(self._telling.standing.answered(answer)))
+        return answer
+
     def _on_answer(self, message: String) -> None:
         def take() -> None:
             if not self._questions.answer(message.data):
@@ -388,28 +416,16 @@ class TaskPlannerNode(Node):
             agents=list(doing.calls),
             calls=list(doing.calls.values()),
         )
-        self._desk.leave(lambda: goal.publish_feedback(feedback) if goal.is_active else None)
+
+        def tell() -> None:
+            if goal == self._goal and goal.is_active:
+                self._stand(self._telling.standing.doing(doing))
+                goal.publish_feedback(feedback)
+
+        self._desk.leave(tell)
 
     def _publish(self, call: ModelCall) -> None:
-        message = PlannerTrace(
-            header=header(self._around.now_s, "map"),
-            planner=call.planner,
-            model=call.model,
-            agents=list(call.agents),
-            cycle=call.cycle,
-            prompt=call.prompt,
-            grammar=call.grammar,
-            reply=call.reply,
-            calls=list(call.calls),
-            error=call.error,
-            prompt_tokens=call.usage.prompt_tokens,
-            cached_tokens=call.usage.cached_tokens,
-            reply_tokens=call.usage.reply_tokens,
-            first_token_s=call.timings.first_token_s,
-            latency_s=call.timings.total_s,
-            parameters=[KeyValue(key=key, value=value) for key, value in call.parameters.items()],
-        )
-        self._desk.leave(partial(self._trace.publish, message))
+        self._desk.leave(partial(self._telling.trace, call, self._around.now_s))
 
     async def _let_judge(self) -> None:
         """Asks the evaluator to fix its verdict; a world without one has none to ask."""
@@ -434,8 +450,17 @@ class TaskPlannerNode(Node):
         except TimeoutError:
             self._say("the judge does not answer")
 
+    def _stand(self, standing: Standing) -> None:
+        """Tells how the newest instruction stands."""
+        self._telling.show(standing, self._now_s)
+
     def _say(self, line: str) -> None:
         self.get_logger().info(line)
+
+
+def _request_of(goal: Goal) -> Request:
+    asked = goal.request
+    return Request(asked.instruction, tuple(asked.agents), tuple(asked.dialogue))
 
 
 def bare(house: House) -> House:

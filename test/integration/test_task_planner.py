@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -12,10 +13,12 @@ from action_msgs.msg import GoalStatus
 from bridge_harness import Client, write_world
 from nav_msgs.msg import Odometry
 from planner_harness import LATCHED, Instructions, Process, Start, planner_alone, script
-from planner_msgs.msg import Evaluation, PlannerTrace
+from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from planner.planning.session import InstructionCode
+from planner.ros.conversions import seconds
 from planner.world.episode import Episode
 from planner.world.house import House
 
@@ -28,6 +31,9 @@ GOAL = {
         for name in ("cup_0", "apple_0")
     ]
 }
+
+
+EVERYTHING = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Moves:
@@ -93,13 +99,28 @@ def test_a_task_from_words_to_verdict(stack: Callable[..., Stack], client: Clien
     nodes = stack()
     traces = client.listen(PlannerTrace, "/planner/trace", 100)
     verdicts = client.listen(Evaluation, "/evaluation/result", LATCHED)
+    told = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
     instructions = Instructions(client)
+    client.wait(lambda: told, "the status before anything is asked")
+    assert told[0].state == InstructStatus.IDLE
     handle = instructions.send("Bring the cup to the living room.")
     result, status = instructions.result(handle)
     assert result.code == InstructionCode.DONE, nodes["planner"].log
     assert status == GoalStatus.STATUS_SUCCEEDED
     client.wait(lambda: verdicts, "the verdict")
     assert verdicts[0].status == Evaluation.SUCCEEDED
+    client.wait(lambda: told[-1].state == InstructStatus.DONE, "the status of the end")
+    assert {status.state for status in told[1:-1]} == {InstructStatus.RUNNING}
+    assert {status.id for status in told[1:]} == {bytes(handle.goal_id.uuid).hex()}
+    assert all(json.loads(status.goal) == GOAL for status in told[1:])
+    stamps = [seconds(status.header.stamp) for status in told]
+    assert stamps == sorted(stamps)
+    assert 0 < stamps[-1] < 10_000
+    assert any("Pick" in call for status in told for call in status.calls)
+    last = told[-1]
+    assert (last.text, last.house, last.episode_id) == (result.text, "small", "small")
+    assert list(last.agents) == ["agent_0", "agent_1"]
+    assert last.evidence == result.evidence
     cycles = [feedback.cycle for feedback in instructions.feedback]
     assert cycles == sorted(cycles)
     assert any("Pick" in call for feedback in instructions.feedback for call in feedback.calls)
@@ -120,6 +141,9 @@ def test_one_instruction_at_a_time_and_cancel_stops_within_a_second(
     refused = instructions.follow("Something else.")
     assert refused.code == InstructionCode.BUSY
     assert "another instruction" in refused.text
+    standing = client.hear(InstructStatus, "/instruct/status", LATCHED)
+    assert standing.id == bytes(first.goal_id.uuid).hex()
+    assert (standing.state, standing.code) == (InstructStatus.RUNNING, 0)
     moved = Moves(client)
     client.wait(lambda: moved.last_s > 0.0, "an agent that moves")
     asked = first.cancel_goal_async()
@@ -128,6 +152,8 @@ def test_one_instruction_at_a_time_and_cancel_stops_within_a_second(
     client.wait(asked.done, "the cancel's answer")
     assert status == GoalStatus.STATUS_CANCELED
     assert result.code == InstructionCode.CANCELED
+    standing = client.hear(InstructStatus, "/instruct/status", LATCHED)
+    assert (standing.state, standing.code) == (InstructStatus.CANCELED, result.code)
     client.wait(lambda: moved.now_s > canceled_s + 3.0, "three simulated seconds")
     assert moved.last_s - canceled_s < 1.0
     # And the next one is followed.
@@ -226,6 +252,7 @@ def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
     answers = client.node.create_publisher(String, "/instruct/answer", 10)
     traces = client.listen(PlannerTrace, "/planner/trace", 100)
     instructions = Instructions(client)
+    told = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
     handle = instructions.send("Go to the table.", agents=["agent_0"])
     client.wait(
         lambda: any(f.plan == "question: which table" for f in instructions.feedback), "a question"
@@ -238,6 +265,12 @@ def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
     assert "the round one" in traces[1].prompt
     assert "No answer came." in traces[2].prompt
     evidence = {item.key: item.value for item in result.evidence}
+    client.wait(lambda: told[-1].state == InstructStatus.DONE, "the status of the end")
+    waited = [s.question for s in told if s.state == InstructStatus.WAITING]
+    assert list(dict.fromkeys(waited)) == ["which table", "and which cup"]
+    dialogue = ["which table", "the round one", "and which cup", ""]
+    assert list(told[-1].dialogue) == dialogue
+    assert (told[-1].planner, told[-1].model) == ("react", "scripted")
     assert evidence["questions"] == "2"
     assert evidence["model_calls"] == "3"
     assert evidence["memory_source"] == "deltas"

@@ -1,0 +1,134 @@
+"""How the newest instruction stands, as `/instruct/status` tells it. No ROS here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from planner.planning.instruction import (
+    MOST_CHARACTERS,
+    Request,
+    asked_words,
+    goal_of,
+    is_too_long,
+)
+from planner.planning.planner import Task
+from planner.planning.session import Doing, InstructionCode, Outcome
+from planner.world.episode import MOST_AGENTS, Episode
+
+MOST_CHARACTERS_OF_NAME = 80
+
+
+class InstructState(IntEnum):
+    """The numbers are those of planner_msgs/InstructStatus."""
+
+    IDLE = 0
+    RUNNING = 1
+    WAITING = 2
+    DONE = 3
+    FAILED = 4
+    CANCELED = 5
+
+
+_ENDS = {
+    InstructionCode.DONE: InstructState.DONE,
+    InstructionCode.CANCELED: InstructState.CANCELED,
+    # Asked back by the result: the goal has to be sent again with the answer.
+    InstructionCode.QUESTION: InstructState.WAITING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One instruction at one moment; each change is a new record.
+
+    Attributes:
+        goal_id: of the action, hexadecimal digits; "" before the first instruction.
+        dialogue: question, answer, ...; an answer that never came is empty.
+        goal: the structured goal as JSON; "" where there are only the words.
+        code: of the result; 0 while it runs.
+        calls: the running call of each of `agents`; "" = none.
+    """
+
+    state: InstructState = InstructState.IDLE
+    goal_id: str = ""
+    instruction: str = ""
+    agents: tuple[str, ...] = ()
+    dialogue: tuple[str, ...] = ()
+    house: str = ""
+    episode_id: str = ""
+    goal: str = ""
+    code: int = 0
+    text: str = ""
+    question: str = ""
+    cycle: int = 0
+    plan: str = ""
+    calls: tuple[str, ...] = ()
+    evidence: Mapping[str, str] = field(default_factory=dict)
+
+    def understood(self, task: Task, house: str) -> Standing:
+        """The task that the request became: who does it where, and the goal."""
+        return replace(
+            self,
+            house=house,
+            agents=task.agents,
+            calls=("",) * len(task.agents),
+            goal="" if task.goal is None else json.dumps(task.goal, ensure_ascii=False),
+        )
+
+    def doing(self, doing: Doing) -> Standing:
+        """A new cycle, plan or calls."""
+        calls = tuple(doing.calls.get(agent, "") for agent in self.agents)
+        return replace(self, cycle=doing.cycle, plan=doing.plan, calls=calls)
+
+    def asking(self, question: str) -> Standing:
+        """The planner waits for an answer."""
+        return replace(self, state=InstructState.WAITING, question=question)
+
+    def answered(self, answer: str | None) -> Standing:
+        """The answer came, or, where it is None, not in time; the planner goes on."""
+        turns = (*self.dialogue, self.question, answer or "")
+        return replace(self, state=InstructState.RUNNING, question="", dialogue=turns)
+
+    def ended(self, outcome: Outcome) -> Standing:
+        """The end of the instruction."""
+        return replace(
+            self,
+            state=_ENDS.get(outcome.code, InstructState.FAILED),
+            code=int(outcome.code),
+            text=outcome.text,
+            question=outcome.question,
+            calls=("",) * len(self.agents),
+            evidence=dict(outcome.evidence),
+        )
+
+
+def accepted(
+    goal_id: str, request: Request, episode: Episode | None, house: str, agents: Sequence[str]
+) -> Standing:
+    """An instruction that was just accepted.
+
+    Args:
+        goal_id: of the action.
+        request: what was asked.
+        episode: the one that is loaded, or None.
+        house: name of the house; "" = not known yet.
+        agents: who does it where the request names nobody, as far as is known.
+    """
+    goal = goal_of(request, episode)
+    names = [name[:MOST_CHARACTERS_OF_NAME] for name in request.agents[:MOST_AGENTS]]
+    who = tuple(dict.fromkeys(names)) or tuple(agents)
+    return Standing(
+        state=InstructState.RUNNING,
+        goal_id=goal_id,
+        # What is refused for its length is not repeated to everybody.
+        instruction=asked_words(request, episode)[:MOST_CHARACTERS],
+        agents=who,
+        dialogue=() if is_too_long(request) else request.dialogue,
+        house=house,
+        episode_id=episode.episode_id if episode is not None else "",
+        goal="" if goal is None else json.dumps(goal, ensure_ascii=False),
+        calls=("",) * len(who),
+    )
