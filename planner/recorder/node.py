@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import Evaluation, WorldInfo
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
@@ -41,6 +42,8 @@ LOOK_S = 0.5
 FLUSH_S = 0.5
 # Between two rounds in which all that waits is written.
 DRAIN_S = 0.05
+# Between two looks for timers and services that are due, and how many are served then.
+SERVE_S, MAX_SERVED = 0.25, 4
 DIAGNOSE_S = 1.0
 # Diagnostics with the counts of all topics; they are as long as all other diagnostics together.
 TOPIC_COUNTS_EVERY = 10
@@ -125,7 +128,6 @@ class RecorderNode(Node):
         # Of the wall: a bag is written while the world stands still, too.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_S, self._look, clock=wall)
-        self.create_timer(DRAIN_S, self._on_drain_timer, clock=wall)
         self.create_timer(FLUSH_S, self._flush, clock=wall)
         self.create_timer(DIAGNOSE_S, self._diagnose, clock=wall)
         self._look()
@@ -203,23 +205,24 @@ class RecorderNode(Node):
 
     # Messages
 
-    def _on_drain_timer(self) -> None:
-        self._drain()
-
-    def _drain(self) -> int:
-        """Writes the messages that wait; returns how many."""
-        count, now_ns = 0, time.time_ns()
-        for source in list(self._sources.values()):
+    def drain(self) -> int:
+        """Writes the messages that wait in the order of their receipt; returns how many."""
+        waiting: list[tuple[Taken, _Source]] = []
+        for source in self._sources.values():
             # Bounded: a publisher that never rests must not keep the others waiting.
             for _ in range(QUEUE_DEPTH):
                 taken = source.subscription.take()
                 if taken is None:
                     break
-                count += 1
-                waited_s = (now_ns - taken.received_ns) * 1e-9
-                self._longest_wait_s = max(self._longest_wait_s, waited_s)
-                self._take(source, taken)
-        return count
+                waiting.append((taken, source))
+        if not waiting:
+            return 0
+        waiting.sort(key=lambda entry: entry[0].received_ns)
+        waited_s = (time.time_ns() - waiting[0][0].received_ns) * 1e-9
+        self._longest_wait_s = max(self._longest_wait_s, waited_s)
+        for taken, source in waiting:
+            self._take(source, taken)
+        return len(waiting)
 
     def _take(self, source: _Source, taken: Taken) -> None:
         account = source.account
@@ -382,7 +385,7 @@ class RecorderNode(Node):
         while (now_s := time.monotonic()) - heard_s < QUIET_S:
             if now_s - begun_s > MAX_LAST_DRAIN_S:
                 return
-            if self._drain():
+            if self.drain():
                 heard_s = time.monotonic()
             time.sleep(DRAIN_S / 5)
 
@@ -406,7 +409,32 @@ def _status(level: bytes, name: str, text: str, values: Mapping[str, str]) -> Di
     return DiagnosticStatus(level=level, name=name, message=text, hardware_id="", values=pairs)
 
 
+class RoundsExecutor(SingleThreadedExecutor):
+    """Drains the recorder in short rounds and looks for timers and services in long ones.
+
+    A wait for all that a node with sixty subscriptions could wait for takes as long as writing
+    what a round brings.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._served_s = 0.0
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:  # noqa: ARG002
+        """One round; `timeout_sec` has no meaning here."""
+        now_s = time.monotonic()
+        if now_s - self._served_s >= SERVE_S:
+            self._served_s = now_s
+            # What is ready is known from one wait, and each call serves one of it.
+            for _ in range(MAX_SERVED):
+                self._spin_once_impl(0.0)
+        for node in self.get_nodes():
+            if isinstance(node, RecorderNode):
+                node.drain()
+        time.sleep(DRAIN_S)
+
+
 def main() -> int:
     """Runs the node until it is asked to stop."""
     keep_freed_memory()
-    return run_node(RecorderNode)
+    return run_node(RecorderNode, make_executor=RoundsExecutor)
