@@ -28,7 +28,8 @@ from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.recorder.freed_memory import keep_freed_memory
-from planner.replay.judging import Request, judge
+from planner.replay.judging import judge
+from planner.replay.runs import Request
 from planner.replay.state_log import StateLogWriter
 from planner.ros import qos
 from planner.ros.definitions import definition

@@ -32,7 +32,7 @@ from planner.evaluation.task import Predicate
 from planner.evaluation.trace import EpisodeTrace
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.replay.bag_check import check_bag
-from planner.replay.judging import Request
+from planner.replay.runs import Request
 from planner.up import run_nodes
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

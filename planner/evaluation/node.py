@@ -13,8 +13,8 @@ from planner_msgs.msg import PropositionState, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from pydantic import JsonValue
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
 from rclpy.node import Node
+from rclpy.subscription import MessageInfo
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
@@ -28,6 +28,7 @@ from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
+from planner.ros.publisher_numbers import PublisherNumbers
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -81,6 +82,7 @@ class EvaluatorNode(Node):
             evaluation_of(self._given[0])
         self._losses: Counter[str] = Counter()
         self._unseen_states = 0
+        self._numbers = PublisherNumbers()
         self._records = WorldRecords()
         self._heard_s = -math.inf
         self._state: WorldState | None = None
@@ -100,8 +102,7 @@ class EvaluatorNode(Node):
                 WorldMessage,
                 "/world/state",
                 self._on_world,
-                qos.EVENTS_FROM_START,
-                event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost),
+                qos.TRUTH_INPUT,
             )
         # A group of its own: while a request waits, states have to come in.
         self.create_service(
@@ -114,11 +115,13 @@ class EvaluatorNode(Node):
 
     # Input
 
-    def _on_lost(self, lost: QoSMessageLostInfo) -> None:
-        self._unseen_states += int(lost.total_count_change)
-        self.get_logger().warning(f"{lost.total_count_change} states of the world were lost")
-
-    def _on_world(self, message: WorldMessage) -> None:
+    def _on_world(self, message: WorldMessage, info: MessageInfo) -> None:
+        missed = self._numbers.missed_before(
+            info["publisher_gid"]["data"], info["publication_sequence_number"] or 0
+        )
+        if missed:
+            self._unseen_states += missed
+            self.get_logger().warning(f"{missed} states of the world were lost")
         self._heard_s = time.monotonic()
         self._take(self._records.record(message))
 

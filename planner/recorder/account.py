@@ -1,13 +1,10 @@
-"""What became of each topic's messages: received, written, left out, missed. No ROS here.
-
-Publishers number their messages from 1 (DDS sequence numbers), so what never arrived shows as a
-jump, whatever lost it: the publisher's history, the transport or the recorder's own queue. What a
-publisher sends after the last message that arrived shows in nothing.
-"""
+"""What became of each topic's messages: received, written, left out, missed. No ROS here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+from planner.ros.publisher_numbers import PublisherNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +56,12 @@ class TopicAccount:
     left_out: int = 0
     missed: int = 0
     reported_lost: int = 0
-    _next: dict[bytes, int] = field(default_factory=dict)
+    _numbers: PublisherNumbers = field(init=False)
     _last_ns: int = 0
+
+    def __post_init__(self) -> None:
+        """Counts from the first message on."""
+        self._numbers = PublisherNumbers(from_start=self.latched)
 
     def take(self, publisher: bytes, number: int, received_ns: int) -> Gap | None:
         """Counts a message that arrived; says what is missing before it.
@@ -70,16 +71,11 @@ class TopicAccount:
             number: of the message, counted by its publisher from 1; 0 = not counted.
             received_ns: when it arrived, nanoseconds since the epoch.
         """
-        expected = self._next.get(publisher, 1 if self.latched else number)
+        missing = self._numbers.missed_before(publisher, number)
         self.received += 1
+        self.missed += missing
         last_ns, self._last_ns = self._last_ns, received_ns
-        if not number:
-            return None
-        self._next[publisher] = max(number + 1, expected)
-        if number <= expected:
-            return None
-        self.missed += number - expected
-        return Gap(self.name, last_ns, received_ns, number - expected)
+        return Gap(self.name, last_ns, received_ns, missing) if missing else None
 
     @property
     def sequence(self) -> int:

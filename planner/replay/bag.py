@@ -241,11 +241,14 @@ class Bag:
         Raises:
             FileError: where the file cannot be read.
         """
-        found = SequenceGaps(topic)
+        found = list(self.recorded_gaps(topic))
         if self.is_numbered(topic):
+            jumps = SequenceGaps(topic)
             for received_ns, sequence, _ in self.numbered(topic):
-                found.take(sequence, received_ns)
-        return merged([*self.recorded_gaps(topic), *found.found])
+                gap = jumps.take(sequence, received_ns)
+                if gap is not None:
+                    found.append(gap)
+        return merged(found)
 
     def is_numbered(self, topic: str) -> bool:
         """Whether a jump of a topic's sequence numbers is a gap: it has one publisher."""

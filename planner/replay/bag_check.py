@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.replay.judging import Judged, Request, judge, recordings
+from planner.replay.judging import Judged, judge, recordings
+from planner.replay.runs import Request
 from planner.world.errors import PlannerError
 
 
@@ -14,7 +15,7 @@ class BagCheck:
     """What came of judging a run's bag.
 
     Attributes:
-        agrees: whether the bag's verdict is the live one, step by step.
+        agrees: whether the bag's verdict is final and the live one, step by step.
         text: the bag's verdict for people, and where they differ, how.
         judged: the verdict; None where there is none.
     """
@@ -44,9 +45,16 @@ def check_bag(folder: Path, request: Request | None = None) -> BagCheck:
     if not isinstance(found, Judged):
         return BagCheck(False, f"none: {found}")
     word = "success" if found.verdict.success else "failure"
+    if found.agrees and not found.final:
+        return BagCheck(False, f"{word}, {_lack(found)}", found)
     if found.agrees:
         return BagCheck(True, word, found)
     return BagCheck(False, f"{word}, {_difference(found)}", found)
+
+
+def _lack(judged: Judged) -> str:
+    missing = sum(gap.missing for gap in judged.gaps)
+    return f"NOT FINAL: {missing} states missing" if missing else "NOT FINAL: its end is missing"
 
 
 def _difference(judged: Judged) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.evaluation.trace_builder import Decided, TraceBuilder
 from planner.replay.bag import Bag
+from planner.replay.fields import fields_of
 from planner.world.errors import FileError
 from planner.world.skill import SkillCode, SkillResult
 
@@ -25,38 +26,36 @@ def tell_deeds(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -
     answers: dict[tuple[str, str], list[float]] = {}
     for message in bag.messages((RESULTS, DECISIONS)):
         content = message.content
-        stamp_s = _seconds(content.header.stamp)
-        if not first_s <= stamp_s <= last_s + 1e-6:
-            continue
-        if message.topic == DECISIONS:
-            builder.decided(_decided(stamp_s, content))
-            for agent, call in zip(content.agents, content.calls, strict=False):
-                answers.setdefault((agent, call), []).append(stamp_s)
-            continue
+        with fields_of(bag.folder, message.topic):
+            stamp_s = _seconds(content.header.stamp)
+            if not first_s <= stamp_s <= last_s + 1e-6:
+                continue
+            if message.topic == RESULTS:
+                agent, call = str(content.agent), str(content.call)
+                code, text = int(content.code), str(content.text)
+            else:
+                builder.decided(_decided(stamp_s, content))
+                for agent, call in zip(content.agents, content.calls, strict=False):
+                    answers.setdefault((agent, call), []).append(stamp_s)
+                continue
         try:
-            code = SkillCode(int(content.code))
+            result = SkillResult(SkillCode(code), text)
         except ValueError as error:
             raise FileError(bag.folder, RESULTS, str(error)) from None
-        began = [s for s in answers.get((content.agent, content.call), ()) if s <= stamp_s]
-        builder.deed(
-            content.agent,
-            content.call,
-            SkillResult(code, content.text),
-            stamp_s,
-            began[-1] if began else None,
-        )
+        began = [s for s in answers.get((agent, call), ()) if s <= stamp_s]
+        builder.deed(agent, call, result, stamp_s, began[-1] if began else None)
 
 
 def _decided(stamp_s: float, content: Any) -> Decided:
     return Decided(
         stamp_s,
-        content.planner,
-        tuple(content.agents),
+        str(content.planner),
+        tuple(str(agent) for agent in content.agents),
         int(content.cycle),
-        content.model,
+        str(content.model),
         int(content.prompt_tokens),
         int(content.reply_tokens),
-        content.error,
+        str(content.error),
     )
 
 

@@ -29,6 +29,11 @@ class UnreadableError(ValueError):
     """Data that are no message of their type, or a definition that cannot be used."""
 
 
+def printable(text: str) -> str:
+    """A text of a bag without what would move a terminal's cursor or colour it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def short(reason: object) -> str:
     """A library's reason in one printable line of bounded length."""
     if isinstance(reason, BaseException):

@@ -1,7 +1,7 @@
 """`planner evaluate RECORDING...`: the verdicts again, from the true world's states.
 
-Exit status: 0 where every episode succeeded, 1 where one failed, 2 where one cannot be judged or a
-live verdict differs.
+Exit status: 0 where every episode succeeded, 1 where one failed, 2 where one cannot be judged, a
+verdict is not final or a live verdict differs.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from planner.evaluation.progress import CriteriaProgress, Mode, criteria_word
 from planner.recorder.freed_memory import keep_freed_memory
-from planner.replay.judging import Judged, Request, judge, recordings
+from planner.replay.definitions import printable
+from planner.replay.judging import Judged, Unjudged, judge, recordings
+from planner.replay.runs import Request, StateGap
 from planner.world.errors import PlannerError
 
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0, "partnr_v0": Mode.PARTNR_V0}
@@ -40,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="as the paper defines it, or compat (partnr_v0): as the published code computes it",
     )
     parser.add_argument("--episode", default="", help="name or file; default: as the states say")
-    parser.add_argument("--partial", action="store_true", help="judge also what was cut short")
+    parser.add_argument(
+        "--partial", action="store_true", help="judge what is there of a bag that lacks something"
+    )
     parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
     parser.add_argument("--metrics", action="store_true", help="all papers' metrics as well")
     parser.add_argument("--traces", type=Path, help="write the traces to this file, JSON lines")
@@ -52,57 +57,73 @@ def run(args: argparse.Namespace) -> int:
     traced = bool(args.metrics or args.traces)
     request = Request(_MODES[args.mode], args.episode, args.partial, traced)
     judged: list[Judged] = []
+    unjudged: list[Unjudged] = []
     errors: list[str] = []
     for path in args.recordings:
         for found in _all_in(path, request):
             if isinstance(found, Judged):
                 judged.append(found)
+            elif isinstance(found, Unjudged):
+                unjudged.append(found)
             else:
-                errors.append(str(found))
-                print(f"error: {found}", file=sys.stderr)
+                errors.append(printable(str(found)))
+                print(f"error: {errors[-1]}", file=sys.stderr)
+    # Without `--partial` a verdict on what lacks something counts for nothing.
+    counted = [j for j in judged if j.final or args.partial]
     if args.traces:
         # Only for those who want them: scipy takes longer to load than a bag to judge.
         from planner.evaluation.trace import write_traces
 
         write_traces(args.traces, [j.trace for j in judged if j.trace])
     if args.json:
-        print(json.dumps(_document(judged, errors, metrics=args.metrics), indent=2))
-    elif judged:
-        _print_table(judged)
-        if args.metrics or len(judged) > 1:
-            _print_summary(judged, metrics=args.metrics)
-    if errors or any(j.agrees is False for j in judged):
+        document = _document(judged, counted, errors, metrics=args.metrics)
+        document["unjudged"] = [_unjudged_entry(u) for u in unjudged]
+        print(json.dumps(document, indent=2))
+    else:
+        if judged:
+            _print_table(judged, partial=args.partial)
+        if counted and (args.metrics or len(judged) > 1):
+            _print_summary(counted, metrics=args.metrics)
+        for one in unjudged:
+            _print_unjudged(one)
+    if errors or unjudged or len(counted) < len(judged):
+        return 2
+    if any(j.agrees is False for j in judged):
         return 2
     return 0 if all(j.verdict.success for j in judged) else 1
 
 
-def _all_in(path: Path, request: Request) -> list[Judged | PlannerError]:
+def _all_in(path: Path, request: Request) -> list[Judged | Unjudged | PlannerError]:
     try:
         return [found for recording in recordings(path) for found in judge(recording, request)]
     except PlannerError as error:
         return [error]
 
 
-def _document(judged: Sequence[Judged], errors: Sequence[str], *, metrics: bool) -> JsonValue:
+def _document(
+    judged: Sequence[Judged], counted: Sequence[Judged], errors: Sequence[str], *, metrics: bool
+) -> dict[str, JsonValue]:
     document: dict[str, JsonValue] = {
         "version": 1,
-        "results": [_entry(j) for j in judged],
+        "results": [_entry(j, counts=j in counted) for j in judged],
         "errors": list(errors),
     }
-    if judged:
+    if counted:
         document["summary"] = [
             {"metric": name, "left_out": dict(left_out), **estimate}
-            for name, estimate, left_out in _summary(judged, metrics=metrics)
+            for name, estimate, left_out in _summary(counted, metrics=metrics)
         ]
     return document
 
 
-def _entry(judged: Judged) -> dict[str, JsonValue]:
+def _entry(judged: Judged, *, counts: bool) -> dict[str, JsonValue]:
     verdict = judged.verdict
     return {
         "recording": str(judged.source),
         "episode": verdict.episode_id,
-        "success": verdict.success,
+        "success": verdict.success if counts else None,
+        "final": judged.final,
+        "gaps": [{**asdict(gap)} for gap in judged.gaps],
         "percent_complete": verdict.percent_complete,
         "sim_steps": verdict.sim_steps,
         "mode": str(verdict.mode),
@@ -135,30 +156,78 @@ def _criteria(criteria: CriteriaProgress) -> JsonValue:
     }
 
 
-def _print_table(judged: Sequence[Judged]) -> None:
-    rows = [_HEAD, *(_cells(j) for j in judged)]
+def _unjudged_entry(unjudged: Unjudged) -> dict[str, JsonValue]:
+    return {
+        "recording": str(unjudged.source),
+        "house": unjudged.house,
+        "episode": unjudged.episode_id,
+        "instructions": [
+            {
+                "id": i.id,
+                "instruction": i.instruction,
+                "agents": list(i.agents),
+                "state": str(i.state),
+                "code": i.code,
+                "text": i.text,
+            }
+            for i in unjudged.instructions
+        ],
+    }
+
+
+def _print_unjudged(unjudged: Unjudged) -> None:
+    print(printable(str(unjudged)))
+    for outcome in unjudged.instructions:
+        text = f"  instruction {outcome.instruction!r}: {outcome.state}  {outcome.text}"
+        print(printable(text).rstrip())
+
+
+def _print_table(judged: Sequence[Judged], *, partial: bool) -> None:
+    rows = [_HEAD, *(tuple(map(printable, _cells(j, partial=partial))) for j in judged)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
     for row in rows:
         print(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         )
     for j in judged:
+        for gap in j.gaps:
+            print(f"gap in {printable(j.verdict.episode_id)}: {_gap(gap)}")
+        if not j.final and not partial:
+            continue
         if j.verdict.explanation:
-            print(f"why {j.verdict.episode_id}: {j.verdict.explanation}")
+            print(printable(f"why {j.verdict.episode_id}: {j.verdict.explanation}"))
         criteria = j.verdict.criteria
         if criteria is not None and j.verdict.propositions:
             told = f"criteria {criteria_word(criteria)}. {criteria.explanation}".rstrip()
-            print(f"{j.verdict.episode_id}: {told}")
+            print(printable(f"{j.verdict.episode_id}: {told}"))
 
 
-def _cells(judged: Judged) -> tuple[str, ...]:
+def _gap(gap: StateGap) -> str:
+    """From when to when states are missing, by the world's clock and by the recorder's."""
+    many = f"{gap.missing} states" if gap.missing else "states"
+    begin, end = ("?" if s is None else f"{s:.3f}" for s in (gap.from_s, gap.to_s))
+    received = f"received between {_time(gap.from_ns)} and {_time(gap.to_ns)}"
+    return f"{many} missing between {begin} s and {end} s, {received}"
+
+
+def _time(nanoseconds: int) -> str:
+    """A time of the machine's clock as UTC, or in nanoseconds where it is none."""
+    try:
+        moment = datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{nanoseconds} ns"
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _cells(judged: Judged, *, partial: bool) -> tuple[str, ...]:
     verdict = judged.verdict
+    word = "success" if verdict.success else "failure"
     live = {True: "the same", False: "DIFFERENT", None: "none"}[judged.agrees]
     if judged.agrees is None and judged.live is not None:
         live = f"in {judged.live.mode}"
     return (
         verdict.episode_id,
-        "success" if verdict.success else "failure",
+        word if judged.final or partial else "not final",
         f"{verdict.percent_complete:.2f}",
         f"{verdict.sim_steps}{' (cut short)' if judged.cut_short else ''}",
         str(verdict.mode),

@@ -38,17 +38,15 @@ class SequenceGaps:
     """Finds the jumps in the sequence numbers of one publisher's messages."""
 
     def __init__(self, topic: str) -> None:
-        self.found: list[Gap] = []
         self._topic = topic
         self._last: tuple[int, int] | None = None
 
-    def take(self, sequence: int, received_ns: int) -> None:
-        """Looks at the next message."""
-        if self._last is not None:
-            last, last_ns = self._last
-            if sequence > last + 1:
-                self.found.append(Gap(self._topic, last_ns, received_ns, sequence - last - 1))
-        self._last = sequence, received_ns
+    def take(self, sequence: int, received_ns: int) -> Gap | None:
+        """Looks at the next message; returns what is missing between the last one and it."""
+        last, self._last = self._last, (sequence, received_ns)
+        if last is None or sequence <= last[0] + 1:
+            return None
+        return Gap(self._topic, last[1], received_ns, sequence - last[0] - 1)
 
 
 def has_one_publisher(qos: str) -> bool:

@@ -2,54 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from planner.evaluation.asked import evaluation_of
-from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
-from planner.evaluation.progress import Mode, Verdict, criteria_word
+from planner.evaluation.progress import Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
-from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.replay.bag import Bag
+from planner.replay.bag_files import SUFFIXES, files_of
 from planner.replay.deeds import tell_deeds
+from planner.replay.fields import fields_of
+from planner.replay.gaps import Gap
+from planner.replay.instructions import InstructionOutcome, instruction_outcomes
+from planner.replay.live import LiveVerdict, live_verdicts
+from planner.replay.runs import Request, Run, Seen, StateGap, runs
 from planner.replay.state_layout import difference
 from planner.replay.state_log import read_changes
+from planner.replay.task import STATES, task_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.house_checks import load_episode
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_shipped_episode
 from planner.world.state import WorldState
 from planner.world.wire import graph_record
 from planner.world.world_bytes import WorldBytes
 
-STATES = "/world/state"
 GRAPH = "/world_graph"
-RESULT = "/evaluation/result"
 # The message has percent complete in single precision.
 _SINGLE = 1e-6
 # Stamps go through nanoseconds and back.
 _STAMP_S = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class LiveVerdict:
-    """What the evaluator node said when the run was recorded.
-
-    `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each;
-    `start_s`: when the task began, where steps are counted from there (a perceived world).
-    `criteria`: "met" or "not met"; "" where the episode has none.
-    """
-
-    mode: str
-    success: bool
-    percent_complete: float
-    sim_steps: int
-    propositions: tuple[tuple[bool, int, str], ...]
-    start_s: float | None = None
-    criteria: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +43,8 @@ class Judged:
     Attributes:
         source: the bag or the log.
         live: the verdict of the run itself, where the recording has it.
-        cut_short: how long the run went on is not known: the recorder was killed before its end.
+        cut_short: how long the run went on is not known: the recording has no end.
+        gaps: states within the run that the recording lacks.
         trace: where it was asked for.
     """
 
@@ -67,7 +52,13 @@ class Judged:
     verdict: Verdict
     live: LiveVerdict | None = None
     cut_short: bool = False
+    gaps: tuple[StateGap, ...] = ()
     trace: EpisodeTrace | None = None
+
+    @property
+    def final(self) -> bool:
+        """Whether all of the run was judged."""
+        return not self.cut_short and not self.gaps
 
     @property
     def agrees(self) -> bool | None:
@@ -89,20 +80,22 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """How recordings are judged.
+class Unjudged:
+    """A run without a goal to judge by, such as one of an instruction in free words.
 
     Attributes:
-        mode: by whose rules.
-        episode: name or file of what was asked; "" = as the states say.
-        partial: whether a recording that was cut short is judged up to there.
-        traced: whether traces are made.
+        episode_id: "" = it had no episode.
+        instructions: what was asked, and what came of it by the planner's word.
     """
 
-    mode: Mode = Mode.STRICT
-    episode: str = ""
-    partial: bool = False
-    traced: bool = False
+    source: Path
+    house: str
+    episode_id: str
+    instructions: tuple[InstructionOutcome, ...]
+
+    def __str__(self) -> str:
+        what = f"episode {self.episode_id} says no goal" if self.episode_id else "it had no episode"
+        return f"{self.source}: there is no goal to judge the run by: {what}"
 
 
 def recordings(path: Path) -> list[Path]:
@@ -111,21 +104,24 @@ def recordings(path: Path) -> list[Path]:
     Raises:
         FileError: where there is none.
     """
-    if path.suffix == ".mcap" and path.is_file():
-        return [path.parent]
-    if path.is_file() or _is_bag(path):
-        return [path]
-    if not path.is_dir():
-        raise FileError(path, "", "there is no such file or folder")
-    found = {file.parent for file in path.rglob("*.mcap")}
-    found |= {file for file in path.rglob("*.jsonl") if is_state_log(file)}
+    try:
+        if path.name.endswith(SUFFIXES) and path.is_file():
+            return [path.parent]
+        if path.is_file() or _is_bag(path):
+            return [path]
+        if not path.is_dir():
+            raise FileError(path, "", "there is no such file or folder")
+        found = {f.parent for suffix in SUFFIXES for f in path.rglob(f"*{suffix}") if f.is_file()}
+        found |= {f for f in path.rglob("*.jsonl") if f.is_file() and is_state_log(f)}
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
     if not found:
         raise FileError(path, "", "holds no bag and no state log")
     return sorted(found)
 
 
 def _is_bag(path: Path) -> bool:
-    return path.is_dir() and ((path / "metadata.yaml").is_file() or any(path.glob("*.mcap")))
+    return path.is_dir() and ((path / "metadata.yaml").is_file() or bool(files_of(path)))
 
 
 def is_state_log(path: Path) -> bool:
@@ -134,7 +130,7 @@ def is_state_log(path: Path) -> bool:
         return b'"record":"world"' in stream.read(2000).replace(b" ", b"")
 
 
-def judge(path: Path, request: Request) -> Iterator[Judged | PlannerError]:
+def judge(path: Path, request: Request) -> Iterator[Judged | Unjudged | PlannerError]:
     """The verdicts on a recording: on the last episode of a bag, on every one of a log.
 
     An episode that cannot be judged is an error in its place.
@@ -148,204 +144,126 @@ def judge(path: Path, request: Request) -> Iterator[Judged | PlannerError]:
         yield error
 
 
-def _judge_log(path: Path, request: Request) -> Iterator[Judged | PlannerError]:
+def _judge_log(path: Path, request: Request) -> Iterator[Judged | Unjudged | PlannerError]:
+    def find_task(state: WorldState) -> tuple[Episode, House] | None:
+        if request.episode:
+            return load_episode(request.episode)
+        return load_shipped_episode(state.episode_id) if state.episode_id else None
+
     found = False
-    for run in _runs(path, (_Seen(0, *seen) for seen in read_changes(path)), request, ()):
+    for run in runs(path, (Seen(0, *seen) for seen in read_changes(path)), request, (), find_task):
         found = True
-        yield run.ended()
+        yield _ended(run)
     if not found:
         raise FileError(path, "", "holds no state of the world, so nothing can be judged")
 
 
-def _judge_bag(path: Path, request: Request) -> Judged:
+def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
     bag = Bag(path)
-    verdicts = [(m.received_ns, m.content) for m in bag.messages((RESULT,))]
-    last = None
-    for run in _runs(path, _bag_states(bag), request, verdicts):
-        last = run
+    recorded = bag.type_of(STATES)
+    if recorded is not None and (reason := difference(*recorded)):
+        raise FileError(path, STATES, reason)
+    verdicts = live_verdicts(bag)
+
+    def find_task(state: WorldState) -> tuple[Episode, House] | None:
+        if request.episode:
+            return load_episode(request.episode)
+        if not state.episode_id:
+            return None
+        return task_of(bag, state.episode_id, state.house)
+
+    topic = STATES
+    last: Run | Unjudged | None = _last(runs(path, _bag_states(bag), request, verdicts, find_task))
     if last is None:
-        perceived = _perceived_states(bag, request, verdicts)
-        for run in _runs(path, perceived, request, verdicts, Variant.PERCEIVED):
-            last = run
+        topic = GRAPH
+        last = _last_perceived(bag, request, verdicts)
+    if isinstance(last, Unjudged):
+        return last
     if last is None:
         reason = f"holds no state of the world, nor is one perceived on {GRAPH}: nothing is judged"
         raise FileError(path, STATES, reason)
+    if last.error is None and last.evaluator is None:
+        return Unjudged(path, last.first.house, last.episode_id, instruction_outcomes(bag))
     cut_short = bag.cut_short and last.live is None
     if cut_short and not request.partial:
-        where = f"{STATES}, episode {last.episode_id}"
-        reason = f"the recording was cut short at step {last.last.step}; --partial judges it so far"
+        what = "is still being written" if bag.is_open else "was cut short"
+        where = f"{topic}, episode {last.episode_id}"
+        reason = f"the recording {what} at step {last.last.step}; --partial judges it so far"
         raise FileError(path, where, reason)
     if last.builder is not None:
         tell_deeds(last.builder, bag, last.first.stamp_s, last.last.stamp_s)
-    judged = last.ended(cut_short=cut_short)
+    judged = _ended(last, cut_short=cut_short, recorded_gaps=bag.recorded_gaps(topic))
     if isinstance(judged, PlannerError):
         raise judged
     return judged
 
 
-class _Seen(NamedTuple):
-    """A state, when it was received, and which entities changed, where that is known."""
+def _ended(
+    run: Run, *, cut_short: bool = False, recorded_gaps: Sequence[Gap] = ()
+) -> Judged | Unjudged | PlannerError:
+    if run.error is not None:
+        return run.error
+    if run.evaluator is None or run.task is None:
+        return Unjudged(run.source, run.first.house, run.episode_id, ())
+    verdict = run.evaluator.finish()
+    trace = run.builder.finish(run.task, verdict) if run.builder else None
+    gaps = run.gaps(recorded_gaps)
+    return Judged(run.source, verdict, run.live, cut_short, gaps, trace)
 
-    received_ns: int
-    state: WorldState
-    changed: Collection[str] | None = None
 
-
-def _bag_states(bag: Bag) -> Iterator[_Seen]:
-    recorded = bag.type_of(STATES)
-    if recorded is not None and (reason := difference(*recorded)):
-        raise FileError(bag.folder, STATES, reason)
+def _bag_states(bag: Bag) -> Iterator[Seen]:
     reader = WorldBytes()
-    for number, (received_ns, data) in enumerate(bag.data(STATES)):
+    is_numbered = bag.is_numbered(STATES)
+    for number, (received_ns, sequence, data) in enumerate(bag.numbered(STATES)):
         try:
-            yield _Seen(received_ns, reader.read(data), reader.changed)
+            state = reader.read(data)
         except PlannerError as error:
             raise FileError(bag.folder, f"{STATES}, message {number}", str(error)) from None
+        yield Seen(received_ns, state, reader.changed, sequence if is_numbered else None)
 
 
-def _perceived_states(
-    bag: Bag, request: Request, verdicts: Sequence[tuple[int, Any]]
-) -> Iterator[_Seen]:
-    """What the robots believed, where nobody knew the true world."""
-    live = _live(verdicts[-1][1]) if verdicts else None
-    name = request.episode or (verdicts[-1][1].episode_id if verdicts else "")
-    start_s = live.start_s if live else None
-    world: PerceivedWorld | None = None
-    for number, message in enumerate(bag.messages((GRAPH,))):
-        where = f"{GRAPH}, message {number}"
-        if not name:
-            raise FileError(
-                bag.folder, where, "does not say which episode it is of: name it by --episode"
-            )
+def _last_perceived(
+    bag: Bag, request: Request, verdicts: Sequence[LiveVerdict]
+) -> Run | Unjudged | None:
+    """The run by what the robots believed, where nobody knew the true world."""
+    if not bag.topics.get(GRAPH):
+        return None
+    name = request.episode or (verdicts[-1].episode_id if verdicts else "")
+    info = bag.world_info
+    if not name and info is not None:
+        name = info.episode_id
+    if not name:
+        instructions = instruction_outcomes(bag)
+        if info is not None or instructions:
+            return Unjudged(bag.folder, info.house if info else "", "", instructions)
+        reason = "does not say which episode it is of: name it by --episode"
+        raise FileError(bag.folder, GRAPH, reason)
+    if request.episode:
         task, house = load_episode(name)
-        try:
-            belief = graph_record(message.content)
-        except (KeyError, IndexError, ValueError) as error:
-            raise FileError(bag.folder, where, f"is no graph: {error}") from None
+    else:
+        task, house = task_of(bag, name, info.house if info else "")
+    start_s = verdicts[-1].start_s if verdicts else None
+    states = _perceived_states(bag, PerceivedWorld(task, house.name), start_s)
+    return _last(
+        runs(bag.folder, states, request, verdicts, lambda _: (task, house), Variant.PERCEIVED)
+    )
+
+
+def _last(found: Iterable[Run]) -> Run | None:
+    """The last one; all of them are judged on the way."""
+    last = None
+    for run in found:
+        last = run
+    return last
+
+
+def _perceived_states(bag: Bag, world: PerceivedWorld, start_s: float | None) -> Iterator[Seen]:
+    is_numbered = bag.is_numbered(GRAPH)
+    for number, raw in enumerate(bag.raw((GRAPH,))):
+        with fields_of(bag.folder, f"{GRAPH}, message {number}"):
+            belief = graph_record(raw.content())
         start_s = belief.stamp_s if start_s is None else start_s
         # What was believed before the live judge began is not part of the run.
         if belief.stamp_s >= start_s - _STAMP_S:
-            world = world or PerceivedWorld(task, house.name)
-            yield _Seen(message.received_ns, world.state(belief, start_s))
-
-
-@dataclass(slots=True)
-class _Run:
-    """One episode of a recording while its states come in."""
-
-    source: Path
-    first: WorldState
-    last: WorldState
-    live: LiveVerdict | None
-    builder: TraceBuilder | None
-    task: Episode | None = None
-    evaluator: Evaluator | None = None
-    error: PlannerError | None = None
-
-    @property
-    def episode_id(self) -> str:
-        return self.first.episode_id
-
-    def take(self, state: WorldState, changed: Collection[str] | None) -> None:
-        # What happened after the live verdict is not part of the run.
-        if self.live is not None and state.step > self.live.sim_steps:
-            return
-        self.last = state
-        if self.evaluator is None or self.error is not None:
-            return
-        try:
-            self.evaluator.update(state, changed)
-        except PlannerError as error:
-            self.error = _at(self.source, state, error)
-
-    def ended(self, *, cut_short: bool = False) -> Judged | PlannerError:
-        if self.error is not None or self.evaluator is None or self.task is None:
-            return self.error or PlannerError(f"{self.source}: nothing was judged")
-        verdict = self.evaluator.finish()
-        trace = self.builder.finish(self.task, verdict) if self.builder else None
-        return Judged(self.source, verdict, self.live, cut_short, trace)
-
-
-def _runs(
-    source: Path,
-    states: Iterable[_Seen],
-    request: Request,
-    verdicts: Sequence[tuple[int, Any]],
-    variant: Variant = Variant.BOXES,
-) -> Iterator[_Run]:
-    """The episodes one after another, each when its last state was taken up."""
-    run: _Run | None = None
-    for received_ns, state, changed in states:
-        if run is not None and not _is_another(run.last, state):
-            run.take(state, changed)
-            continue
-        if run is not None:
-            yield run
-        live = next(
-            (
-                _live(content)
-                for stamp_ns, content in verdicts
-                if stamp_ns >= received_ns and content.episode_id == state.episode_id
-            ),
-            None,
-        )
-        run = _begun(source, state, request, live, variant)
-    if run is not None:
-        yield run
-
-
-def _is_another(last: WorldState, state: WorldState) -> bool:
-    return state.episode_id != last.episode_id or state.step < last.step
-
-
-def _begun(
-    source: Path, state: WorldState, request: Request, live: LiveVerdict | None, variant: Variant
-) -> _Run:
-    run = _Run(source, state, state, live, TraceBuilder() if request.traced else None)
-    try:
-        run.task, house = load_episode(request.episode or state.episode_id)
-        evaluation = evaluation_of(run.task)
-        if house.name != state.house:
-            raise PlannerError(
-                f"episode {run.task.episode_id} is of house {house.name}, "
-                f"the recording of {state.house}"
-            )
-        mode, builder = request.mode, run.builder
-        criteria, robot = run.task.criteria, run.task.agents[0].uid
-        if builder is None:
-            run.evaluator = Evaluator(
-                evaluation, house, state, mode, variant=variant, criteria=criteria, robot=robot
-            )
-        else:
-            run.evaluator = TracedEvaluator(
-                evaluation,
-                house,
-                state,
-                mode,
-                builder=builder,
-                variant=variant,
-                criteria=criteria,
-                robot=robot,
-            )
-    except PlannerError as error:
-        run.error = _at(source, state, error)
-    return run
-
-
-def _at(source: Path, state: WorldState, error: PlannerError) -> FileError:
-    episode = state.episode_id or "(none)"
-    return FileError(source, f"episode {episode}, step {state.step}", str(error))
-
-
-def _live(content: Any) -> LiveVerdict:
-    return LiveVerdict(
-        mode=str(content.scoring),
-        success=int(content.status) == int(content.SUCCEEDED),
-        percent_complete=float(content.percent_complete),
-        sim_steps=int(content.sim_step),
-        propositions=tuple(
-            (bool(p.satisfied), int(p.first_step), str(p.reason)) for p in content.propositions
-        ),
-        start_s=next((float(m.value) for m in content.metrics if m.key == "start_s"), None),
-        criteria=next((str(m.value) for m in content.metrics if m.key == "criteria"), ""),
-    )
+            state = world.state(belief, start_s)
+            yield Seen(raw.received_ns, state, None, raw.sequence if is_numbered else None)

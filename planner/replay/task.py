@@ -37,40 +37,46 @@ def load_task(bag: Bag, name: str = "") -> tuple[Episode | None, House]:
         return load_episode(name)
     info = bag.world_info
     episode_id, house = (info.episode_id, info.house) if info else _world_of(bag)
-    return task_of(bag, episode_id, house)
+    return task_of(bag, episode_id, house) if episode_id else (None, house_of(bag, house))
 
 
-def task_of(bag: Bag, episode_id: str, house: str) -> tuple[Episode | None, House]:
+def house_of(bag: Bag, house: str) -> House:
+    """The house of one of a bag's runs that had no episode.
+
+    Raises:
+        PlannerError: where there is no such house, or it is unsound.
+    """
+    for house_text, _, source in _carried(bag, "", house):
+        carried = house_from_json(house_text, source)
+        if carried.name == house:
+            return carried
+    return load_shipped_house(house)
+
+
+def task_of(bag: Bag, episode_id: str, house: str) -> tuple[Episode, House]:
     """The episode and the house of one of a bag's runs.
 
     Names in a bag are looked up among what is shipped and never taken for paths.
 
     Args:
         bag: carries both as texts, or only their names.
-        episode_id: as the states of the run say; "" = it ran none.
+        episode_id: as the states of the run say.
         house: as they say.
 
     Raises:
         PlannerError: where there is no such episode or house, or it is unsound.
     """
     for house_text, episode_text, source in _carried(bag, episode_id, house):
-        carried = house_from_json(house_text, source)
-        if carried.name != house:
-            continue
-        if not episode_id:
-            return None, carried
         if episode_text:
-            episode, _ = episode_from_json(episode_text, house_text, source)
-            if episode.episode_id == episode_id:
+            episode, carried = episode_from_json(episode_text, house_text, source)
+            if (episode.episode_id, carried.name) == (episode_id, house):
                 return episode, carried
-    if not episode_id:
-        return None, load_shipped_house(house)
     try:
         return load_shipped_episode(episode_id)
     except FileError:
         raise
     except PlannerError as error:
-        raise PlannerError(f"the bag has only the name of its episode, and {error}") from None
+        raise PlannerError(f"{error}, and the bag has only its name") from None
 
 
 def _carried(bag: Bag, episode_id: str, house: str) -> Iterator[tuple[str, str, str]]:

@@ -32,7 +32,7 @@ IMAGE_INPUT = _profile(2, ReliabilityPolicy.BEST_EFFORT)
 
 # Odometry, joint states, progress: offered deep enough that a recorder that a busy machine kept
 # from hearing for a moment still gets all of it.
-STATE = _profile(100)
+STATE = _profile(1000)
 
 # As STATE, for a reader that needs only the newest.
 STATE_INPUT = _profile(1, ReliabilityPolicy.BEST_EFFORT)
@@ -41,9 +41,12 @@ STATE_INPUT = _profile(1, ReliabilityPolicy.BEST_EFFORT)
 # state, battery, results.
 LATCHED = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-# Ground truth: latched, and deep enough that a judge that is busy for a moment misses no state.
-# A late joiner who asks for one message gets the newest.
-TRUTH = _profile(100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Ground truth: latched, and deep enough that who is busy for a moment misses no state: a fast
+# world makes 600 a second. A late joiner who asks for one message gets the newest.
+TRUTH = _profile(1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+# As TRUTH, for a judge: so many states wait for it while it is busy.
+TRUTH_INPUT = _profile(4000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 # Streams in which every message counts: memory updates, traces, ground truth.
 EVENTS = _profile(100)
@@ -52,11 +55,11 @@ EVENTS = _profile(100)
 EVENTS_FROM_START = _profile(100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 # tf2's own convention for /tf and /tf_static.
-TF = _profile(100)
+TF = _profile(1000)
 TF_STATIC = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 # For nodes only the newest time matters, and they ask for no more; a recorder wants every one.
-CLOCK = _profile(100)
+CLOCK = _profile(1000)
 
 # Velocities, heartbeats: an old command must never be carried out late.
 COMMAND = _profile(1)

@@ -178,7 +178,7 @@ def _shipped(name: str, folder: Path, what: str) -> Path:
     known = {found.stem: found for found in sorted(folder.rglob("*.json"))}
     if name not in known:
         shown = repr(name if len(name) <= _SHOWN_CHARS else name[:_SHOWN_CHARS] + "...")
-        raise PlannerError(f"no {what} {shown} is shipped")
+        raise PlannerError(f"there is no {what} {shown} among those that are shipped")
     return known[name]
 
 

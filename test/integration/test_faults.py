@@ -15,7 +15,8 @@ import pytest
 from bridge_harness import write_world
 
 from planner.replay.bag import read_bag, read_raw
-from planner.replay.judging import Judged, Request, judge
+from planner.replay.judging import Judged, judge
+from planner.replay.runs import Request
 from planner.world.episode import Episode
 from planner.world.house import House
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.replay.bag_check import check_bag
-from planner.replay.judging import Request
+from planner.replay.runs import Request
 
 
 def request(film) -> Request:

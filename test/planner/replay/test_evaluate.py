@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from planner.cli import main
 from planner.evaluation.trace import read_traces
-from planner.replay.judging import Request, judge
+from planner.replay.judging import judge
+from planner.replay.runs import Request
 from planner.replay.state_log import SCHEMA_NAME, read_states, schema_text
 from planner.world.episode import Criteria
 from planner.world.errors import FileError
@@ -210,7 +211,7 @@ def test_a_world_that_was_only_perceived_is_judged_as_believed(film, messages, c
     assert same.agrees is True
     status, _, err = evaluate(capsys, bag)
     assert (status, err.count("error:")) == (2, 1)
-    assert "/world_graph, message 0: does not say which episode it is of" in err
+    assert "/world_graph: does not say which episode it is of" in err
 
 
 APPLE = Criteria(

@@ -11,7 +11,8 @@ from random_cases import random_cases
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
-from planner.replay.judging import Request, judge
+from planner.replay.judging import judge
+from planner.replay.runs import Request
 from planner.world.geometry import Pose
 from planner.world.state import WorldState
 from planner.world.vocabulary import Relation, State

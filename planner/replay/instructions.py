@@ -1,0 +1,63 @@
+"""What became of the instructions of a run, by the topic /instruct/status."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.replay.bag import Bag
+from planner.replay.fields import fields_of
+
+INSTRUCT_STATUS = "/instruct/status"
+
+
+class InstructionState(StrEnum):
+    """As `state` of planner_msgs/InstructStatus, in that order."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionOutcome:
+    """The last that is known of one instruction.
+
+    Attributes:
+        id: of the action goal.
+        code: result code of FollowInstruction; 0 while it runs.
+        text: the result in words; "" while it runs.
+    """
+
+    id: str
+    instruction: str
+    agents: tuple[str, ...]
+    state: InstructionState
+    code: int
+    text: str
+
+
+def instruction_outcomes(bag: Bag) -> tuple[InstructionOutcome, ...]:
+    """All instructions of a bag, in the order in which they were given.
+
+    Raises:
+        FileError: where they cannot be read.
+    """
+    found: dict[str, InstructionOutcome] = {}
+    for message in bag.messages((INSTRUCT_STATUS,)):
+        content = message.content
+        with fields_of(bag.folder, INSTRUCT_STATUS):
+            outcome = InstructionOutcome(
+                str(content.id),
+                str(content.instruction),
+                tuple(str(agent) for agent in content.agents),
+                list(InstructionState)[int(content.state)],
+                int(content.code),
+                str(content.text),
+            )
+        if outcome.state is not InstructionState.IDLE:
+            found[outcome.id] = outcome
+    return tuple(found.values())

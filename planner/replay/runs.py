@@ -1,0 +1,244 @@
+"""The episodes in a stream of states, each judged while its states come in."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from planner.evaluation.asked import evaluation_of
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode
+from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
+from planner.replay.gaps import Gap, SequenceGaps, merged
+from planner.replay.live import LiveVerdict
+from planner.world.episode import Episode
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House
+from planner.world.state import WorldState
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How recordings are judged.
+
+    Attributes:
+        mode: by whose rules.
+        episode: name or file of what was asked; "" = as the recording says.
+        partial: whether a recording that lacks something is judged by what is there.
+        traced: whether traces are made.
+    """
+
+    mode: Mode = Mode.STRICT
+    episode: str = ""
+    partial: bool = False
+    traced: bool = False
+
+
+class Seen(NamedTuple):
+    """A state, when it was received, and which entities changed, where that is known.
+
+    Attributes:
+        sequence: the publisher's count; None where it says nothing.
+    """
+
+    received_ns: int
+    state: WorldState
+    changed: Collection[str] | None = None
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateGap:
+    """States of a run that a recording lacks.
+
+    Attributes:
+        from_ns: when the last state before it was received, or the loss began.
+        to_ns: when the first one after it was received, or the loss was noticed.
+        from_s: stamp of the last state before it, on the world's clock; None without one.
+        to_s: stamp of the first state after it.
+        missing: how many states; 0 = not known.
+    """
+
+    from_ns: int
+    to_ns: int
+    from_s: float | None
+    to_s: float | None
+    missing: int
+
+
+# Finds the episode and the house of a state; None where the world ran no episode.
+FindTask: TypeAlias = Callable[[WorldState], tuple[Episode, House] | None]
+
+
+@dataclass(slots=True)
+class Run:
+    """One episode of a recording while its states come in.
+
+    Attributes:
+        evaluator: None where nothing can be judged: `error` says why, or there is no goal.
+    """
+
+    source: Path
+    first: WorldState
+    last: WorldState
+    live: LiveVerdict | None
+    builder: TraceBuilder | None
+    task: Episode | None = None
+    evaluator: Evaluator | None = None
+    error: PlannerError | None = None
+    # When each state was received, and its stamp.
+    received: list[int] = field(default_factory=list)
+    stamps: list[float] = field(default_factory=list)
+    missing: list[Gap] = field(default_factory=list)
+    # When the state was received at which the live verdict was given.
+    until_ns: int | None = None
+
+    @property
+    def episode_id(self) -> str:
+        """As the states say; "" = the world ran none."""
+        return self.first.episode_id
+
+    def take(self, seen: Seen, gap: Gap | None) -> None:
+        """Judges the next state; `gap` is what is missing before it."""
+        state = seen.state
+        # What happened after the live verdict is not part of the run.
+        is_after = self.live is not None and state.step > self.live.sim_steps
+        if self.until_ns is None:
+            self.note(seen, gap)
+        if is_after:
+            return
+        self.last = state
+        if self.evaluator is None or self.error is not None:
+            return
+        try:
+            self.evaluator.update(state, seen.changed)
+        except PlannerError as error:
+            self.error = at_state(self.source, state, error)
+
+    def note(self, seen: Seen, gap: Gap | None) -> None:
+        """Takes note of when a state was, and of what is missing before it."""
+        self.received.append(seen.received_ns)
+        self.stamps.append(seen.state.stamp_s)
+        if gap is not None:
+            self.missing.append(gap)
+        if self.live is not None and seen.state.step >= self.live.sim_steps:
+            self.until_ns = seen.received_ns
+
+    def gaps(self, recorded: Sequence[Gap]) -> tuple[StateGap, ...]:
+        """States that are missing within the run.
+
+        Args:
+            recorded: all that the recorder says it missed of the states.
+        """
+        begin = self.received[0]
+        end = self.until_ns
+        if end is None and self.live is not None:
+            end = self.live.received_ns
+        within = [g for g in recorded if g.to_ns > begin and (end is None or g.from_ns < end)]
+        return tuple(self._state_gap(gap) for gap in merged([*self.missing, *within]))
+
+    def _state_gap(self, gap: Gap) -> StateGap:
+        before = bisect.bisect_right(self.received, gap.from_ns) - 1
+        after = bisect.bisect_left(self.received, gap.to_ns)
+        return StateGap(
+            gap.from_ns,
+            gap.to_ns,
+            self.stamps[before] if before >= 0 else None,
+            self.stamps[after] if after < len(self.stamps) else None,
+            gap.missing,
+        )
+
+
+def runs(
+    source: Path,
+    states: Iterable[Seen],
+    request: Request,
+    verdicts: Sequence[LiveVerdict],
+    find_task: FindTask,
+    variant: Variant = Variant.BOXES,
+) -> Iterator[Run]:
+    """The episodes one after another, each when its last state was taken up."""
+    run: Run | None = None
+    jumps = SequenceGaps("")
+    for seen in states:
+        state = seen.state
+        gap = None if seen.sequence is None else jumps.take(seen.sequence, seen.received_ns)
+        if run is not None and not _is_another(run.last, state):
+            run.take(seen, gap)
+            continue
+        if run is not None:
+            yield run
+        live = next(
+            (
+                verdict
+                for verdict in verdicts
+                if verdict.received_ns >= seen.received_ns
+                and verdict.episode_id == state.episode_id
+            ),
+            None,
+        )
+        run = _begun(source, state, request, live, find_task, variant)
+        # At its first step nothing of it is missing: it was of the run before.
+        run.note(seen, gap if state.step > 0 else None)
+    if run is not None:
+        yield run
+
+
+def _is_another(last: WorldState, state: WorldState) -> bool:
+    return state.episode_id != last.episode_id or state.step < last.step
+
+
+def _begun(
+    source: Path,
+    state: WorldState,
+    request: Request,
+    live: LiveVerdict | None,
+    find_task: FindTask,
+    variant: Variant,
+) -> Run:
+    run = Run(source, state, state, live, TraceBuilder() if request.traced else None)
+    try:
+        found = find_task(state)
+        if found is None:
+            return run
+        run.task, house = found
+        asks = run.task.evaluation is not None or run.task.criteria is not None
+        # Whoever names an episode to judge by is told that it asks for nothing.
+        if not asks and not request.episode:
+            return run
+        evaluation = evaluation_of(run.task)
+        if house.name != state.house:
+            raise PlannerError(
+                f"episode {run.task.episode_id} is of house {house.name}, "
+                f"the recording of {state.house}"
+            )
+        mode, builder = request.mode, run.builder
+        criteria, robot = run.task.criteria, run.task.agents[0].uid
+        if builder is None:
+            run.evaluator = Evaluator(
+                evaluation, house, state, mode, variant=variant, criteria=criteria, robot=robot
+            )
+        else:
+            run.evaluator = TracedEvaluator(
+                evaluation,
+                house,
+                state,
+                mode,
+                builder=builder,
+                variant=variant,
+                criteria=criteria,
+                robot=robot,
+            )
+    except PlannerError as error:
+        run.error = at_state(source, state, error)
+    return run
+
+
+def at_state(source: Path, state: WorldState, error: PlannerError) -> FileError:
+    """An error with the episode and the step of a state."""
+    episode = state.episode_id or "(none)"
+    return FileError(source, f"episode {episode}, step {state.step}", str(error))
