@@ -28,7 +28,7 @@ from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
-from planner.ros.publisher_numbers import PublisherNumbers
+from planner.ros.publisher_numbers import PublisherNumbers, identity
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -116,9 +116,7 @@ class EvaluatorNode(Node):
     # Input
 
     def _on_world(self, message: WorldMessage, info: MessageInfo) -> None:
-        missed = self._numbers.missed_before(
-            info["publisher_gid"]["data"], info["publication_sequence_number"] or 0
-        )
+        missed = self._numbers.missed_before(*identity(info))
         if missed:
             self._unseen_states += missed
             self.get_logger().warning(f"{missed} states of the world were lost")

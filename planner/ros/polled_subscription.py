@@ -12,6 +12,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+from planner.ros.publisher_numbers import identity
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -94,13 +96,8 @@ class PolledSubscription:
         if found is None:
             return None
         data, info = found
-        return Taken(
-            data,
-            info["received_timestamp"],
-            info["source_timestamp"],
-            info["publisher_gid"]["data"],
-            info["publication_sequence_number"] or 0,
-        )
+        publisher, number = identity(info)
+        return Taken(data, info["received_timestamp"], info["source_timestamp"], publisher, number)
 
 
 def _never_called(_data: bytes) -> None:

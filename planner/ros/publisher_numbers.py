@@ -7,6 +7,9 @@ publisher sends after the last message that arrived shows in nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class PublisherNumbers:
     """Follows the numbers on one topic, each publisher's by itself."""
@@ -33,3 +36,9 @@ class PublisherNumbers:
         expected = self._next.get(publisher, 1 if self._from_start else number)
         self._next[publisher] = max(number + 1, expected)
         return max(0, number - expected)
+
+
+def identity(info: Mapping[str, Any]) -> tuple[bytes, int]:
+    """The publisher of a message and its number, from rclpy's message info; 0 = not counted."""
+    publisher = info["publisher_gid"]
+    return (publisher["data"] if publisher else b""), info["publication_sequence_number"] or 0
