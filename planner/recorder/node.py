@@ -77,6 +77,8 @@ class _Source:
     # By the end of the name that the compressed form adds.
     numbers: dict[str, int] = field(default_factory=dict)
     slot: int = -1
+    # When the newest message could be taken; order and times in the bag go by this.
+    available_ns: int = 0
 
 
 class RecorderNode(Node):
@@ -207,26 +209,28 @@ class RecorderNode(Node):
 
     def drain(self) -> int:
         """Writes the messages that wait in the order of their receipt; returns how many."""
-        waiting: list[tuple[Taken, _Source]] = []
+        waiting: list[tuple[int, Taken, _Source]] = []
         for source in self._sources.values():
             # Bounded: a publisher that never rests must not keep the others waiting.
             for _ in range(QUEUE_DEPTH):
                 taken = source.subscription.take()
                 if taken is None:
                     break
-                waiting.append((taken, source))
+                # One that had to be sent again came late, and held back those after it.
+                source.available_ns = max(source.available_ns, taken.received_ns)
+                waiting.append((source.available_ns, taken, source))
         if not waiting:
             return 0
-        waiting.sort(key=lambda entry: entry[0].received_ns)
-        waited_s = (time.time_ns() - waiting[0][0].received_ns) * 1e-9
+        waiting.sort(key=lambda entry: entry[0])
+        waited_s = (time.time_ns() - waiting[0][0]) * 1e-9
         self._longest_wait_s = max(self._longest_wait_s, waited_s)
-        for taken, source in waiting:
-            self._take(source, taken)
+        for available_ns, taken, source in waiting:
+            self._take(source, taken, available_ns)
         return len(waiting)
 
-    def _take(self, source: _Source, taken: Taken) -> None:
+    def _take(self, source: _Source, taken: Taken, available_ns: int) -> None:
         account = source.account
-        gap = account.take(taken.publisher, taken.number, taken.received_ns)
+        gap = account.take(taken.publisher, taken.number, available_ns)
         if self._failure:
             return
         if gap is not None:
@@ -241,7 +245,7 @@ class RecorderNode(Node):
             suffix, data = "", taken.data
         try:
             number = self._number(source, suffix)
-            self._bag.write(number, taken.received_ns, taken.published_ns, data, account.sequence)
+            self._bag.write(number, available_ns, taken.published_ns, data, account.sequence)
         except PlannerError as error:
             self._stop_writing(error)
             return
