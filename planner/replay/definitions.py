@@ -106,8 +106,9 @@ def _types(type_name: str, definition: str, parse: Callable[[str, str], Any]) ->
         raise UnreadableError(f"its definition has more than {_MAX_DEFINITION_CHARS} characters")
     try:
         types = parse(definition, type_name)
-    except Exception as error:
-        raise UnreadableError(f"its definition cannot be read: {short(error)}") from None
+    # Its reason repeats the whole text.
+    except Exception:
+        raise UnreadableError("its definition is not in ROS 2's language") from None
     if type_name not in types:
         raise UnreadableError(f"its definition does not define {type_name}")
     _check(types)

@@ -27,6 +27,7 @@ _MESSAGE = struct.Struct("<HIQQ").unpack_from
 MESSAGE_BYTES = 22
 _CHUNK = struct.Struct("<QQQII").unpack_from
 _CHUNK_BYTES = 32
+_LZ4_TIMES, _LZ4_BYTES = 256, 1 << 16
 # A plain number: it is compared once a message.
 _IS_MESSAGE = int(Opcode.MESSAGE)
 
@@ -154,6 +155,9 @@ def _unpack(packed: memoryview, compression: bytes, size: int) -> bytes:
 def _lz4(packed: memoryview, size: int) -> bytes:
     import lz4.frame
 
+    # Room is made for all of them: LZ4 packs no better than that.
+    if size > _LZ4_TIMES * len(packed) + _LZ4_BYTES:
+        raise DamagedError(f"a chunk of {size} bytes cannot be packed in {len(packed)}")
     unpacker = lz4.frame.LZ4FrameDecompressor()
     try:
         # One more than there should be tells that there are more.
@@ -176,7 +180,16 @@ def unpacked_zstd(packed: memoryview | bytes, max_bytes: int) -> bytes:
         named = zstandard.frame_content_size(packed)
         if named > max_bytes:
             raise DamagedError(f"{named} bytes are packed where {max_bytes} may be")
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=max_bytes + 1)
+        unpacker = zstandard.ZstdDecompressor()
+        if named >= 0:
+            return unpacker.decompress(packed)
+        pieces, left = [], max_bytes
+        for piece in unpacker.read_to_iter(packed):
+            left -= len(piece)
+            if left < 0:
+                raise DamagedError(f"more than {max_bytes} bytes are packed")
+            pieces.append(piece)
+        return b"".join(pieces)
     except zstandard.ZstdError as error:
         raise DamagedError(f"it cannot be unpacked: {short(error)}") from None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from mcap.writer import Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from planner.evaluation.evaluator import Evaluator
@@ -207,13 +208,104 @@ def graph_message(state: WorldState, stamp_s: float):
     )
 
 
+def info_message(house_json: str = "", episode_json: str = "", **changes):
+    fields = {
+        "header": _header(0.0),
+        "backend": "embedded",
+        "simulated": True,
+        "house": "small",
+        "house_json": house_json,
+        "episode_id": "small",
+        "episode_json": episode_json,
+        "agents": ["agent_0"],
+        "bodies": ["spot"],
+        "seed": 0,
+        "time_mode": "paced",
+        "rate": 1.0,
+        "idle_time": "run",
+        "version": "0.1.0",
+    }
+    return _new("planner_msgs/msg/WorldInfo", **{**fields, **changes})
+
+
+def instruct_message(instruction: str, state: int, text: str = "", **changes):
+    fields = {
+        "header": _header(1.0),
+        "id": "0a",
+        "instruction": instruction,
+        "agents": ["agent_0"],
+        "dialogue": [],
+        "planner": "react",
+        "model": "m",
+        "house": "small",
+        "episode_id": "",
+        "goal": "",
+        "state": state,
+        "code": 0,
+        "text": text,
+        "question": "",
+        "cycle": 1,
+        "plan": "",
+        "calls": [],
+        "evidence": [],
+    }
+    return _new("planner_msgs/msg/InstructStatus", **{**fields, **changes})
+
+
 TYPES = {
+    "/world/info": "planner_msgs/msg/WorldInfo",
+    "/instruct/status": "planner_msgs/msg/InstructStatus",
     "/world/state": "planner_msgs/msg/WorldState",
     "/evaluation/result": "planner_msgs/msg/Evaluation",
     "/skills/results": "planner_msgs/msg/SkillReport",
     "/planner/trace": "planner_msgs/msg/PlannerTrace",
     "/world_graph": "planner_msgs/msg/WorldGraph",
 }
+
+
+class McapBag:
+    """A bag as any MCAP writer may make it, message by message."""
+
+    def __init__(self, folder: Path, **options) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        library = options.pop("library", "planner")
+        name = options.pop("name", f"{folder.name}_0.mcap")
+        self._stream = (folder / name).open("wb")
+        self.writer = Writer(self._stream, **options)
+        self.writer.start(profile="ros2", library=library)
+        self._channels: dict[str, int] = {}
+        self._count = 0
+
+    def channel(self, topic: str, type_name: str, text: str, encoding: str = "ros2msg", qos=""):
+        schema = self.writer.register_schema(type_name, encoding, text.encode())
+        about = {"offered_qos_profiles": qos} if qos else {}
+        self._channels[topic] = self.writer.register_channel(topic, "cdr", schema, about)
+
+    def put(self, topic: str, message, sequence: int = 0, time_ns: int | None = None) -> McapBag:
+        self._count += 1
+        time_ns = self._count if time_ns is None else time_ns
+        if topic not in self._channels:
+            text = STORE.generate_msgdef(TYPES[topic], ros_version=2)[0]
+            self.channel(topic, TYPES[topic], text)
+        if not isinstance(message, bytes):
+            message = bytes(STORE.serialize_cdr(message, TYPES[topic]))
+        self.writer.add_message(self._channels[topic], time_ns, message, time_ns - 1, sequence)
+        return self
+
+    def close(self) -> Path:
+        self.writer.finish()
+        self._stream.close()
+        return self.folder
+
+    def cut(self) -> Path:
+        """As a killed recorder leaves it."""
+        self.writer.flush()
+        self._stream.flush()
+        data = Path(self._stream.name).read_bytes()
+        self._stream.close()
+        Path(self._stream.name).write_bytes(data)
+        return self.folder
 
 
 class Film:
@@ -268,6 +360,23 @@ class Film:
             judge.update(state)
         return judge.finish()
 
+    def everything(self, name: str = "everything", **options) -> McapBag:
+        """A bag with all that is read of one, with sequence numbers from 1; not closed yet."""
+        bag = McapBag(self.folder / name, **options)
+        house, episode = (json.dumps(m.model_dump(mode="json")) for m in (self.house, self.episode))
+        bag.put("/world/info", info_message(house, episode), 1)
+        for n, state in enumerate(self.states):
+            bag.put("/world/state", world_message(state), n + 1)
+        bag.put("/planner/trace", decision_message(0.1, ["agent_0"], ["Wait[]"], 1), 1)
+        bag.put("/skills/results", skill_message("agent_0", "Wait[]", 0.3), 1)
+        bag.put("/instruct/status", instruct_message("put both on the table", 3, "done"), 1)
+        bag.put("/world_graph", graph_message(self.states[-1], 1.0), 1)
+        bag.put("/evaluation/result", verdict_message(self.verdict(), 9.0), 1)
+        bag.writer.add_metadata("planner.recording", {"version": "1"})
+        bag.writer.add_attachment(0, 0, "house.json", "application/json", house.encode())
+        bag.writer.add_attachment(0, 0, "episode.json", "application/json", episode.encode())
+        return bag
+
     def log(self, name: str = "states.jsonl") -> Path:
         path = self.folder / name
         with path.open("wb") as stream:
@@ -311,4 +420,8 @@ def messages() -> SimpleNamespace:
         verdict=verdict_message,
         skill=skill_message,
         decision=decision_message,
+        info=info_message,
+        instruct=instruct_message,
+        bag=McapBag,
+        store=STORE,
     )
