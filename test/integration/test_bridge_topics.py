@@ -108,8 +108,7 @@ def test_every_topic_is_there_with_its_type_and_qos(client: Client) -> None:
         assert writer.topic_type == kind, topic
         stays = writer.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
         assert stays == (topic in STAYS), topic
-        best_effort = writer.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT
-        assert best_effort == (topic == "/clock"), topic
+        assert writer.qos_profile.reliability is ReliabilityPolicy.RELIABLE, topic
 
 
 def test_every_service_and_action_is_there(client: Client) -> None:
