@@ -41,6 +41,7 @@ from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.loop_thread import Desk, LoopThread
 from planner.ros.memory_messages import change_record, entity_record
 from planner.ros.skill_client import OnEnd, SkillClient
+from planner.ros.world_clock import WorldClock
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -85,8 +86,8 @@ class TaskPlannerNode(Node):
         self._losses: Counter[str] = Counter()
         self._goal: Goal | None = None
         self._lost: Outcome | None = None
-        # On the world's clock: as the bridge told it last, and the newest of all that was heard.
-        self._world_s = self._now_s = 0.0
+        self._world_s = 0.0
+        self._clock_of_world = WorldClock(self)
         self._work: asyncio.Task[Outcome] | None = None
         self._doing = NOTHING_YET
         self._desk = Desk(self)
@@ -153,7 +154,7 @@ class TaskPlannerNode(Node):
             # Met before they are needed: finding a server takes longer than asking it.
             if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
                 self._hands[node.name] = SkillClient(self, node.name)
-        self._now_s = max(self._now_s, seconds(message.header.stamp))
+        self._clock_of_world.note(seconds(message.header.stamp))
         self._loop.call(partial(self._around.take_graph, message))
 
     def _on_update(self, message: MemoryUpdate) -> None:
@@ -181,7 +182,7 @@ class TaskPlannerNode(Node):
         """Ends the instruction where the world began anew: what was done for it is undone."""
         before_s, self._world_s = self._world_s, world_s
         began_anew = world_s < before_s - BACKWARDS_S
-        self._now_s = world_s if began_anew else max(self._now_s, world_s)
+        self._clock_of_world.note(world_s, began_anew=began_anew)
         if began_anew and self._goal is not None and self._lost is None:
             text = (
                 f"the world began anew: its time went from {before_s:.1f} s back to "
@@ -452,7 +453,7 @@ class TaskPlannerNode(Node):
 
     def _stand(self, standing: Standing) -> None:
         """Tells how the newest instruction stands."""
-        self._telling.show(standing, self._now_s)
+        self._telling.show(standing, self._clock_of_world.now_s)
 
     def _say(self, line: str) -> None:
         self.get_logger().info(line)
