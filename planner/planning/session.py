@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Protocol
 
 from planner.planning.effects_shown import is_shown
@@ -21,6 +20,7 @@ from planner.planning.planner import (
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.instruct import InstructionCode as InstructionCode
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 
@@ -32,23 +32,6 @@ Turn = Callable[[str, bool], None]
 NEWS_PATIENCE_S = 2.0
 # Wall seconds that a decision waits for a memory that began anew to tell of the agents again.
 AGENTS_PATIENCE_S = 10.0
-
-
-class InstructionCode(IntEnum):
-    """How an instruction ended. The numbers are part of the ROS interface and never change."""
-
-    DONE = 0
-    CANCELED = 1
-    BUSY = 2
-    BAD_REQUEST = 3
-    NO_GOAL = 4
-    GAVE_UP = 5
-    CALL_LIMIT = 6
-    MODEL_FAULT = 7
-    NOT_READY = 8
-    QUESTION = 9
-    PLANNER_FAULT = 10
-    WORLD_LOST = 11
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 
 from planner.planning.instruction import (
     MOST_CHARACTERS,
@@ -15,21 +14,11 @@ from planner.planning.instruction import (
     is_too_long,
 )
 from planner.planning.planner import Task
-from planner.planning.session import Doing, InstructionCode, Outcome
+from planner.planning.session import Doing, Outcome
 from planner.world.episode import MOST_AGENTS, Episode
+from planner.world.instruct import InstructionCode, InstructState
 
 MOST_CHARACTERS_OF_NAME = 80
-
-
-class InstructState(IntEnum):
-    """The numbers are those of planner_msgs/InstructStatus."""
-
-    IDLE = 0
-    RUNNING = 1
-    WAITING = 2
-    DONE = 3
-    FAILED = 4
-    CANCELED = 5
 
 
 _ENDS = {

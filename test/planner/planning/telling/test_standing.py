@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from planner.planning.instruction import MOST_CHARACTERS, Request, task_of
-from planner.planning.session import Doing, InstructionCode, Outcome
-from planner.planning.telling.standing import InstructState, Standing, accepted
+from planner.planning.session import Doing, Outcome
+from planner.planning.telling.standing import Standing, accepted
 from planner.world.episode import Episode
+from planner.world.instruct import InstructionCode, InstructState
 
 GOAL = {"propositions": [{"function_name": "is_on_top"}]}
 AGENTS = ("agent_0", "agent_1")

@@ -1,0 +1,39 @@
+"""How instructions stand and end, by the numbers that the ROS interface has."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class InstructionCode(IntEnum):
+    """How an instruction ended. The numbers are part of the ROS interface and never change."""
+
+    DONE = 0
+    CANCELED = 1
+    BUSY = 2
+    BAD_REQUEST = 3
+    NO_GOAL = 4
+    GAVE_UP = 5
+    CALL_LIMIT = 6
+    MODEL_FAULT = 7
+    NOT_READY = 8
+    QUESTION = 9
+    PLANNER_FAULT = 10
+    WORLD_LOST = 11
+
+    @classmethod
+    def name_of(cls, number: int) -> str:
+        """The name of a number that came over ROS; that of another version is told as it is."""
+        known = {int(code): code.name for code in cls}
+        return known.get(number, f"CODE_{number}")
+
+
+class InstructState(IntEnum):
+    """How an instruction stands. The numbers are those of planner_msgs/InstructStatus."""
+
+    IDLE = 0
+    RUNNING = 1
+    WAITING = 2
+    DONE = 3
+    FAILED = 4
+    CANCELED = 5
