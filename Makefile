@@ -67,9 +67,14 @@ test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 
 	@$(TIMED) vllm env PLANNER_VLLM_PYTHON="$$(scripts/vllm.sh)" \
 	  $(BIN)/pytest -n 0 test/planner/planning/test_vllm.py $(ARGS)
 
-demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=...
-	@$(BIN)/planner demo $(if $(TASK),--task $(TASK)) $(if $(AGENTS),--agents $(AGENTS)) \
-	  $(if $(BACKEND),--backend $(BACKEND)) $(if $(PLANNER),--planner $(PLANNER)) $(ARGS)
+# What is asked may have blanks, quotes and dollars: it goes by the environment, as it was typed.
+export DEMO_TASK := $(value TASK)
+
+demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
+	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \
+	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(BACKEND),--backend $(BACKEND)) \
+	  $(if $(PLANNER),--planner $(PLANNER)) $(if $(HOUSE),--house $(HOUSE)) \
+	  $(if $(MODEL),--model $(MODEL)) $(if $(MODEL_URL),--model-url $(MODEL_URL)) $(ARGS)
 
 demo-spot: setup ## four tasks on an emulated Spot, over TLS: make demo-spot RUNS=5 (needs make spot)
 	@$(BIN)/planner demo-spot --runs $(or $(RUNS),1) $(ARGS)

@@ -131,9 +131,10 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "narrate",
         "false",
-        "give the episode's instruction, tell the story, end with the verdict",
+        "give the instruction, tell the story, end with the verdict",
         ("true", "false"),
     ),
+    Argument("instruction", "", "what the narrator gives; empty = the episode's"),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
     Argument("pace", "1.0", "of paced time: simulated seconds in a second, 0.1 to 10"),
 )
@@ -167,6 +168,7 @@ class Arguments:
     record_exclude: str = UNRECORDED
     record_full: bool = False
     narrate: bool = False
+    instruction: str = ""
     paced: bool = True
     pace: float = 1.0
 
@@ -193,8 +195,12 @@ class Arguments:
             raise ArgumentError("memory_model", f"the memory {text['memory']} needs one")
         if text["memory_url"] and text["memory"] != "vlm":
             raise ArgumentError("memory_url", "only the memory vlm asks a server")
-        if text["narrate"] == "true" and not text["episode"]:
-            raise ArgumentError("narrate", "needs an episode with an instruction")
+        if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
+            raise ArgumentError("narrate", "needs an episode, or an instruction")
+        if text["instruction"] and text["narrate"] != "true":
+            raise ArgumentError(
+                "instruction", "narrate:=true gives it; running nodes get one by planner instruct"
+            )
         return Arguments(
             backend=text["backend"],
             backend_config=text["backend_config"],
@@ -224,6 +230,7 @@ class Arguments:
             record_exclude=_expression("record_exclude", text["record_exclude"]),
             record_full=text["record_full"] == "true",
             narrate=text["narrate"] == "true",
+            instruction=text["instruction"],
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], least=0.1, most=10.0),
         )
@@ -418,6 +425,7 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
         "episode": args.episode,
         "agents": args.agents,
         "record": args.record,
+        **{k: v for k, v in (("instruction", args.instruction), ("house", args.house)) if v},
         "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
     }
     if args.backend == "spot":

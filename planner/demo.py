@@ -3,30 +3,55 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from functools import partial
 from pathlib import Path
 
-from planner.bringup import ARGUMENTS, Arguments, node_list
+from planner.bringup import ARGUMENTS, PLANNERS_WITHOUT_MODEL, Arguments, node_list
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
 from planner.replay.bag_check import check_bag
 from planner.up import run_nodes
+from planner.world.errors import PlannerError
 
 DEFAULT_TASK = "demo_dinner"
 DEFAULT_HOUSE = "train_0"
 # Quick enough not to wait, slow enough to read along.
 DEFAULT_PACE = 2.5
 LOG_FILE = "log.txt"
-# As `planner.narrator.story.verdict_line` begins.
+# As `planner.narrator.story.verdict_line` and `no_verdict_line` begin.
 VERDICT = "verdict: "
+NO_VERDICT = "verdict: none"
 _PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
+
+
+NEEDS_A_MODEL = (
+    "an instruction in words has no structured goal, which the planner {} follows; give one with "
+    "a language model: --planner partnr_react --model NAME --model-url http://127.0.0.1:8000/v1"
+)
+
+
+def is_instruction(task: str) -> bool:
+    """Whether a task is told in words: no name, no path and no file."""
+    if re.fullmatch(r"[A-Za-z0-9_./~+-]*", task):
+        return False
+    try:
+        return not Path(task).is_file()
+    except OSError:  # longer than a path can be
+        return True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the demo's arguments."""
-    parser.add_argument("--task", default=DEFAULT_TASK, help="one of `planner episodes list`")
+    parser.add_argument(
+        "words",
+        nargs="?",
+        metavar="TASK",
+        help="one of `planner episodes list`, its file, or an instruction in words",
+    )
+    parser.add_argument("--task", help=f"the same; default {DEFAULT_TASK}")
     parser.add_argument("--agents", default="0", help="how many agents; 0 = as the episode says")
     parser.add_argument("--backend", default="embedded", help="the world behind the bridge")
     parser.add_argument(
@@ -35,7 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[name for name in _PLANNERS if name != "none"],
         help="who decides; tour = no task, a walk through a house",
     )
-    parser.add_argument("--house", default=DEFAULT_HOUSE, help="of the tour")
+    parser.add_argument("--model", default="", help="language model, for the planners with one")
+    parser.add_argument("--model-url", default="", help="address of the model's server, .../v1")
+    parser.add_argument(
+        "--house", default=DEFAULT_HOUSE, help="of the tour and of an instruction in words"
+    )
     parser.add_argument("--seed", default="0", help="seed of everything random; 0 = the episode's")
     parser.add_argument(
         "--pace", default=f"{DEFAULT_PACE}", help="simulated seconds in a second; 1 = real time"
@@ -50,10 +79,18 @@ def run(args: argparse.Namespace) -> int:
     """Start the nodes, hand over the instruction, and wait for the verdict.
 
     Returns:
-        0 only where the verdict is success and that of the bag is the same, or the tour ended
-        well; 130 after Ctrl-C.
+        0 only where the verdict is success and that of the bag is the same, the planner is done
+        with an instruction in words, or the tour ended well; 130 after Ctrl-C.
+
+    Raises:
+        PlannerError: for arguments that do not fit each other.
     """
-    name = "tour" if args.planner == "tour" else args.task
+    if args.words is not None and args.task is not None:
+        raise PlannerError(f"two tasks are given: {args.words!r} and --task {args.task!r}")
+    task = args.words if args.words is not None else args.task
+    task = DEFAULT_TASK if task is None else task
+    in_words = args.planner != "tour" and is_instruction(task)
+    name = "tour" if args.planner == "tour" else "instruction" if in_words else task
     stamp = time.strftime("%Y%m%d_%H%M%S")
     output = Path(args.output or f"demo_output/{stamp}_{Path(name).stem}").resolve()
     given = {
@@ -65,15 +102,20 @@ def run(args: argparse.Namespace) -> int:
         "paced": "false" if args.fast else "true",
         "pace": args.pace,
     }
+    given |= {"model": args.model, "model_url": args.model_url}
     if args.planner == "tour":
         given["house"] = args.house
+    elif in_words:
+        given |= {"house": args.house, "instruction": task, "narrate": "true"}
     else:
-        given |= {"episode": args.task, "narrate": "true"}
+        given |= {"episode": task, "narrate": "true"}
     arguments = Arguments.from_text(given)
     specs = node_list(arguments)
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
     print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
+    if in_words and args.planner in PLANNERS_WITHOUT_MODEL:
+        print(f"note: {NEEDS_A_MODEL.format(args.planner)}", flush=True)
     last_line = LastLine()
     story = partial(story_writer, log, sys.stdout, last_line.take)
     status = run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED)
@@ -81,7 +123,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 class LastLine:
-    """The demo's last line: the live verdict, and that of the bag that the user gets."""
+    """The demo's last line: the live verdict, and that of the bag that the user gets.
+
+    Where no goal is there to judge by, it is what the planner said in the end.
+    """
 
     def __init__(self) -> None:
         """Has heard nothing yet."""
@@ -102,6 +147,9 @@ class LastLine:
             status: that of the nodes.
         """
         if not self.live:
+            return status
+        if self.live.startswith(NO_VERDICT):
+            print(self.live, flush=True)
             return status
         found = check_bag(output)
         live, _, rest = self.live.partition("  ")

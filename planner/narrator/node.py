@@ -11,26 +11,26 @@ from typing import Any
 import rclpy
 from nav_msgs.msg import Odometry
 from planner_msgs.action import FollowInstruction
-from planner_msgs.msg import Evaluation, MemoryUpdate, Operation, SkillReport, WorldGraph
-from rclpy.action.client import ActionClient
+from planner_msgs.msg import Evaluation, SkillReport
 from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
-from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
+from planner.narrator.telling.node import Storyteller
 from planner.ros import parameters, qos
-from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.conversions import seconds
 from planner.ros.images import rgb_array
+from planner.ros.instruct_client import InstructClient, nobody_answers
 from planner.ros.lifecycle import run_node
-from planner.ros.memory_messages import belief_record
+from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.house_checks import load_episode
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCode, SkillName, parse_call
 
@@ -38,22 +38,45 @@ MOVED_M = 0.1
 MOST_MOMENTS = 10
 # Wall seconds.
 VERDICT_WAIT_S, ASK_JUDGE_EVERY_S = 30.0, 4.0
-MOST_ASKINGS = 4
-# `planner.planning.session.InstructionCode`.
-WORLD_LOST = 11
+# Without an episode it is the task planner that says who acts, once it was asked. A robot that
+# an operator has to let move is one agent.
+ATTENDED = ("agent_0",)
 
 
 class NarratorNode(Node):
     """A client of the task planner like any other: it has no power of its own."""
 
     def __init__(self) -> None:
-        """Reads the episode.
+        """Reads the episode, where there is one.
 
         Raises:
-            PlannerError: where the episode or a parameter cannot be used.
+            PlannerError: where the episode, the house or a parameter cannot be used.
         """
         super().__init__("narrator")
-        episode = parameters.text(self, "episode", "", "name or file of the episode")
+        waits = self._declare()
+        self.succeeded = False
+        self._may_move = dict.fromkeys(self._agents or (ATTENDED if waits else ()), not waits)
+        self._told_to_wait = False
+        self._ways: dict[str, list[Point]] = {}
+        self._views: dict[str, RgbImage] = {}
+        self._picked_at: dict[str, Point] = {}
+        self._moves: list[Move] = []
+        self._moments: list[Moment] = []
+        self._result: Evaluation | None = None
+        self._outcome, self._done = "", False
+        self._waited_s = 0.0
+        self._moving = False
+        self._story = Storyteller(self, self._on_event)
+        self._listen()
+        self._instruct = InstructClient(self, self._story.follow)
+        self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
+        self._timer = self.create_timer(0.2, self._begin)
+
+    def _declare(self) -> bool:
+        """Reads the parameters; returns whether the agents wait for an operator."""
+        episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
+        house = parameters.text(self, "house", "", "name or file; empty = the task planner's")
+        words = parameters.text(self, "instruction", "", "what is asked; empty = the episode's")
         agents = parameters.whole(self, "agents", 0, "agents to use; 0 = all", least=0)
         waits = parameters.flag(
             self, "attended", False, "whether an operator lets the agents move before it begins"
@@ -63,100 +86,68 @@ class NarratorNode(Node):
         self._wait_s = parameters.number(
             self, "wait", 90.0, "seconds to wait for the task planner", least=1.0
         )
-        self._episode, self._house = load_episode(episode)
-        uids = [placement.uid for placement in self._episode.agents]
-        self._agents = uids[: agents or len(uids)]
-        self.succeeded = False
-        self._now_s = 0.0
-        self._since = story.StoryClock().since
-        self._may_move = dict.fromkeys(self._agents, not waits)
-        self._told_to_wait = False
-        self._ways: dict[str, list[Point]] = {agent: [] for agent in self._agents}
-        self._views: dict[str, RgbImage] = {}
-        self._picked_at: dict[str, Point] = {}
-        self._moves: list[Move] = []
-        self._moments: list[Moment] = []
-        self._plan: dict[str, str] = {}
-        self._why = ""
-        self._found: dict[str, float] = {}
-        self._progress: tuple[float, int] = (-1.0, -1)
-        self._result: Evaluation | None = None
-        self._waited_s = 0.0
-        self._moving = False
-        self._listen()
-        self._client: ActionClient[Any, Any, Any] = ActionClient(
-            self, FollowInstruction, "/instruct"
-        )
-        self._ends = ActionEnds(self, "/instruct")
-        self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
-        self._timer = self.create_timer(0.2, self._begin)
+        self._episode: Episode | None = None
+        self._house: House | None = None
+        self._agents: list[str] = []
+        if episode:
+            self._episode, self._house = load_episode(episode)
+            uids = [placement.uid for placement in self._episode.agents]
+            self._agents = uids[: agents or len(uids)]
+        elif house:
+            self._house = load_house(house)
+        self._words = words or (self._episode.instruction if self._episode else "")
+        if not self._words:
+            raise PlannerError("narrator: name an episode with an instruction, or an instruction")
+        return bool(waits)
 
     def _listen(self) -> None:
-        for agent in self._agents:
-            self.create_subscription(
-                Odometry, f"/{agent}/odometry", partial(self._on_odometry, agent), qos.STATE_INPUT
-            )
-            self.create_subscription(
-                Image,
-                f"/{agent}/camera/hand/image",
-                partial(self._on_view, agent),
-                qos.IMAGE_INPUT,
-            )
+        for agent in self._may_move:
             if not self._may_move[agent]:
                 topic = f"/{agent}/safety/motion_allowed"
                 self.create_subscription(Bool, topic, partial(self._on_allowed, agent), qos.LATCHED)
-        self.create_subscription(MemoryUpdate, "/memory/updates", self._on_memory, qos.EVENTS)
-        self.create_subscription(
-            WorldGraph, "/world_graph", self._on_graph, qos.STATE_INPUT, raw=True
-        )
+        for agent in self._agents:
+            self._watch(agent)
         self.create_subscription(SkillReport, "/skills/results", self._on_skill, qos.EVENTS)
-        self.create_subscription(Evaluation, "/evaluation", self._on_progress, qos.EVENTS)
         self.create_subscription(Evaluation, "/evaluation/result", self._on_result, qos.LATCHED)
 
+    def _watch(self, agent: str) -> None:
+        """Follows an agent's way and looks through its camera."""
+        self._ways[agent] = []
+        self.create_subscription(
+            Odometry, f"/{agent}/odometry", partial(self._on_odometry, agent), qos.STATE_INPUT
+        )
+        self.create_subscription(
+            Image, f"/{agent}/camera/hand/image", partial(self._on_view, agent), qos.IMAGE_INPUT
+        )
+
     # What is told
+
+    def _on_event(self, event: story.Event) -> None:
+        if event.kind is story.Kind.STATE and self._story.standing is not None:
+            for agent in self._story.standing.agents:
+                if agent not in self._ways:
+                    self._watch(agent)
+        if event.line:
+            self._say(event.line)
 
     def _on_allowed(self, agent: str, message: Bool) -> None:
         self._may_move[agent] = message.data
 
     def _on_odometry(self, agent: str, message: Odometry) -> None:
-        self._now_s = self._since(seconds(message.header.stamp))
+        now_s = self._story.at(seconds(message.header.stamp))
         position = message.pose.pose.position
         here, way = (position.x, position.y), self._ways[agent]
         speed, turn = message.twist.twist.linear, message.twist.twist.angular
         if not self._moving and (speed.x or speed.y or turn.z):
             self._moving = True
-            self._say(story.moving_line(self._now_s, agent))
+            self._say(story.moving_line(now_s, agent))
         if not way or math.dist(here, way[-1]) > MOVED_M:
             way.append(here)
 
     def _on_view(self, agent: str, message: Image) -> None:
         self._views[agent] = rgb_array(message)
 
-    def _on_memory(self, message: MemoryUpdate) -> None:
-        self._found |= {
-            operation.entity.name: self._since(seconds(message.header.stamp))
-            for operation in message.operations
-            if operation.kind == Operation.ADD and not operation.entity.is_furniture
-        }
-
-    def _on_graph(self, data: bytes) -> None:
-        """Tells where new things are; graphs come often and are read only for that."""
-        if not self._found:
-            return
-        nodes = belief_record(deserialize_message(data, WorldGraph)).nodes
-        known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
-        sights = [
-            story.Sight(node.name, node.relation, node.parent or "", node.room or "")
-            for node in map(nodes.__getitem__, known)
-        ]
-        for line in story.seen_lines(max(known.values(), default=0.0), sights):
-            self._say(line)
-        for name in known:
-            del self._found[name]
-
     def _on_skill(self, message: SkillReport) -> None:
-        stamp = self._since(seconds(message.header.stamp))
-        self._say(story.ended_line(stamp, message.agent, message.call, message.code, message.text))
         try:
             call = parse_call(message.call)
         except CallError:
@@ -169,44 +160,25 @@ class NarratorNode(Node):
             self._picked_at[thing] = place
         elif thing in self._picked_at and place:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))
-        self._keep_moment(message.agent, f"{story.clock(stamp)} {message.agent}\n{message.call}")
+        when = story.clock(self._story.at(seconds(message.header.stamp)))
+        self._keep_moment(message.agent, f"{when} {message.agent}\n{message.call}")
 
     def _keep_moment(self, agent: str, caption: str) -> None:
         if agent in self._views and len(self._moments) < MOST_MOMENTS:
             self._moments.append(Moment(caption, self._views[agent]))
 
-    def _on_progress(self, message: Evaluation) -> None:
-        satisfied = sum(1 for p in message.propositions if p.satisfied)
-        state = (round(float(message.percent_complete), 4), satisfied)
-        if message.propositions and state != self._progress:
-            self._progress = state
-            stamp = self._since(seconds(message.header.stamp))
-            self._say(story.progress_line(stamp, state[0], satisfied, len(message.propositions)))
-
     def _on_result(self, message: Evaluation) -> None:
         self._result = message
-
-    def _on_feedback(self, message: Any) -> None:
-        feedback = message.feedback
-        pairs = list(zip(feedback.agents, feedback.calls, strict=False))
-        new = [(agent, call) for agent, call in pairs if call and self._plan.get(agent) != call]
-        reasons = {agent: story.reason_of(feedback.plan, agent, call) for agent, call in new}
-        if feedback.plan not in ("", self._why) and not any(reasons.values()):
-            self._say(story.why_line(self._now_s, feedback.plan))
-        self._why = feedback.plan
-        for agent, call in new:
-            self._say(story.decided_line(self._now_s, agent, call, reasons[agent]))
-        self._plan.update(pairs)
 
     # The run
 
     def _begin(self) -> None:
-        if not self._client.server_is_ready():
+        if not self._instruct.is_ready:
             self._waited_s += 0.2
             if self._waited_s > self._wait_s:
-                raise PlannerError(f"no task planner answered within {self._wait_s:.0f} s")
+                raise PlannerError(nobody_answers(self._wait_s))
             return
-        idle = [agent for agent in self._agents if not self._may_move[agent]]
+        idle = [agent for agent, may_move in self._may_move.items() if not may_move]
         if idle:
             if not self._told_to_wait:
                 self._say(f"{', '.join(idle)}: claim, power_on and stand; then the task begins")
@@ -217,70 +189,23 @@ class NarratorNode(Node):
             self.executor.create_task(self._run)
 
     async def _run(self) -> None:
-        self._say(f'task: "{self._episode.instruction}"')
-        self._say(f"in {self._house.name}, by {', '.join(self._agents)}")
-        goal = FollowInstruction.Goal(instruction=self._episode.instruction, agents=self._agents)
-        self._heard_s = time.monotonic()
-        for _ in range(MOST_ASKINGS):
-            result = await self._ask(goal)
-            while result is None and not self._accepted:
-                # The middleware lists a killed server for a while and gives it goals.
-                if time.monotonic() - self._heard_s > self._wait_s:
-                    raise PlannerError(f"no task planner answered within {self._wait_s:.0f} s")
-                result = await self._ask(goal)
-            self._heard_s = time.monotonic()
-            if result is None:
-                lost = "the task planner died"
-            elif result.code == WORLD_LOST:
-                lost = result.text
-                self._forget()
-            else:
-                break
-            self._say(f"{lost}; the instruction is given again")
-        else:
-            raise PlannerError(f"the instruction was lost {MOST_ASKINGS} times: {lost}")
-        self._say(f"planner: {result.text}")
+        self._say(f'task: "{story.one_line(self._words)}"')
+        where = f"in {self._house.name}" if self._house is not None else ""
+        who = f"by {', '.join(self._agents)}" if self._agents else ""
+        if where or who:
+            self._say(", ".join(filter(None, (where, who))))
+        goal = FollowInstruction.Goal(instruction=self._words, agents=self._agents)
+        result = await self._instruct.follow(goal, self._wait_s, self._on_lost)
+        self._outcome = story.outcome_line(InstructionCode.name_of(result.code), result.text)
+        self._say(f"planner: {self._outcome}")
+        self._done = result.code == InstructionCode.DONE
         self._ended_s = self._judged_s = time.monotonic()
         self._timer = self.create_timer(0.1, self._conclude)
 
-    async def _ask(self, goal: FollowInstruction.Goal) -> Any:
-        """The result of the instruction, or None where the server died before it had one."""
-        while not self._client.server_is_ready():
-            await self._pause(0.2)
-        self._servers, sent_s = self._ends.servers(), time.monotonic()
-        self._accepted = False
-        answer: Future[Any] = Future()
-        sent = self._client.send_goal_async(goal, self._on_feedback)
-        sent.add_done_callback(partial(self._on_accepted, answer))
-        while not answer.done():
-            if self._ends.lost_server(self._servers):
-                return None
-            patience_s = accept_patience_s(self._servers)
-            if not self._accepted and time.monotonic() - sent_s > patience_s:
-                return None
-            await self._pause(0.2)
-        return answer.result()
-
-    def _on_accepted(self, answer: Future[Any], sent: Any) -> None:
-        handle = sent.result()
-        self._accepted, self._servers = True, self._ends.takers()
-        if not handle.accepted:
-            answer.set_exception(PlannerError("the task planner refused the instruction"))
-            return
-        ended = handle.get_result_async()
-        ended.add_done_callback(lambda done: answer.set_result(done.result().result))
-
-    async def _pause(self, seconds: float) -> None:
-        """Lets the executor do other work for a while."""
-        over: Future[None] = Future()
-
-        def end() -> None:
-            if not over.done():
-                over.set_result(None)
-
-        timer = self.create_timer(seconds, end)
-        await over
-        self.destroy_timer(timer)
+    def _on_lost(self, why: str, began_anew: bool) -> None:
+        if began_anew:
+            self._forget()
+        self._say(f"{why}; the instruction is given again")
 
     def _forget(self) -> None:
         """The world began anew: what was done before is no part of the run."""
@@ -289,10 +214,20 @@ class NarratorNode(Node):
         self._picked_at.clear()
         self._moves.clear()
         self._moments.clear()
-        self._found.clear()
-        self._progress = (-1.0, -1)
+        self._story.forget()
+
+    def _has_goal(self) -> bool:
+        """Whether there is a goal to judge by; one of free text has only the words."""
+        standing = self._story.standing
+        return bool(standing.goal) if standing is not None else self._episode is not None
 
     def _conclude(self) -> None:
+        if not self._has_goal():
+            self._timer.cancel()
+            self.succeeded = self._done
+            self._say(story.no_verdict_line(self._outcome, self._places()))
+            rclpy.try_shutdown()
+            return
         verdict = self._result
         if verdict is None:
             wall_s = time.monotonic()
@@ -312,21 +247,31 @@ class NarratorNode(Node):
                 self.succeeded,
                 float(verdict.percent_complete),
                 int(verdict.sim_step),
-                {"bag": self._bag, "picture": self._draw()},
+                self._places(),
             )
         )
         rclpy.try_shutdown()
 
+    def _places(self) -> dict[str, str]:
+        return {"bag": self._bag, "picture": self._draw()}
+
     def _draw(self) -> str:
         """The picture's path; "" where it cannot be kept, which changes no verdict."""
         path = self._folder / "run.png"
-        title = f"{self._episode.episode_id}: {self._episode.instruction}"
+        title = story.one_line(self._words)
+        if self._episode is not None:
+            title = f"{self._episode.episode_id}: {title}"
         try:
-            save(draw_run(self._house, title, self._ways, self._moves, self._moments), path)
+            house = self._house or load_house(self._house_name())
+            save(draw_run(house, title, self._ways, self._moves, self._moments), path)
         except PlannerError as error:
             self._say(f"no picture: {error}")
             return ""
         return str(path)
+
+    def _house_name(self) -> str:
+        standing = self._story.standing
+        return str(standing.house) if standing is not None else ""
 
     def _say(self, text: str) -> None:
         print(text, flush=True)

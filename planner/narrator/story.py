@@ -2,13 +2,54 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic import JsonValue
 
 from planner.world.vocabulary import Relation
 
 _BAR_CELLS = 20
 _LONGEST_WHY = 240
+
+
+class Kind(StrEnum):
+    """What an event of the story is about."""
+
+    STATE = "state"
+    PLAN = "plan"
+    BEGINS = "begins"
+    ENDED = "ended"
+    SAW = "saw"
+    JUDGED = "judged"
+    QUESTION = "question"
+    ANSWER = "answer"
+    VERDICT = "verdict"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        stamp_s: the story's time.
+        line: for people.
+        fields: for programs.
+    """
+
+    kind: Kind
+    stamp_s: float
+    line: str
+    fields: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def as_json(self) -> str:
+        """One line of JSON."""
+        stamp_s = round(self.stamp_s, 3) if math.isfinite(self.stamp_s) else None
+        return json.dumps({"kind": str(self.kind), "stamp_s": stamp_s, **self.fields})
 
 
 # Stamps above are the time of day, which only a real world has; a simulated one begins at 0.
@@ -53,17 +94,25 @@ class Sight:
         return f"{self.name} {_WORDS[self.relation]} {self.parent}"
 
 
-def seen_lines(stamp_s: float, found: Sequence[Sight]) -> list[str]:
-    """One line for each room in which something was just found."""
-    rooms: dict[str, list[str]] = {}
+def seen_events(stamp_s: float, found: Sequence[Sight]) -> list[Event]:
+    """One for each room in which something was just found."""
+    rooms: dict[str, list[Sight]] = {}
     for sight in found:
-        rooms.setdefault(sight.room or "an unknown room", []).append(str(sight))
-    return [f"{clock(stamp_s)}  {room}: saw {', '.join(sights)}" for room, sights in rooms.items()]
+        rooms.setdefault(sight.room, []).append(sight)
+    return [
+        Event(
+            Kind.SAW,
+            stamp_s,
+            f"{clock(stamp_s)}  {room or 'an unknown room'}: saw {', '.join(map(str, sights))}",
+            {"room": room, "things": [sight.name for sight in sights]},
+        )
+        for room, sights in rooms.items()
+    ]
 
 
 def why_line(stamp_s: float, plan: str) -> str:
     """Why the planner decided as it did; long thoughts are cut."""
-    words = " ".join(plan.split())
+    words = one_line(plan)
     cut = words if len(words) <= _LONGEST_WHY else words[:_LONGEST_WHY].rsplit(" ", 1)[0] + " ..."
     return f"{clock(stamp_s)}  plan:    {cut}"
 
@@ -71,9 +120,15 @@ def why_line(stamp_s: float, plan: str) -> str:
 def reason_of(plan: str, agent: str, call: str) -> str:
     """The reason for a call in a plan of the form "AGENT: REASON: CALL; ..."; "" without one."""
     for part in plan.split("; "):
-        if part.startswith(f"{agent}: ") and part.endswith(f": {call}"):
+        whole = part.startswith(f"{agent}: ") and part.endswith(f": {call}")
+        if whole and part != f"{agent}: {call}":
             return part.removeprefix(f"{agent}: ").removesuffix(f": {call}")
     return ""
+
+
+def says_only(plan: str, calls: Mapping[str, str]) -> bool:
+    """Whether a plan has no words of its own: nothing but calls, which are told anyway."""
+    return all(part in {f"{a}: {c}" for a, c in calls.items()} for part in plan.split("; "))
 
 
 def decided_line(stamp_s: float, agent: str, call: str, reason: str = "") -> str:
@@ -91,7 +146,7 @@ def ended_line(stamp_s: float, agent: str, call: str, code: int, text: str) -> s
     """How a call ended: failures with their reason."""
     if code == 0:
         return f"{clock(stamp_s)}  {agent}  did     {call}"
-    return f"{clock(stamp_s)}  {agent}  FAILED  {call}: {text}"
+    return f"{clock(stamp_s)}  {agent}  FAILED  {call}: {one_line(text)}"
 
 
 def progress_line(stamp_s: float, percent_complete: float, satisfied: int, total: int) -> str:
@@ -101,12 +156,36 @@ def progress_line(stamp_s: float, percent_complete: float, satisfied: int, total
     return f"{clock(stamp_s)}  judge    [{bar}] {satisfied} of {total} parts of the task hold"
 
 
+def question_line(stamp_s: float, question: str) -> str:
+    """What the planner asks the person."""
+    return f"{clock(stamp_s)}  question: {one_line(question)}"
+
+
+def one_line(text: str) -> str:
+    """Text of others on one line, without what a terminal would obey."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def outcome_line(name: str, text: str) -> str:
+    """How an instruction ended: the name of its code, and the words."""
+    return f"{name}: {one_line(text)}"
+
+
+def no_verdict_line(outcome: str, places: Mapping[str, str]) -> str:
+    """The last line of a run that nothing judges; `outcome` is of `outcome_line`."""
+    return f"verdict: none (no goal to judge by)  planner: {outcome}{_paths(places)}"
+
+
+def _paths(places: Mapping[str, str]) -> str:
+    return "".join(f"  {name}: {path}" for name, path in places.items() if path)
+
+
 def verdict_line(
     success: bool, percent_complete: float, sim_steps: int, places: Mapping[str, str]
 ) -> str:
     """The last line: the verdict, its figures and where everything lies."""
     word = "success" if success else "failure"
-    paths = "".join(f"  {name}: {path}" for name, path in places.items() if path)
     return (
-        f"verdict: {word}  percent_complete: {percent_complete:.2f}  sim_steps: {sim_steps}{paths}"
+        f"verdict: {word}  percent_complete: {percent_complete:.2f}  sim_steps: {sim_steps}"
+        f"{_paths(places)}"
     )

@@ -128,6 +128,13 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     assert "attended" not in nodes["narrator"].parameters
 
 
+def test_an_instruction_is_told_in_a_house() -> None:
+    given = {"narrate": "true", "instruction": "Tidy up.", "house": "train_0", "record": "out"}
+    nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
+    told = nodes["narrator"].parameters
+    assert (told["instruction"], told["house"], told["episode"]) == ("Tidy up.", "train_0", "")
+
+
 def test_a_real_robots_task_waits_for_its_operator() -> None:
     arguments = Arguments.from_text({"backend": "spot", "narrate": "true", "episode": "e1"})
     (narrator,) = (node for node in node_list(arguments) if node.name == "narrator")
@@ -152,7 +159,8 @@ def test_a_real_robots_task_waits_for_its_operator() -> None:
         ({"pace": "0"}, "pace", "0 is not between 0.1 and 10"),
         ({"pace": "nan"}, "pace", "nan is not between"),
         ({"paced": "True"}, "paced", "'True' is not one of true, false"),
-        ({"narrate": "true"}, "narrate", "needs an episode with an instruction"),
+        ({"narrate": "true"}, "narrate", "needs an episode, or an instruction"),
+        ({"instruction": "Tidy up."}, "instruction", "planner instruct"),
     ],
 )
 def test_a_wrong_argument_is_named(given: dict[str, str], name: str, message: str) -> None:

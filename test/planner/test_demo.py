@@ -2,11 +2,105 @@
 
 from __future__ import annotations
 
+import argparse
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from planner.demo import LastLine
+from planner import demo
+from planner.bringup import NodeSpec
+from planner.demo import LastLine, is_instruction
+from planner.world.errors import PlannerError
+
+WORDS = 'Put the "cup" on the table; it\'s $5 & `id`'
+MAKEFILE = Path(__file__).parents[2] / "Makefile"
+
+
+@pytest.mark.parametrize("name", ["demo_dinner", "a/b-c.json", "~/x.json", "../x", ""])
+def test_a_name_or_a_path_is_no_instruction(name: str) -> None:
+    assert not is_instruction(name)
+
+
+@pytest.mark.parametrize("words", [WORDS, "Tidy up", "请整理厨房", "x" * 10_000 + "!"])
+def test_other_words_are_an_instruction(words: str) -> None:
+    assert is_instruction(words)
+
+
+def test_a_file_is_an_episode_whatever_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "my task.json"
+    file.write_text("{}")
+    assert not is_instruction(str(file))
+
+
+def started(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> dict[str, NodeSpec]:
+    """The nodes that `planner demo` would start, by name."""
+    found: dict[str, NodeSpec] = {}
+
+    def note(specs: Sequence[NodeSpec], *_: object, **__: object) -> int:
+        found.update({spec.name: spec for spec in specs})
+        return 0
+
+    monkeypatch.setattr(demo, "run_nodes", note)
+    parser = argparse.ArgumentParser()
+    demo.add_arguments(parser)
+    assert demo.run(parser.parse_args([*words, "-o", str(tmp_path)])) == 0
+    return found
+
+
+def test_an_instruction_is_given_in_a_house(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = ["--planner", "partnr_react", "--model", "m", "--model-url", "http://127.0.0.1:1/v1"]
+    nodes = started([WORDS, *model, "--house", "train_3"], monkeypatch, tmp_path)
+    assert (nodes["bridge"].parameters["house"], nodes["bridge"].parameters["episode"]) == (
+        "train_3",
+        "",
+    )
+    told = nodes["narrator"].parameters
+    assert (told["instruction"], told["house"], told["episode"]) == (WORDS, "train_3", "")
+    planner = nodes["task_planner"].parameters
+    assert (planner["model"], planner["model_url"]) == ("m", "http://127.0.0.1:1/v1")
+    assert "note: " not in capsys.readouterr().out
+
+
+def test_a_planner_without_a_model_says_what_words_need(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started(["Tidy up."], monkeypatch, tmp_path)
+    assert "--planner partnr_react --model NAME" in capsys.readouterr().out
+
+
+def test_one_task_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(PlannerError, match="two tasks"):
+        started(["Tidy up.", "--task", "demo_dinner"], monkeypatch, tmp_path)
+
+
+def test_make_hands_the_words_on_as_they_were_typed(tmp_path: Path) -> None:
+    """The recipe of `make demo`, with a `planner` that prints what it is given."""
+    fake = tmp_path / "planner"
+    fake.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
+    fake.chmod(0o755)
+    made = subprocess.run(
+        ["make", "-f", str(MAKEFILE), "-o", "setup", "demo", f"TASK={WORDS}", f"BIN={tmp_path}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert made.stdout.endswith(f"<demo><--task={WORDS}>")
+
+
+def test_a_run_that_nothing_judges_ends_with_what_its_planner_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line, said = LastLine(), "verdict: none (no goal to judge by)  planner: DONE: done"
+    assert line.take("narrator", said)
+    assert line.finish(tmp_path, 0) == 0
+    assert capsys.readouterr().out == f"{said}\n"
 
 
 def test_a_bag_that_contradicts_the_live_verdict_fails_the_demo(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, draw_run
@@ -27,12 +31,19 @@ def test_what_was_seen_is_told_by_room() -> None:
         story.Sight("ball_0", Relation.ON, "floor_kitchen_0", "kitchen_0"),
         story.Sight("plate_0", Relation.HELD, "agent_1", "hall_0"),
     ]
-    assert story.seen_lines(0, found) == [
+    events = story.seen_events(0, found)
+    assert [event.line for event in events] == [
         "00:00  kitchen_0: saw cup_0 on table_0, apple_0 in fridge_0, ball_0 on the floor",
         "00:00  an unknown room: saw book_0",
         "00:00  hall_0: saw plate_0 in the hand of agent_1",
     ]
-    assert story.seen_lines(0, []) == []
+    assert json.loads(events[0].as_json()) == {
+        "kind": "saw",
+        "stamp_s": 0,
+        "room": "kitchen_0",
+        "things": ["cup_0", "apple_0", "ball_0"],
+    }
+    assert story.seen_events(0, []) == []
 
 
 def test_the_reason_for_a_call_is_told_with_it() -> None:
@@ -41,6 +52,12 @@ def test_the_reason_for_a_call_is_told_with_it() -> None:
     assert story.reason_of(plan, "agent_1", "Explore[hall]") == "look for a book"
     assert story.reason_of(plan, "agent_1", "Pick[cup_0]") == ""
     assert story.reason_of("I think that I should go.", "agent_0", "Pick[cup_0]") == ""
+    calls = {"agent_0": "Pick[cup_0]", "agent_1": "Explore[hall]"}
+    bare = "agent_0: Pick[cup_0]; agent_1: Explore[hall]"
+    assert story.reason_of(bare, "agent_0", "Pick[cup_0]") == ""
+    assert story.says_only(bare, calls)
+    assert not story.says_only(plan, calls)
+    assert not story.says_only("agent_0: Done[]", calls)
     line = story.decided_line(2, "agent_0", "Pick[cup_0]", "bring cup_0 onto table_1")
     assert line == "00:02  agent_0  begins  Pick[cup_0]  to bring cup_0 onto table_1"
 
@@ -60,6 +77,19 @@ def test_the_last_line_has_the_words_that_scripts_look_for() -> None:
     assert story.verdict_line(False, 0.333, 7, {}).startswith(
         "verdict: failure  percent_complete: 0.33"
     )
+
+
+def test_a_run_without_a_goal_ends_with_what_its_planner_says() -> None:
+    outcome = story.outcome_line("DONE", "the cup is\non the table")
+    assert story.no_verdict_line(outcome, {"bag": "out/bag", "picture": ""}) == (
+        "verdict: none (no goal to judge by)  planner: DONE: the cup is on the table  bag: out/bag"
+    )
+
+
+@given(st.text())
+def test_text_of_others_is_one_line_that_no_terminal_obeys(text: str) -> None:
+    for line in (story.one_line(text), story.question_line(1.0, text), story.why_line(1.0, text)):
+        assert line.isprintable()
 
 
 def test_progress_is_a_bar() -> None:

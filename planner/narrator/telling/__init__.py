@@ -1,0 +1,1 @@
+"""The story as it is heard over ROS."""

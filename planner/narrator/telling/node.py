@@ -1,0 +1,161 @@
+"""The story of a run from the topics that tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner_msgs.msg import (
+    Evaluation,
+    InstructStatus,
+    MemoryUpdate,
+    Operation,
+    SkillReport,
+    WorldGraph,
+)
+from pydantic import JsonValue
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+
+from planner.narrator import story
+from planner.narrator.story import Event, Kind
+from planner.ros import qos
+from planner.ros.conversions import seconds
+from planner.ros.memory_messages import belief_record
+from planner.world.instruct import InstructState
+
+
+class Storyteller:
+    """Tells what is seen, decided, done and judged, as events."""
+
+    def __init__(self, node: Node, tell: Callable[[Event], None]) -> None:
+        """Listens; `tell` gets each event."""
+        self._tell = tell
+        self._since = story.StoryClock().since
+        self._now_s = 0.0
+        # Things that were just found, until a graph says where: name and when.
+        self._found: dict[str, float] = {}
+        self._progress = (-1.0, -1)
+        self._goal_id = ""
+        self._standing: InstructStatus | None = None
+        self._calls: dict[str, str] = {}
+        self._plan = ""
+        node.create_subscription(MemoryUpdate, "/memory/updates", self._on_memory, qos.EVENTS)
+        node.create_subscription(
+            WorldGraph, "/world_graph", self._on_graph, qos.STATE_INPUT, raw=True
+        )
+        node.create_subscription(SkillReport, "/skills/results", self._on_skill, qos.EVENTS)
+        node.create_subscription(Evaluation, "/evaluation", self._on_progress, qos.EVENTS)
+        node.create_subscription(
+            InstructStatus, "/instruct/status", self._on_status, qos.EVENTS_FROM_START
+        )
+
+    @property
+    def now_s(self) -> float:
+        """The story's time: of the newest that was heard."""
+        return self._now_s
+
+    @property
+    def standing(self) -> InstructStatus | None:
+        """How the followed instruction stands; None before anything was heard of it."""
+        return self._standing
+
+    def follow(self, goal_id: str) -> None:
+        """Tells of the instruction with this id, and of no other."""
+        self._goal_id, self._standing = goal_id, None
+        self._calls.clear()
+        self._plan = ""
+
+    def at(self, stamp_s: float) -> float:
+        """The story's time, now that a stamp of the world's clock was heard.
+
+        What is heard late does not turn it back.
+        """
+        self._now_s = max(self._now_s, self._since(stamp_s))
+        return self._now_s
+
+    def forget(self) -> None:
+        """The world began anew: what was told before is no part of the run."""
+        self._found.clear()
+        self._progress = (-1.0, -1)
+        self._now_s = 0.0
+
+    def _on_memory(self, message: MemoryUpdate) -> None:
+        stamp_s = seconds(message.header.stamp)
+        self._found |= {
+            operation.entity.name: stamp_s
+            for operation in message.operations
+            if operation.kind == Operation.ADD and not operation.entity.is_furniture
+        }
+
+    def _on_graph(self, data: bytes) -> None:
+        """Tells where new things are; graphs come often and are read only for that."""
+        if not self._found:
+            return
+        nodes = belief_record(deserialize_message(data, WorldGraph)).nodes
+        known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
+        sights = [
+            story.Sight(node.name, node.relation, node.parent or "", node.room or "")
+            for node in map(nodes.__getitem__, known)
+        ]
+        for event in story.seen_events(self.at(max(known.values(), default=0.0)), sights):
+            self._tell(event)
+        for name in known:
+            del self._found[name]
+
+    def _on_skill(self, message: SkillReport) -> None:
+        stamp_s = self.at(seconds(message.header.stamp))
+        agent, call, code, text = message.agent, message.call, int(message.code), message.text
+        line = story.ended_line(stamp_s, agent, call, code, text)
+        fields = {"agent": agent, "call": call, "code": code, "text": text}
+        self._tell(Event(Kind.ENDED, stamp_s, line, fields))
+
+    def _on_progress(self, message: Evaluation) -> None:
+        satisfied = sum(1 for p in message.propositions if p.satisfied)
+        percent, total = round(float(message.percent_complete), 4), len(message.propositions)
+        if not total or (percent, satisfied) == self._progress or not self._is_judged:
+            return
+        self._progress = (percent, satisfied)
+        stamp_s = self.at(seconds(message.header.stamp))
+        line = story.progress_line(stamp_s, percent, satisfied, total)
+        fields = {"percent_complete": percent, "satisfied": satisfied, "propositions": total}
+        self._tell(Event(Kind.JUDGED, stamp_s, line, fields))
+
+    @property
+    def _is_judged(self) -> bool:
+        """Whether the judge's goal is that of the followed instruction."""
+        return self._standing is not None and bool(self._standing.goal)
+
+    def _on_status(self, message: InstructStatus) -> None:
+        if message.id != self._goal_id or not self._goal_id:
+            return
+        before, self._standing = self._standing, message
+        stamp_s = self.at(seconds(message.header.stamp))
+        if before is None or (before.state, before.agents) != (message.state, message.agents):
+            state = InstructState(message.state).name.lower()
+            fields: dict[str, JsonValue] = {
+                "state": state,
+                "agents": [str(agent) for agent in message.agents],
+                "has_goal": bool(message.goal),
+            }
+            self._tell(Event(Kind.STATE, stamp_s, "", fields))
+        if message.state == InstructStatus.WAITING and message.question:
+            if before is None or before.question != message.question:
+                line = story.question_line(stamp_s, message.question)
+                self._tell(Event(Kind.QUESTION, stamp_s, line, {"question": message.question}))
+        elif message.state == InstructStatus.RUNNING:
+            self._tell_decisions(stamp_s, message)
+
+    def _tell_decisions(self, stamp_s: float, message: InstructStatus) -> None:
+        pairs = list(zip(message.agents, message.calls, strict=False))
+        new = [(agent, call) for agent, call in pairs if call and self._calls.get(agent) != call]
+        reasons = {agent: story.reason_of(message.plan, agent, call) for agent, call in new}
+        told = any(reasons.values()) or story.says_only(message.plan, dict(pairs))
+        if message.plan not in ("", self._plan) and not told:
+            line = story.why_line(stamp_s, message.plan)
+            self._tell(Event(Kind.PLAN, stamp_s, line, {"plan": message.plan}))
+        self._plan = message.plan
+        for agent, call in new:
+            line = story.decided_line(stamp_s, agent, call, reasons[agent])
+            said = {"agent": agent, "call": call, "reason": reasons[agent]}
+            self._tell(Event(Kind.BEGINS, stamp_s, line, said))
+        self._calls.update(pairs)
