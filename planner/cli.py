@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, Command] = {
     "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
     "houses": Command("planner.bench.houses_cli", "generate, check, draw, list, export houses"),
+    "instruct": Command("planner.instruct.cli", "tell running robots what to do, and hear how"),
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
     "memory": Command("planner.memory.cli", "ask what the robots remember, and correct it"),
     "recover": Command("planner.replay.recover", "a complete bag of what a killed recorder left"),

@@ -1,0 +1,1 @@
+"""An instruction from a terminal to running nodes, and its story back."""

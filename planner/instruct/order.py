@@ -1,0 +1,57 @@
+"""What `planner instruct` is asked for, and how it ended. No ROS here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from planner.world.instruct import InstructionCode
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One instruction to running nodes.
+
+    Attributes:
+        agents: who does it; empty = all.
+        answers: to the planner's questions, in turn.
+        max_calls: planner calls allowed; 0 = the planner's default.
+        timeout_s: wall seconds after which it is canceled; 0 = never.
+        wait_s: wall seconds until a task planner has to answer.
+        asks: whether questions that no answer is left for are read from the terminal.
+    """
+
+    instruction: str
+    agents: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    max_calls: int = 0
+    timeout_s: float = 0.0
+    wait_s: float = 10.0
+    asks: bool = False
+
+
+class Stopped(StrEnum):
+    """Why this client canceled its instruction."""
+
+    INTERRUPT = "interrupted"
+    TIMEOUT = "the time is over"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How an instruction ended; `stopped` where this client canceled it."""
+
+    code: int
+    text: str
+    question: str = ""
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    stopped: Stopped | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """0 where it was done, 130 where the user interrupted it, else 1."""
+        if self.code == InstructionCode.DONE:
+            return EXIT_OK
+        return EXIT_INTERRUPTED if self.stopped is Stopped.INTERRUPT else EXIT_FAILED

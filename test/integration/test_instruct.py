@@ -1,0 +1,195 @@
+"""`planner instruct` and the narrator with an instruction in words, beside a real task planner."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bridge_harness import PATIENCE_S, Client
+from planner_harness import Process, Start, planner_alone, script
+
+from planner.planning.session import InstructionCode
+from planner.world.house import House
+
+GO, DONE = "Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    made = Client()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def alone(tmp_path: Path, small_house: House, client: Client) -> Iterator[Start]:
+    with planner_alone(tmp_path, small_house, client) as start:
+        yield start
+
+
+class Instruct:
+    """`planner instruct` in a process of its own, as a user's shell starts it."""
+
+    def __init__(self, *words: str, stdin: int = subprocess.DEVNULL) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "planner.cli", "instruct", *words],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self._data = b""
+
+    def read(self) -> str:
+        assert self.process.stdout is not None
+        self._data += self.process.stdout.read() or b""
+        return self.said
+
+    @property
+    def said(self) -> str:
+        return self._data.decode(errors="replace")
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.said.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture
+def instruct(client: Client) -> Iterator[Callable[..., Instruct]]:
+    made: list[Instruct] = []
+
+    def start(*words: str, stdin: int = subprocess.DEVNULL) -> Instruct:
+        made.append(Instruct(*words, stdin=stdin))
+        return made[-1]
+
+    yield start
+    for one in made:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.wait()
+
+
+def ended(client: Client, one: Instruct) -> int:
+    """Its status; the nodes of this process, which are the body, go on meanwhile."""
+
+    def is_over() -> bool:
+        one.read()
+        return one.process.poll() is not None
+
+    client.wait(is_over, "the end of planner instruct")
+    one.read()
+    return int(one.process.returncode)
+
+
+def says(client: Client, one: Instruct, words: str) -> None:
+    client.wait(lambda: words in one.read(), f"{words!r} of planner instruct")
+
+
+def test_the_story_is_told_and_a_question_answered(
+    alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
+) -> None:
+    model = script(tmp_path / "script", "Ask[which table]", GO, DONE)
+    alone(planner="react", model=model, max_questions=1, answer_wait=60.0)
+    one = instruct("Go to the table.", "--answer", "the round one", "--json")
+    assert ended(client, one) == 0, one.said
+    kinds = [event["kind"] for event in one.events]
+    assert kinds.index("question") < kinds.index("answer") < kinds.index("begins")
+    (begun,) = (event for event in one.events if event["kind"] == "begins")
+    assert (begun["agent"], begun["call"]) == ("agent_0", "Navigate[Object.100]")
+    last = one.events[-1]
+    assert (last["kind"], last["name"], last["exit_status"]) == ("end", "DONE", 0)
+    assert last["evidence"]["questions"] == "1"
+
+
+def test_one_at_a_time_and_ctrl_c_cancels(
+    alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
+) -> None:
+    model = script(tmp_path / "script", "Ask[which table]", "Ask[which table]", DONE)
+    alone(planner="react", model=model, max_questions=2, answer_wait=60.0)
+    first = instruct("Go to the table.")
+    says(client, first, "question: which table")
+    assert "no --answer is left" in first.said
+    second = instruct("Sing.", "--quiet")
+    assert ended(client, second) == 1
+    assert second.said.startswith("BUSY: another instruction is being followed")
+    assert second.said.count("\n") == 1
+    first.process.send_signal(signal.SIGINT)
+    assert ended(client, first) == 130, first.said
+    assert "interrupted: canceling" in first.said
+    assert first.said.splitlines()[-1].startswith("CANCELED: ")
+    # The next one is followed, until its time is over.
+    third = instruct("Go to the table.", "--timeout", "1")
+    assert ended(client, third) == 1, third.said
+    assert third.said.splitlines()[-1].startswith("CANCELED: ")
+
+
+def test_a_person_at_the_terminal_answers(
+    alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
+) -> None:
+    model = script(tmp_path / "script", "Ask[which table]", DONE)
+    node, _ = alone(planner="react", model=model, max_questions=1, answer_wait=60.0)
+    ours, theirs = pty.openpty()
+    one = instruct("Go to the table.", stdin=theirs)
+    says(client, one, "question: which table")
+    os.write(ours, "the round one \u001b[2J\n".encode())
+    assert ended(client, one) == 0, one.said + node.log
+    assert "answer: the round one" in one.said
+    assert "\u001b" not in one.said
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_who_is_not_there_is_said_in_one_line(
+    client: Client, instruct: Callable[..., Instruct]
+) -> None:
+    one = instruct("Sing.", "--wait", "0.5")
+    assert ended(client, one) == 2
+    domain = os.environ["ROS_DOMAIN_ID"]
+    assert re.fullmatch(
+        rf"error: no task planner answered within 0.5 s in ROS domain {domain} \(ROS_DOMAIN_ID\), "
+        r"looked for by ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST; .*\n",
+        one.said,
+    )
+
+
+def test_an_agent_that_is_not_there_is_refused_by_the_planner(
+    alone: Start, client: Client, instruct: Callable[..., Instruct]
+) -> None:
+    alone()
+    one = instruct("Sing.", "--agents", "agent_7", "--json")
+    assert ended(client, one) == 1
+    assert one.events[-1]["code"] == InstructionCode.BAD_REQUEST
+    assert "agent_7" in one.events[-1]["text"]
+
+
+@pytest.mark.parametrize(("planner", "status"), [("react", 0), ("expert", 1)])
+def test_the_narrator_ends_without_a_verdict_where_there_is_no_goal(
+    alone: Start, client: Client, tmp_path: Path, planner: str, status: int
+) -> None:
+    model = {"model": script(tmp_path / "script", GO, DONE)} if planner == "react" else {}
+    alone(planner=planner, **model)
+    house = tmp_path / "small.json"
+    narrator = Process(
+        "narrator", instruction="Go to the table.", house=house, record=tmp_path / "out"
+    )
+    deadline = time.monotonic() + PATIENCE_S
+    client.wait(lambda: narrator.process.poll() is not None or time.monotonic() > deadline)
+    assert narrator.process.wait(1) == status, narrator.log
+    last = narrator.log.splitlines()[-1]
+    outcome = "DONE" if status == 0 else "NO_GOAL"
+    assert last.startswith(f"verdict: none (no goal to judge by)  planner: {outcome}: ")
+    assert last.endswith(f"picture: {tmp_path / 'out' / 'run.png'}")
+    assert ("begins  Navigate[Object.100]" in narrator.log) == (status == 0)
+    assert status == 0 or "model_url" in last
