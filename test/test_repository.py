@@ -142,6 +142,19 @@ def test_the_page_for_a_distributions_ros_names_what_apt_does_not_bring() -> Non
     assert by_pip <= core
 
 
+def test_the_world_as_it_is_is_read_by_those_who_judge_and_record_alone() -> None:
+    allowed = ("planner/evaluation/", "planner/recorder/", "planner/replay/", "sim_bridge/")
+    # Of a WorldInfo; the functions of these names write files.
+    truth = re.compile(r"\.(house|episode)_json\b")
+    found = [
+        name
+        for path in python_files()
+        if truth.search(path.read_text())
+        and not (name := str(path.relative_to(ROOT))).startswith((*allowed, "test/"))
+    ]
+    assert not found
+
+
 def test_every_node_is_executable_and_states_its_contract() -> None:
     for path in (ROOT / "nodes").iterdir():
         assert path.stat().st_mode & 0o111, f"{path} is not executable"
