@@ -63,6 +63,16 @@ def _difference(judged: Judged) -> str:
         return "and the bag has no live verdict"
     if live.mode != now.mode:
         return f"by the rules {now.mode}, the live one by {live.mode}"
+    if (live.success, live.sim_steps) == (now.success, now.sim_steps):
+        first = [-1 if p.first_step is None else p.first_step for p in now.propositions]
+        pairs = zip(live.propositions, first, strict=False)
+        differ = [
+            f"part {number} at step {step}, live {told[1]}"
+            for number, (told, step) in enumerate(pairs)
+            if told[1] != step
+        ]
+        if differ:
+            return f"DIFFERENT from live: {', '.join(differ)}"
     return (
         f"DIFFERENT from live: {now.percent_complete:.2f} complete after {now.sim_steps} steps, "
         f"live {live.percent_complete:.2f} after {live.sim_steps}"

@@ -189,7 +189,8 @@ def runs(
 
 
 def _is_another(last: WorldState, state: WorldState) -> bool:
-    return state.episode_id != last.episode_id or state.step < last.step
+    names = (state.house, state.episode_id)
+    return names != (last.house, last.episode_id) or state.step < last.step
 
 
 def _begun(

@@ -44,3 +44,14 @@ def test_no_bag_and_two_bags_are_no_verdict(film, tmp_path: Path) -> None:
     found = check_bag(film.folder / "run", request(film))
     assert not found.agrees
     assert "the recorder was restarted, the run is in 2 bags: bag, bag_2" in found.text
+
+
+def test_a_part_that_came_true_at_another_step_is_named(film, messages) -> None:
+    verdict = film.solved().verdict()
+    message = messages.verdict(verdict, 9.0)
+    message.propositions[1].first_step += 3
+    found = check_bag(film.bag("b", ("/evaluation/result", message), live=False), request(film))
+    assert (found.agrees, found.text) == (
+        False,
+        "success, DIFFERENT from live: part 1 at step 20, live 23",
+    )
