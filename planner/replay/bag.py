@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from planner.replay.bag_files import open_files
+from planner.replay.bag_files import OUR_LIBRARY, open_files
 from planner.replay.definitions import UnreadableError, message_reader
 from planner.replay.gaps import Gap, SequenceGaps, has_one_publisher, merged, recorded_gaps
 from planner.replay.storage import Storage, StoredChannel, StoredMessage
@@ -115,6 +115,7 @@ class Bag:
         self.folder = folder
         self._files: Sequence[Storage] = open_files(folder)
         self._metadata = [record for file in self._files for record in file.metadata]
+        self._is_ours = all(file.library == OUR_LIBRARY for file in self._files)
         self.is_open = any(file.is_open for file in self._files)
         self.cut_short = any(m.name == CUT_SHORT for m in self._metadata) or not all(
             file.closed for file in self._files
@@ -235,8 +236,8 @@ class Bag:
     def gaps(self, topic: str) -> tuple[Gap, ...]:
         """Messages of a topic that the bag lacks, in the order of time.
 
-        They are those that the recorder says it missed, and, of a topic with one publisher, those
-        between two messages whose sequence numbers jump.
+        They are those that the recorder says it missed, and those between two messages whose
+        sequence numbers jump (`is_numbered`).
 
         Raises:
             FileError: where the file cannot be read.
@@ -251,9 +252,13 @@ class Bag:
         return merged(found)
 
     def is_numbered(self, topic: str) -> bool:
-        """Whether a jump of a topic's sequence numbers is a gap: it has one publisher."""
+        """Whether a jump of a topic's sequence numbers is a gap.
+
+        Our recorder counts by topic, others keep each publisher's own count: of them, only the
+        topics of a single publisher.
+        """
         info = self.topics.get(topic)
-        return info is not None and has_one_publisher(info.qos)
+        return info is not None and (self._is_ours or has_one_publisher(info.qos))
 
     def recorded_gaps(self, topic: str) -> tuple[Gap, ...]:
         """What the recorder says it missed of a topic; part of `gaps`.

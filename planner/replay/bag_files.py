@@ -15,7 +15,7 @@ from planner.replay.storage import Storage
 from planner.world.errors import FileError
 
 # Written by our recorder, which needs no metadata.yaml to be understood.
-_OUR_LIBRARY = "planner"
+OUR_LIBRARY = "planner"
 _PACKED = ".zstd"
 SUFFIXES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
 
@@ -76,7 +76,7 @@ def open_files(path: Path) -> Sequence[Storage]:
     if len({_format(file) for file in paths}) > 1:
         raise FileError(path, "", "holds both .mcap and .db3 files: it is not one bag")
     opened = [_open(file) for file in paths]
-    if all(file.library == _OUR_LIBRARY for file in opened):
+    if all(file.library == OUR_LIBRARY for file in opened):
         return opened
     return sorted(_described(folder, opened), key=lambda file: file.start_ns)
 

@@ -205,9 +205,10 @@ def _print_table(judged: Sequence[Judged], *, partial: bool) -> None:
 def _gap(gap: StateGap) -> str:
     """From when to when states are missing, by the world's clock and by the recorder's."""
     many = f"{gap.missing} states" if gap.missing else "states"
-    begin, end = ("?" if s is None else f"{s:.3f}" for s in (gap.from_s, gap.to_s))
-    received = f"received between {_time(gap.from_ns)} and {_time(gap.to_ns)}"
-    return f"{many} missing between {begin} s and {end} s, {received}"
+    begin = "the beginning" if gap.from_s is None else f"{gap.from_s:.3f} s"
+    end = "the end" if gap.to_s is None else f"{gap.to_s:.3f} s"
+    since = f"between {_time(gap.from_ns)} and" if gap.from_ns else "before"
+    return f"{many} missing between {begin} and {end}, received {since} {_time(gap.to_ns)}"
 
 
 def _time(nanoseconds: int) -> str:

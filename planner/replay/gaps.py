@@ -1,7 +1,7 @@
 """Gaps in what a bag has of a topic: what the recorder says it missed, and jumps of the count.
 
-MCAP keeps a sequence number with each message, a publisher's count of what it sent. Where it
-jumps, messages in between were lost. Where it falls, the publisher was restarted.
+MCAP keeps a sequence number with each message, a count of what was sent. Where it jumps, messages
+in between were lost. Where it falls, the publisher was restarted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Gap:
     """Messages of a topic that a bag lacks.
 
     Attributes:
-        from_ns: when the last message before it was received, or the loss began.
+        from_ns: when the last message before it was received, or the loss began; 0 = none was.
         to_ns: when the first message after it was received, or the loss was noticed.
         missing: how many; 0 = not known.
     """
@@ -35,7 +35,7 @@ class Gap:
 
 
 class SequenceGaps:
-    """Finds the jumps in the sequence numbers of one publisher's messages."""
+    """Finds the jumps in the sequence numbers of a topic's messages."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic

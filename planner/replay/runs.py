@@ -56,7 +56,7 @@ class StateGap:
     """States of a run that a recording lacks.
 
     Attributes:
-        from_ns: when the last state before it was received, or the loss began.
+        from_ns: when the last state before it was received, or the loss began; 0 = none was.
         to_ns: when the first one after it was received, or the loss was noticed.
         from_s: stamp of the last state before it, on the world's clock; None without one.
         to_s: stamp of the first state after it.
@@ -138,7 +138,14 @@ class Run:
         end = self.until_ns
         if end is None and self.live is not None:
             end = self.live.received_ns
-        within = [g for g in recorded if g.to_ns > begin and (end is None or g.from_ns < end)]
+        # What was missed right before its first state is of this run only if it had begun then.
+        starts_late = self.first.step > 0
+        within = [
+            gap
+            for gap in recorded
+            if (gap.to_ns > begin or (gap.to_ns == begin and starts_late))
+            and (end is None or gap.from_ns < end)
+        ]
         return tuple(self._state_gap(gap) for gap in merged([*self.missing, *within]))
 
     def _state_gap(self, gap: Gap) -> StateGap:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import struct
 from pathlib import Path
 
@@ -39,24 +40,21 @@ def test_a_bag_in_use_is_read_as_far_as_it_goes_and_left_alone(tmp_path) -> None
     folder = tmp_path / "bag"
     writer = BagWriter(folder)
     topic = writer.add_topic(WORDS)
-    path = next(folder.glob("*.mcap"))
-    # As a recorder holds it as long as it writes.
-    with path.open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for i in range(10):
-            writer.write(topic, i + 1, i + 1, word(str(i)))
-            writer.flush()
-            before = content_of(folder)
-            bag = Bag(folder)
-            assert (bag.is_open, bag.cut_short, bag.end_ns) == (True, True, i + 1)
-            assert words(bag) == [str(n) for n in range(i + 1)]
-            assert content_of(folder) == before
-    bag = Bag(folder)
-    assert (bag.is_open, bag.cut_short) == (False, True)
+    for i in range(10):
+        writer.write(topic, i + 1, i + 1, word(str(i)))
+        writer.flush()
+        before = content_of(folder)
+        bag = Bag(folder)
+        assert (bag.is_open, bag.cut_short, bag.end_ns) == (True, True, i + 1)
+        assert words(bag) == [str(n) for n in range(i + 1)]
+        assert content_of(folder) == before
+    # As a recorder leaves it that is killed now.
+    shutil.copytree(folder, tmp_path / "killed")
     writer.close()
-    bag = Bag(folder)
-    assert (bag.is_open, bag.cut_short, len(words(bag))) == (False, False, 10)
-    assert [file.name for file in tmp_path.iterdir()] == ["bag"]
+    killed, closed = Bag(tmp_path / "killed"), Bag(folder)
+    assert (killed.is_open, killed.cut_short, len(words(killed))) == (False, True, 10)
+    assert (closed.is_open, closed.cut_short, len(words(closed))) == (False, False, 10)
+    assert {file.name for file in tmp_path.iterdir()} == {"bag", "killed"}
 
 
 def test_reading_lets_a_recorder_have_its_lock(tmp_path) -> None:

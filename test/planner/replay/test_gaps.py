@@ -18,9 +18,11 @@ TOPIC = "/world/state"
 ONE = "- history: unknown\n  depth: 0\n"
 
 
-def numbered(film, messages, numbers, *, qos="", noted=(), live_at=None, name="bag"):
+def numbered(
+    film, messages, numbers, *, qos="", noted=(), live_at=None, name="bag", library="planner"
+):
     """A bag of states with such sequence numbers, one a second; the live verdict after one."""
-    bag = messages.bag(film.folder / name)
+    bag = messages.bag(film.folder / name, library=library)
     text = messages.store.generate_msgdef("planner_msgs/msg/WorldState", ros_version=2)[0]
     bag.channel(TOPIC, "planner_msgs/msg/WorldState", text, qos=qos)
     second = 10**9
@@ -59,8 +61,10 @@ def test_a_jump_of_the_count_is_a_gap(film, messages, numbers, found) -> None:
     film.solved()
     assert spans(numbered(film, messages, numbers)) == found
     assert spans(numbered(film, messages, numbers, qos=ONE, name="one")) == found
-    # The counts of two publishers are mixed.
-    assert spans(numbered(film, messages, numbers, qos=ONE + ONE, name="two")) == []
+    # Our recorder counts by topic; with others, the counts of two publishers are mixed.
+    assert spans(numbered(film, messages, numbers, qos=ONE + ONE, name="two")) == found
+    theirs = {"qos": ONE + ONE, "library": "rosbag2", "name": "theirs"}
+    assert spans(numbered(film, messages, numbers, **theirs)) == []
 
 
 def test_what_the_recorder_missed_is_a_gap(film, messages) -> None:
@@ -153,6 +157,18 @@ def test_what_was_missed_before_a_run_began_does_not_matter(film, messages, caps
     del film.states[2], numbers[2]
     late = numbered(film, messages, numbers, name="late")
     assert judged(capsys, film, late)[1] is False
+
+
+def test_what_the_recorder_missed_before_its_first_state(film, messages, capsys) -> None:
+    film.solved()
+    before = [(0, 10**9, 4)]
+    whole = numbered(film, messages, [4, 5, 6], noted=before, name="whole")
+    assert judged(capsys, film, whole) == (0, True)
+    del film.states[0]
+    late = numbered(film, messages, [5, 6], noted=before, name="late")
+    status, out, document = evaluate(capsys, late, "--episode", film.path)
+    assert (status, document["results"][0]["final"]) == (2, False)
+    assert "4 states missing between the beginning and 0.333 s" in out
 
 
 def test_the_end_that_the_recorder_missed_matters_up_to_the_verdict(film, messages, capsys) -> None:

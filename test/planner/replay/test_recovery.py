@@ -9,14 +9,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from mcap.writer import CompressionType
+from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
+from planner.cli import main
 from planner.recorder.bag_writer import BagWriter, Topic
-from planner.replay.bag import Bag, read_bag
+from planner.replay.bag import CUT_SHORT, Bag, read_bag
+from planner.replay.judging import judge
 from planner.replay.recovery import recover
+from planner.replay.runs import Request
 from planner.world.errors import FileError, PlannerError
 
 STORE = get_typestore(Stores.ROS2_HUMBLE)
@@ -26,6 +32,8 @@ TOPIC = Topic("/words", "std_msgs/msg/String", "string data\n", "")
 WRITER = """
 import sys, time
 from pathlib import Path
+from mcap.writer import CompressionType
+from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 from planner.recorder.bag_writer import BagWriter, Topic
 store = get_typestore(Stores.ROS2_HUMBLE)
@@ -120,6 +128,80 @@ def test_a_file_cut_anywhere_keeps_a_beginning(tmp_path: Path, share: float) -> 
     assert recovered.folder == tmp_path / "bag_recovered"
     assert words(bag) == words(recovered.folder) == whole[:kept]
     assert Bag(recovered.folder).cut_short
+
+
+def test_a_bag_in_use_is_not_recovered(tmp_path: Path) -> None:
+    writer = write(tmp_path / "bag", 5)
+    writer.flush()
+    with pytest.raises(FileError, match="is still being written"):
+        recover(tmp_path / "bag")
+    writer.close()
+    with pytest.raises(FileError, match="is complete: there is nothing to recover"):
+        recover(tmp_path / "bag")
+    assert [path.name for path in tmp_path.iterdir()] == ["bag"]
+
+
+def test_recovery_keeps_what_is_beside_the_messages(film, capsys) -> None:
+    cut = film.solved().everything("cut").cut()
+    before = {file.name: file.read_bytes() for file in cut.iterdir()}
+    assert main(["recover", str(cut)]) == 0
+    out = cut.with_name("cut_recovered")
+    said = capsys.readouterr()
+    assert said.out.startswith(f"{out}: kept 9 messages on 7 topics, ")
+    assert (said.out.count("\n"), said.err) == (1, "")
+    old, new = Bag(cut), Bag(out)
+    assert [asdict(m) for m in new.raw()] == [asdict(m) for m in old.raw()]
+    assert dict(new.metadata) == {**old.metadata, CUT_SHORT: {"messages": "9"}}
+    assert new.attachments() == old.attachments()
+    assert {t: asdict(i) for t, i in new.topics.items()} == {
+        t: asdict(i) for t, i in old.topics.items()
+    }
+    assert (new.cut_short, new.is_open) == (True, False)
+    assert {file.name: file.read_bytes() for file in cut.iterdir()} == before
+    # Others read it as well.
+    with Reader(out) as reader:
+        assert reader.message_count == 9
+    # Nothing is overwritten.
+    assert main(["recover", str(cut)]) == 2
+    assert "exists already, nothing is overwritten" in capsys.readouterr().err
+    assert main(["recover", str(cut), "-o", str(cut.with_name("other"))]) == 0
+    (judged,) = judge(out, Request())
+    assert judged.verdict == film.verdict()
+
+
+def test_a_damaged_chunk_costs_what_is_in_it(messages, tmp_path: Path) -> None:
+    bag = messages.bag(tmp_path / "bag", compression=CompressionType.LZ4, chunk_size=500)
+    bag.channel("/words", TOPIC.type_name, TOPIC.definition)
+    for i in range(100):
+        bag.put("/words", serialised(str(i) * 20), i)
+    folder = bag.close()
+    whole = words(folder)
+    path = next(folder.glob("*.mcap"))
+    data = bytearray(path.read_bytes())
+    middle = data.index(b"\x06", len(data) // 3)
+    data[middle + 60 : middle + 90] = bytes(30)
+    path.write_bytes(bytes(data))
+    with pytest.raises(FileError):
+        words(folder)
+    kept = recover(folder)
+    assert kept.damaged > 0
+    left = words(kept.folder)
+    assert 50 < len(left) == kept.messages < 100
+    assert set(left) <= set(whole)
+
+
+def test_a_full_or_read_only_place_is_one_error(tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    writer = write(folder, 3)
+    writer.flush()
+    killed = shutil.copytree(folder, tmp_path / "killed")
+    writer.close()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot be written"):
+        recover(killed, tmp_path / "file" / "out")
+    with pytest.raises(FileError, match="cannot be written"):
+        recover(killed, Path("/proc/out"))
+    assert words(killed) == ["0", "1", "2"]
 
 
 def test_garbage_is_no_bag(tmp_path: Path) -> None:
