@@ -161,6 +161,12 @@ ELSEWHERE: Mapping[str, str] = {
     "planner evaluate BAG": (
         "test/planner/replay/test_evaluate.py::test_a_bag_a_log_and_the_run_itself_give_one_verdict"
     ),
+    "planner recover BAG": (
+        "test/planner/replay/test_recovery.py::test_recovery_keeps_what_is_beside_the_messages"
+    ),
+    "planner recover BAG -o OUT": (
+        "test/planner/replay/test_recovery.py::test_recovery_keeps_what_is_beside_the_messages"
+    ),
     "planner evaluate RUNS --mode compat --json": (
         "test/planner/replay/test_evaluate.py::test_a_folder_is_all_that_is_in_it"
     ),

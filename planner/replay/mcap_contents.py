@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, BinaryIO
@@ -16,9 +17,9 @@ from planner.replay.mcap_records import (
     MESSAGE_BYTES,
     DamagedError,
     Record,
+    chunk_heads,
     content,
     exactly,
-    inner_records,
     message_head,
     parsed,
     records,
@@ -70,12 +71,11 @@ class Contents:
     start_ns: int | None = None
     end_ns: int = 0
 
-    def count(self, channel_id: int, received_ns: int) -> None:
-        """Takes note of a message."""
-        self.counts[channel_id] = self.counts.get(channel_id, 0) + 1
-        if self.start_ns is None or received_ns < self.start_ns:
-            self.start_ns = received_ns
-        self.end_ns = max(self.end_ns, received_ns)
+    def count(self, channel_id: int, messages: int, start_ns: int, end_ns: int) -> None:
+        """Takes note of messages that were received between two times."""
+        self.counts[channel_id] = self.counts.get(channel_id, 0) + messages
+        self.start_ns = start_ns if self.start_ns is None else min(self.start_ns, start_ns)
+        self.end_ns = max(self.end_ns, end_ns)
 
     def define(self, opcode: int, data: bytes) -> None:
         """Takes a schema or a channel; of one number the first."""
@@ -254,26 +254,24 @@ def _take(stream: BinaryIO, record: Record, found: Contents) -> None:
 def _take_chunk(record: Record, data: bytes, found: Contents) -> None:
     chunk = unpacked_chunk(data)
     # All of it is looked at before any message counts: half a chunk is none.
-    inner = list(inner_records(chunk.data))
-    for opcode, at, length in inner:
-        if opcode != Opcode.MESSAGE:
-            found.define(opcode, chunk.data[at : at + length])
-    heads = [message_head(chunk.data, at, n) for code, at, n in inner if code == Opcode.MESSAGE]
-    channels = set()
-    start_ns, end_ns = chunk.start_ns, chunk.end_ns
-    for channel_id, _, received_ns, _ in heads:
-        channels.add(channel_id)
-        start_ns, end_ns = min(start_ns, received_ns), max(end_ns, received_ns)
-        found.count(channel_id, received_ns)
-    if channels:
-        found.pieces.append(
-            Piece(record.offset, record.length, True, start_ns, end_ns, frozenset(channels))
-        )
+    others, heads = chunk_heads(chunk)
+    for opcode, at, length in others:
+        found.define(opcode, chunk[at : at + length])
+    if not heads:
+        return
+    times = [received_ns for _, received_ns in heads]
+    start_ns, end_ns = min(times), max(times)
+    channels = Counter(channel_id for channel_id, _ in heads)
+    for channel_id, count in channels.items():
+        found.count(channel_id, count, start_ns, end_ns)
+    found.pieces.append(
+        Piece(record.offset, record.length, True, start_ns, end_ns, frozenset(channels))
+    )
 
 
 def _take_message(record: Record, data: bytes, found: Contents) -> None:
-    channel_id, _, received_ns, _ = message_head(data, 0, record.length)
-    found.count(channel_id, received_ns)
+    channel_id, received_ns = message_head(data, record.length)
+    found.count(channel_id, 1, received_ns, received_ns)
     begin, length = record.offset - HEAD_BYTES, record.length + HEAD_BYTES
     last = found.pieces[-1] if found.pieces else None
     if (

@@ -149,7 +149,7 @@ class McapFile(Storage):
                         continue
                     stream.seek(piece.offset)
                     data = exactly(stream, piece.length)
-                    chunk = unpacked_chunk(data).data if piece.is_chunk else data
+                    chunk = unpacked_chunk(data) if piece.is_chunk else data
                     yield from mcap_records.messages(chunk, wanted, start, end)
         except OSError as error:
             raise self._unreadable(error.strerror or error) from None

@@ -25,6 +25,7 @@ MAX_RECORD_BYTES = 256 << 20
 _HEAD = struct.Struct("<BQ").unpack_from
 _MESSAGE = struct.Struct("<HIQQ").unpack_from
 MESSAGE_BYTES = 22
+_CHANNEL_AND_TIME = struct.Struct("<H4xQ").unpack_from
 _CHUNK = struct.Struct("<QQQII").unpack_from
 _CHUNK_BYTES = 32
 _LZ4_TIMES, _LZ4_BYTES = 256, 1 << 16
@@ -103,16 +104,8 @@ def parsed(kind: Any, data: bytes) -> Any:
         raise DamagedError(f"a record {kind.__name__} is damaged: {short(error)}") from None
 
 
-class Chunk(NamedTuple):
-    """What a chunk says of itself."""
-
-    start_ns: int
-    end_ns: int
-    data: bytes
-
-
-def unpacked_chunk(data: bytes) -> Chunk:
-    """A chunk with its records unpacked.
+def unpacked_chunk(data: bytes) -> bytes:
+    """The records in a chunk.
 
     Args:
         data: the chunk's content.
@@ -122,7 +115,7 @@ def unpacked_chunk(data: bytes) -> Chunk:
     """
     if len(data) < _CHUNK_BYTES:
         raise DamagedError("a chunk is too short")
-    start_ns, end_ns, size, crc, name_bytes = _CHUNK(data)
+    _, _, size, crc, name_bytes = _CHUNK(data)
     at = _CHUNK_BYTES + name_bytes
     if at + 8 > len(data):
         raise DamagedError("a chunk is too short")
@@ -132,7 +125,7 @@ def unpacked_chunk(data: bytes) -> Chunk:
     unpacked = _unpack(memoryview(data)[at + 8 :], data[_CHUNK_BYTES:at], size)
     if crc and zlib.crc32(unpacked) != crc:
         raise DamagedError("a chunk has another check sum")
-    return Chunk(start_ns, end_ns, unpacked)
+    return unpacked
 
 
 def _unpack(packed: memoryview, compression: bytes, size: int) -> bytes:
@@ -223,37 +216,48 @@ def messages(
         raise DamagedError("a record in a chunk is cut off") from None
 
 
-def inner_records(chunk: bytes) -> Iterator[Record]:
-    """The records in a chunk.
+def chunk_heads(chunk: bytes) -> tuple[list[Record], list[tuple[int, int]]]:
+    """What is in a chunk, without the messages' data.
+
+    Returns:
+        All records that are no messages; of each message its channel and when it was received.
 
     Raises:
-        DamagedError: at the first one that is not whole.
+        DamagedError: where a record is not whole.
     """
+    others: list[Record] = []
+    heads: list[tuple[int, int]] = []
     at, end = 0, len(chunk)
+    # A loop over all messages of a file without a summary: written for speed.
     try:
         while at < end:
             opcode, size = _HEAD(chunk, at)
             at += HEAD_BYTES
             if at + size > end or not opcode:
                 raise DamagedError("a record in a chunk is cut off")
-            yield Record(opcode, at, size)
+            if opcode == _IS_MESSAGE:
+                if size < MESSAGE_BYTES:
+                    raise DamagedError("a message is cut off")
+                heads.append(_CHANNEL_AND_TIME(chunk, at))
+            else:
+                others.append(Record(opcode, at, size))
             at += size
     except struct.error:
         raise DamagedError("a record in a chunk is cut off") from None
+    return others, heads
 
 
-def message_head(data: bytes, at: int, length: int) -> tuple[int, int, int, int]:
-    """A message record's channel, sequence number, and when it was received and published.
+def message_head(data: bytes, length: int) -> tuple[int, int]:
+    """A message's channel, and when it was received.
 
     Args:
-        data: where the record's content is in.
-        at: where it begins.
-        length: of the record's content.
+        data: the beginning of the record's content.
+        length: of all of it.
 
     Raises:
         DamagedError: where it is too short.
     """
-    if length < MESSAGE_BYTES or at + MESSAGE_BYTES > len(data):
+    if length < MESSAGE_BYTES or len(data) < MESSAGE_BYTES:
         raise DamagedError("a message is cut off")
-    head: tuple[int, int, int, int] = _MESSAGE(data, at)
+    head: tuple[int, int] = _CHANNEL_AND_TIME(data)
     return head
