@@ -17,7 +17,9 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from planner.replay.bag import Bag, read_bag
+from planner.replay.recovery import recover
 from planner.ros import qos
+from planner.world.errors import FileError
 
 RECORDER = Path(__file__).resolve().parents[2] / "nodes" / "recorder"
 COUNT = 300
@@ -58,10 +60,18 @@ def test_everything_is_in_the_bag(tmp_path: Path, talker: Node, end: signal.Sign
     recorder = start(tmp_path / "bag")
     try:
         spread(talker)
+        # Reading a bag in use changes nothing for its recorder.
+        used = Bag(tmp_path / "bag")
+        during = [m.content.data for m in used.messages(("/words",))]
+        with pytest.raises(FileError, match="is still being written"):
+            recover(tmp_path / "bag")
     finally:
         os.kill(recorder.pid, end)
         recorder.wait(30)
-    assert Bag(tmp_path / "bag").cut_short == (end is not signal.SIGINT)
+    assert used.is_open
+    assert during == [str(i) for i in range(COUNT)]
+    ended = Bag(tmp_path / "bag")
+    assert (ended.is_open, ended.cut_short) == (False, end is not signal.SIGINT)
     messages = list(read_bag(tmp_path / "bag"))
     words = [m.content.data for m in messages if m.topic == "/words"]
     assert words == [str(i) for i in range(COUNT)]
