@@ -71,6 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fast", action="store_true", help="do not pace time for a spectator")
     parser.add_argument(
+        "--record-full",
+        action="store_true",
+        help="record every topic and picture as published: some 400 MB a minute at real time",
+    )
+    parser.add_argument(
         "-o", "--output", default="", help="folder for bag and picture; default demo_output/TIME"
     )
 
@@ -99,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
         "seed": args.seed,
         "agents": args.agents,
         "record": str(output),
+        "record_full": "true" if args.record_full else "false",
         "paced": "false" if args.fast else "true",
         "pace": args.pace,
     }
