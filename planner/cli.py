@@ -46,6 +46,9 @@ COMMANDS: Mapping[str, Command] = {
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
     "memory": Command("planner.memory.cli", "ask what the robots remember, and correct it"),
     "recover": Command("planner.replay.recover", "a complete bag of what a killed recorder left"),
+    "replay": Command(
+        "planner.replay.replay_cli", "publish a bag again, or run another memory or planner over it"
+    ),
     "run": Command("planner.bench.cli", "one episode in this process, without ROS"),
     "spot-emulator": Command(
         "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"

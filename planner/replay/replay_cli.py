@@ -1,0 +1,40 @@
+"""`planner replay BAG`: publish a bag again, or run parts of the stack over it without ROS."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from planner.world.errors import PlannerError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bag", type=Path, metavar="BAG", help="folder of the bag")
+    parser.add_argument(
+        "--start", type=float, default=0.0, metavar="S", help="seconds from the beginning"
+    )
+    parser.add_argument(
+        "--duration", type=float, default=None, metavar="S", help="seconds of the bag to take"
+    )
+    offline = parser.add_argument_group("without ROS")
+    offline.add_argument(
+        "--through",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME:=VALUE",
+        help="run this part over the bag instead of publishing it: memory:=learned, evaluator",
+    )
+    offline.add_argument(
+        "-o", "--output", type=Path, default=None, help="folder for what --through finds"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Publish the bag, or run it through what `--through` names."""
+    if args.through:
+        from planner.replay.through.cli import run_through
+
+        return run_through(args)
+    raise PlannerError("planner replay: publishing is not built yet; use --through")
