@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from planner.replay.player.options import add_play_arguments, options_of
 from planner.world.errors import PlannerError
 
 
@@ -17,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration", type=float, default=None, metavar="S", help="seconds of the bag to take"
     )
+    add_play_arguments(parser.add_argument_group("publishing over ROS"))
     offline = parser.add_argument_group("without ROS")
     offline.add_argument(
         "--through",
@@ -37,4 +39,11 @@ def run(args: argparse.Namespace) -> int:
         from planner.replay.through.cli import run_through
 
         return run_through(args)
-    raise PlannerError("planner replay: publishing is not built yet; use --through")
+    options = options_of(args)
+    try:
+        from planner.replay.player.node import play
+    except ImportError as error:
+        raise PlannerError(
+            f"publishing needs ROS 2, which is not installed here ({error}); see docs/setup.md"
+        ) from None
+    return play(options)

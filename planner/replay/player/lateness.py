@@ -1,0 +1,40 @@
+"""How late messages are sent."""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+
+class Lateness:
+    """Counts of how late messages were, in steps of a tenth of a millisecond up to two seconds."""
+
+    _STEP_S, _STEPS = 1e-4, 20_000
+
+    def __init__(self) -> None:
+        self._counts = array("q", bytes(8 * (self._STEPS + 1)))
+        self.count = 0
+        self.max_s = 0.0
+
+    def add(self, late_s: float) -> None:
+        """Takes note of a message; one that is early was not late."""
+        step = min(math.ceil(max(late_s, 0.0) / self._STEP_S), self._STEPS)
+        self._counts[step] += 1
+        self.count += 1
+        self.max_s = max(self.max_s, late_s)
+
+    def quantile_s(self, share: float) -> float:
+        """What this share of the messages was not later than; rounded up to a step."""
+        wanted, found = share * self.count, 0
+        for step, count in enumerate(self._counts):
+            found += count
+            if found >= wanted:
+                return min(step * self._STEP_S, self.max_s)
+        return self.max_s
+
+    def share_within(self, late_s: float) -> float:
+        """The share of messages that were at most so late; 1 without messages."""
+        if not self.count:
+            return 1.0
+        last = min(int(late_s / self._STEP_S + 1e-9), self._STEPS)
+        return sum(self._counts[: last + 1]) / self.count

@@ -1,0 +1,55 @@
+"""Whether the messages of a bag are laid out as those of the type that is installed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import get_types_from_msg
+
+_TYPE_NAME = re.compile(r"[a-z][a-z0-9_]*/msg/[A-Z][A-Za-z0-9]*")
+_MAX_DEFINITION_CHARS = 400_000
+
+
+def is_type_name(name: str) -> bool:
+    """Whether this is the name of a message type, as `sensor_msgs/msg/Image`."""
+    return bool(_TYPE_NAME.fullmatch(name))
+
+
+def same_layout(type_name: str, recorded: str, installed: str) -> bool:
+    """Whether two definitions of a type have the same fields in the same order, all through.
+
+    Comments and constants may differ. Nothing of the definitions is run.
+
+    Args:
+        type_name: of the message.
+        recorded: the definition in the bag; one that cannot be read is not the same.
+        installed: the definition that nodes have.
+    """
+    if recorded == installed:
+        return True
+    if len(recorded) > _MAX_DEFINITION_CHARS:
+        return False
+    try:
+        return _fields(type_name, recorded) == _fields(type_name, installed)
+    except Exception:
+        return False
+
+
+def _fields(type_name: str, text: str) -> dict[str, Any]:
+    """The fields of a type and of all types in it."""
+    types: Any = get_types_from_msg(text, type_name)
+    found: dict[str, Any] = {}
+    missing = [type_name]
+    while missing:
+        name = missing.pop()
+        if name in found:
+            continue
+        fields = found[name] = types[name][1]
+        for _, (node, content) in fields:
+            inner = content[0] if node in (Nodetype.ARRAY, Nodetype.SEQUENCE) else (node, content)
+            kind, inner_name = inner
+            if kind == Nodetype.NAME:
+                missing.append(inner_name)
+    return found

@@ -1,0 +1,274 @@
+"""`planner replay BAG` over ROS: who else is there, and then the bag from beginning to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from fnmatch import fnmatchcase
+from types import FrameType
+
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from planner.recorder.freed_memory import keep_freed_memory
+from planner.replay.bag import Bag, TopicInfo
+from planner.replay.player.controls import KEYS, Keyboard, terminal_controls
+from planner.replay.player.cues import passes
+from planner.replay.player.display import Display, clock_text
+from planner.replay.player.layouts import is_type_name, same_layout
+from planner.replay.player.options import ClockMode, PlayOptions, chosen_topics, span_of
+from planner.replay.player.player import Player
+from planner.replay.player.publishers.node import (
+    PATIENCE_S,
+    PATIENCE_UNLIMITED_S,
+    BagPublishers,
+    Outgoing,
+)
+from planner.replay.player.read_ahead import ReadAhead
+from planner.replay.player.recorded_qos import recorded_qos
+from planner.replay.player.timeline import Timeline
+from planner.ros.definitions import definition, message_class
+from planner.ros.domain_lock import DomainLock, domain_id
+from planner.world.errors import PlannerError
+from planner.world.share import config_dir
+
+NAME = "replay"
+# Published by every node, or meant for several publishers.
+_SHARED = {"/rosout", "/parameter_events", "/diagnostics"}
+# DDS finds who is there within so long, on a busy machine too.
+_DISCOVERY_S, _SETTLED_S, _BRIDGE_S = 0.5, 0.3, 5.0
+_ACKNOWLEDGE_S = 5.0
+_READ_AHEAD_S = 1.0
+# A thread that reads must not keep the one that publishes waiting for the interpreter.
+_SWITCH_S = 5e-4
+_IMAGES = {"sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"}
+
+
+def play(options: PlayOptions) -> int:
+    """Publishes a bag; returns 0 at its end, or where a person ended it.
+
+    Raises:
+        PlannerError: where the bag, an argument or the domain does not allow it.
+        KeyboardInterrupt: after Ctrl-C or SIGTERM.
+    """
+    bag = Bag(options.bag)
+    span = span_of(bag, options)
+    timeline = Timeline(time.monotonic_ns, options.rate, paused=options.paused)
+    display = Display(sys.stdout, span, timeline, loop=options.loop)
+    chosen, clock = chosen_topics(bag.topics, options)
+    if chosen.withheld:
+        names = ", ".join(chosen.withheld)
+        display.say(f"left out, as it makes robots and nodes act (--all sends it): {names}")
+    for topic in chosen.nameless:
+        display.say(f"{topic} is left out: ROS allows no such name")
+    with _node() as node, terminal_controls() as controls:
+        if options.paused and not isinstance(controls, Keyboard):
+            raise PlannerError("--pause: there is no terminal whose keys could go on")
+        topics = dict(_outgoing(bag.topics, chosen.names, display))
+        if not topics:
+            raise PlannerError(f"{options.bag}: nothing of it can be published")
+        patience_s = PATIENCE_UNLIMITED_S if options.rate is None else PATIENCE_S
+        publishers = BagPublishers(
+            node, topics, make_clock=clock is ClockMode.MADE, patience_s=patience_s
+        )
+        _meet(node, publishers, options)
+        latched = {topic: outgoing.qos.latched for topic, outgoing in topics.items()}
+        with closing(ReadAhead(passes(bag, latched, span, loop=options.loop))) as cues:
+            cues.wait_until_full(_READ_AHEAD_S)
+            player = Player(
+                cues,
+                timeline,
+                publishers,
+                controls,
+                clock_is_made=clock is ClockMode.MADE,
+                pictures=_pictures(topics),
+                on_progress=display.show,
+                say=display.say,
+            )
+            display.say(_opening(bag, topics, clock, options))
+            if isinstance(controls, Keyboard):
+                display.say(KEYS)
+            _run(player, publishers, display)
+    return 0
+
+
+def _run(player: Player, publishers: BagPublishers, display: Display) -> None:
+    began_s = time.monotonic()
+    acknowledge_s = _ACKNOWLEDGE_S
+    switch_s = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        player.run()
+    except KeyboardInterrupt:
+        acknowledge_s = 0.0
+        raise
+    finally:
+        sys.setswitchinterval(switch_s)
+        display.clear()
+        elapsed_s = time.monotonic() - began_s
+        waiting = publishers.finish(acknowledge_s) if acknowledge_s else []
+        for line in _closing(player, publishers, elapsed_s, waiting):
+            display.say(line)
+
+
+def _opening(
+    bag: Bag, topics: Mapping[str, Outgoing], clock: ClockMode, options: PlayOptions
+) -> str:
+    told = {
+        ClockMode.NONE: "nobody tells /clock",
+        ClockMode.BAG: "the bag's own /clock",
+        ClockMode.MADE: "/clock from the time of receipt",
+    }[clock]
+    rate = "without waiting" if options.rate is None else f"at rate {options.rate:g}"
+    open_ = " (still being written)" if bag.is_open else " (cut short)" if bag.cut_short else ""
+    return (
+        f"{options.bag}{open_}: {clock_text(bag.end_ns - bag.start_ns)} min, "
+        f"{len(topics)} of {len(bag.topics)} topics, {rate}, {told}"
+    )
+
+
+def _closing(
+    player: Player, publishers: BagPublishers, elapsed_s: float, waiting: list[str]
+) -> Iterator[str]:
+    late = player.lateness
+    line = f"sent {player.messages} messages in {elapsed_s:.1f} s"
+    if late.count:
+        line += (
+            f"; 99 % within {late.quantile_s(0.99) * 1e3:.1f} ms of their time, "
+            f"the last by {late.max_s * 1e3:.1f} ms"
+        )
+    yield line
+    if player.stalls:
+        yield f"fell behind {player.stalls} times: this machine is too slow for that rate"
+    if publishers.lost:
+        yield f"{publishers.lost} messages were refused by the middleware"
+    slow = sorted({*publishers.slow, *waiting})
+    if slow:
+        yield f"readers did not keep up, and may have missed messages, of {', '.join(slow)}"
+
+
+@contextmanager
+def _node() -> Iterator[Node]:
+    """A node that publishes and does nothing else; Ctrl-C stays an exception."""
+    # As the bridge: Fast DDS's own shared memory holds no two pictures.
+    profile = config_dir() / "dds" / "fastdds_bridge.xml"
+    os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(profile))
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    keep_freed_memory()
+    try:
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:
+        raise PlannerError(f"ROS cannot start: {error}") from None
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        node = Node(NAME, start_parameter_services=False, enable_rosout=False)
+        try:
+            yield node
+        finally:
+            node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _outgoing(
+    topics: Mapping[str, TopicInfo], names: Mapping[str, str], display: Display
+) -> Iterator[tuple[str, Outgoing]]:
+    """What can be published; of the rest a line says why not."""
+    for topic, name in names.items():
+        info = topics[topic]
+        try:
+            kind = _installed_class(info)
+        except PlannerError as error:
+            display.say(f"{topic} is left out: {error}")
+            continue
+        qos = recorded_qos(topic, info.qos)
+        yield topic, Outgoing(name, info.type_name, kind, qos)
+
+
+def _installed_class(info: TopicInfo) -> type:
+    """The class of a topic's messages.
+
+    Raises:
+        PlannerError: where it is not installed, or is another one than in the bag.
+    """
+    # Before anything is imported: the name is a stranger's.
+    if not is_type_name(info.type_name):
+        raise PlannerError(f"{info.type_name!r} is no message type of ROS 2")
+    installed = definition(info.type_name)
+    if info.definition and not same_layout(info.type_name, info.definition, installed):
+        raise PlannerError(f"{info.type_name} in the bag is not the one that is installed")
+    kind: type = message_class(info.type_name)
+    return kind
+
+
+def _meet(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
+    """Waits until it is known who is there.
+
+    Raises:
+        PlannerError: where somebody else publishes the same topics.
+    """
+    began_s = time.monotonic()
+    bridge_s = _BRIDGE_S if _has_bridge() and not options.force else 0.0
+    readers, changed_s = 0, began_s
+    while True:
+        now_s = time.monotonic()
+        if (count := publishers.readers) != readers:
+            readers, changed_s = count, now_s
+        found = readers > 0 and now_s - changed_s >= _SETTLED_S
+        bridge_met = now_s - began_s >= bridge_s or _others(node, publishers)
+        if (
+            bridge_met
+            and now_s - began_s >= _DISCOVERY_S
+            and (found or now_s - began_s >= options.subscribers_s)
+        ):
+            break
+        time.sleep(0.05)
+    others = _others(node, publishers)
+    if others and not options.force:
+        shown = [f"{name} (by {', '.join(nodes)})" for name, nodes in sorted(others.items())]
+        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+        raise PlannerError(
+            f"others publish {', '.join(shown[:3])}{more} in ROS domain "
+            f"{domain_id(os.environ)}: end them, take another ROS_DOMAIN_ID, leave these topics "
+            "out (--exclude, --clock none), or mix both (--force)"
+        )
+
+
+def _others(node: Node, publishers: BagPublishers) -> dict[str, list[str]]:
+    """Nodes that publish the same topics, by topic."""
+    found = {}
+    for name in publishers.names:
+        if name in _SHARED or node.count_publishers(name) < 2:
+            continue
+        nodes = Counter(info.node_name for info in node.get_publishers_info_by_topic(name))
+        nodes -= Counter({NAME: 1})
+        if nodes:
+            found[name] = sorted(nodes)
+    return found
+
+
+def _has_bridge() -> bool:
+    """Whether a bridge runs in this domain on this machine."""
+    try:
+        DomainLock(domain_id(os.environ)).close()
+    except PlannerError:
+        return True
+    return False
+
+
+def _pictures(topics: Mapping[str, Outgoing]) -> frozenset[str]:
+    """Topics of pictures for people; depth and instances where there is nothing else."""
+    images = {topic for topic, outgoing in topics.items() if outgoing.type_name in _IMAGES}
+    measured = {t for t in images if fnmatchcase(t, "*depth*") or fnmatchcase(t, "*instances*")}
+    return frozenset(images - measured or images)

@@ -1,0 +1,177 @@
+"""What a user asks for when a bag is published again."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from planner.replay.bag import Bag, TopicInfo
+from planner.replay.player.cues import CLOCK, Span
+from planner.replay.player.selection import Chosen, Selection, choose, remappings
+from planner.replay.player.timeline import MAX_RATE, MIN_RATE
+from planner.world.errors import FileError, PlannerError
+
+UNLIMITED = "max"
+
+
+class ClockMode(Enum):
+    """Who tells `/clock`."""
+
+    NONE = "none"
+    BAG = "bag"  # its own messages
+    MADE = "made"  # from the time at which messages were received
+
+
+@dataclass(frozen=True, slots=True)
+class PlayOptions:
+    """How a bag is played.
+
+    Attributes:
+        bag: its folder.
+        selection: what of it.
+        rate: seconds of the bag in a second; None = every message at once after the last.
+        start_s: from the bag's beginning.
+        duration_s: None = to its end.
+        loop: again and again.
+        paused: whether it begins so.
+        clock: None = the bag's own where it has one, else made.
+        subscribers_s: how long readers are waited for.
+        force: whether to publish on topics that somebody else publishes.
+    """
+
+    bag: Path
+    selection: Selection = field(default_factory=Selection)
+    rate: float | None = 1.0
+    start_s: float = 0.0
+    duration_s: float | None = None
+    loop: bool = False
+    paused: bool = False
+    clock: ClockMode | None = None
+    subscribers_s: float = 2.0
+    force: bool = False
+
+
+def add_play_arguments(parser: argparse._ArgumentGroup) -> None:
+    """Declares what only publishing takes."""
+    add = parser.add_argument
+    add(
+        "--rate",
+        default="1",
+        metavar="R",
+        help=f"seconds of the bag in a second, {MIN_RATE:g} to {MAX_RATE:g}, "
+        f"or {UNLIMITED}: without any waiting (default: 1)",
+    )
+    add("--loop", action="store_true", help="again and again")
+    add("--pause", action="store_true", help="begin paused; the space bar goes on")
+    add("--topics", nargs="+", default=[], metavar="NAME", help="only these: names or '/shell/*'")
+    add("--exclude", nargs="+", default=[], metavar="NAME", help="not these: names or '/shell/*'")
+    add("--remap", nargs="+", default=[], metavar="FROM:=TO", help="publish under other names")
+    add(
+        "--clock",
+        choices=[mode.value for mode in ClockMode],
+        help="who tells /clock (default: the bag's own, else made)",
+    )
+    add(
+        "--all",
+        action="store_true",
+        help="also what makes robots and nodes act, such as velocities and approvals",
+    )
+    add("--force", action="store_true", help="also topics that somebody else publishes now")
+    add(
+        "--wait-for-subscribers",
+        type=float,
+        default=2.0,
+        metavar="S",
+        help="begin when readers were found, or after this time (default: %(default)g)",
+    )
+
+
+def options_of(args: argparse.Namespace) -> PlayOptions:
+    """What the arguments say.
+
+    Raises:
+        PlannerError: where one is wrong.
+    """
+    _check_seconds("--wait-for-subscribers", args.wait_for_subscribers)
+    return PlayOptions(
+        bag=args.bag,
+        selection=Selection(
+            tuple(args.topics), tuple(args.exclude), remappings(args.remap), commands=args.all
+        ),
+        rate=_rate(args.rate),
+        start_s=_check_seconds("--start", args.start),
+        duration_s=None if args.duration is None else _check_seconds("--duration", args.duration),
+        loop=args.loop,
+        paused=args.pause,
+        clock=None if args.clock is None else ClockMode(args.clock),
+        subscribers_s=args.wait_for_subscribers,
+        force=args.force,
+    )
+
+
+def span_of(bag: Bag, options: PlayOptions) -> Span:
+    """The part of a bag that is asked for.
+
+    Raises:
+        PlannerError: where the bag is empty or has nothing there.
+    """
+    if not bag.message_count:
+        raise FileError(bag.folder, "", "holds no messages")
+    start_ns = bag.start_ns + round(options.start_s * 1e9)
+    if start_ns > bag.end_ns:
+        length_s = (bag.end_ns - bag.start_ns) / 1e9
+        raise PlannerError(f"--start {options.start_s:g}: the bag is {length_s:.1f} s long")
+    if options.duration_s is None:
+        return Span(start_ns, bag.end_ns)
+    return Span(start_ns, min(bag.end_ns, start_ns + round(options.duration_s * 1e9)))
+
+
+def chosen_topics(
+    topics: Mapping[str, TopicInfo], options: PlayOptions
+) -> tuple[Chosen, ClockMode]:
+    """What of a bag is published, and who tells `/clock`, which `--topics` does not touch.
+
+    Raises:
+        PlannerError: where a pattern or a new name fits nothing, or the bag lacks a `/clock`.
+    """
+    chosen = choose(topics, options.selection)
+    names = dict(chosen.names)
+    names.pop(CLOCK, None)
+    clock = _clock_mode(topics, options)
+    if clock is ClockMode.BAG:
+        names[CLOCK] = (options.selection.remap or {}).get(CLOCK, CLOCK)
+    return replace(chosen, names=names), clock
+
+
+def _clock_mode(topics: Mapping[str, TopicInfo], options: PlayOptions) -> ClockMode:
+    in_bag = CLOCK in topics and topics[CLOCK].count > 0
+    if options.clock is ClockMode.BAG and not in_bag:
+        raise PlannerError(f"--clock bag: {options.bag} has no {CLOCK}")
+    if options.clock is not None:
+        return options.clock
+    if any(fnmatchcase(CLOCK, pattern) for pattern in options.selection.exclude):
+        return ClockMode.NONE
+    return ClockMode.BAG if in_bag else ClockMode.MADE
+
+
+def _rate(text: str) -> float | None:
+    if text == UNLIMITED:
+        return None
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise PlannerError(f"--rate {text}: expected {MIN_RATE:g} to {MAX_RATE:g}, or {UNLIMITED}")
+    return rate
+
+
+def _check_seconds(option: str, seconds: float) -> float:
+    if not (math.isfinite(seconds) and seconds >= 0.0):
+        raise PlannerError(f"{option} {seconds:g}: expected seconds, 0 or more")
+    return seconds

@@ -1,0 +1,265 @@
+"""Plays a bag: sends each message when its moment has come, and heeds what is asked meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from typing import Protocol
+
+from planner.replay.player.controls import Control, Controls
+from planner.replay.player.cues import Cue, CueKind
+from planner.replay.player.lateness import Lateness
+from planner.replay.player.timeline import Timeline
+
+# Between two looks at what is asked for and two status lines, at the longest.
+HEED_S = 0.2
+# While the time stands its value is told so often, for those who come meanwhile.
+REPEAT_S = 0.2
+# A clock that is made tells each 20 ms of the bag; at high rates fewer, 500 a second.
+TICK_NS = 20_000_000
+_MAX_TICKS_HZ = 500.0
+# Who was stopped so long goes on from there: a burst of all that is overdue would help nobody.
+STALL_S = 1.0
+# Nothing is waited for so long: such silence is a wrong clock's, or nobody was there.
+MAX_SILENCE_S = 3600.0
+# Sent earlier rather than slept again for: shorter than the system's own precision.
+_SOON_S = 50e-6
+# Messages that are sent without a look at what people ask for.
+_MAX_UNHEEDED = 256
+
+
+class Cues(Protocol):
+    """The cues that are played."""
+
+    def head(self, timeout_s: float) -> Cue | None:
+        """The next one, which stays the next until `take`; None where none came in time."""
+        ...
+
+    def take(self) -> None:
+        """Goes on to the cue after the next."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last one was taken."""
+        ...
+
+
+class Outlet(Protocol):
+    """Where messages go."""
+
+    def send(self, cue: Cue) -> None:
+        """Publishes a message."""
+        ...
+
+    def tick(self, stamp_ns: int) -> None:
+        """Publishes a clock that is made."""
+        ...
+
+    def repeat_clock(self) -> None:
+        """Publishes the last clock once more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far playing is.
+
+    Attributes:
+        stamp_ns: the time of the bag.
+        messages: sent so far.
+        passes: begun so far.
+    """
+
+    stamp_ns: int
+    messages: int
+    passes: int
+
+
+class Player:
+    """Plays cues to their end.
+
+    Attributes:
+        lateness: of each message that was sent at a rate.
+        messages: how many were sent, standing state included.
+        stalls: how often it fell so far behind that what was overdue moved the rest.
+    """
+
+    def __init__(
+        self,
+        cues: Cues,
+        timeline: Timeline,
+        outlet: Outlet,
+        controls: Controls,
+        *,
+        clock_is_made: bool,
+        pictures: Set[str] = frozenset(),
+        on_progress: Callable[[Progress], None] = lambda _: None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Takes what is to be played.
+
+        Args:
+            cues: what happens.
+            timeline: when.
+            outlet: where messages go.
+            controls: where what a person asks for comes from, and what waits.
+            clock_is_made: whether `outlet.tick` is to be called.
+            pictures: topics of the pictures that can be stepped to.
+            on_progress: called at least each `HEED_S` while there is nothing to do.
+            say: takes a line for people.
+        """
+        self._cues = cues
+        self._timeline = timeline
+        self._outlet = outlet
+        self._controls = controls
+        self._clock_is_made = clock_is_made
+        self._pictures = pictures
+        self._on_progress = on_progress
+        self._say = say
+        # Up to which message all are sent at once.
+        self._until: Callable[[Cue], bool] | None = None
+        self._tick_ns: int | None = None
+        self._sent_unheeded = 0
+        self._passes = 0
+        self._ended = False
+        self.lateness = Lateness()
+        self.messages = 0
+        self.stalls = 0
+
+    def run(self) -> None:
+        """Plays until the last cue, or until a person ends it.
+
+        Raises:
+            PlannerError: where the bag cannot be read on.
+        """
+        while not self._ended:
+            head = self._cues.head(HEED_S)
+            if head is not None:
+                self._play(head)
+            elif self._cues.ended:
+                return
+            else:
+                self._heed(0.0)
+
+    def _play(self, cue: Cue) -> None:
+        """Does what a cue says, or waits a while for its moment."""
+        if cue.kind is CueKind.BEGIN:
+            self._begin(cue)
+        elif cue.kind is CueKind.STATE:
+            self._send(cue)
+        elif self._may_go(cue):
+            if cue.kind is CueKind.MESSAGE:
+                self._send(cue)
+                self._step_done(cue)
+        else:
+            return
+        self._cues.take()
+
+    def _begin(self, cue: Cue) -> None:
+        self._timeline.jump(cue.stamp_ns)
+        self._passes += 1
+        self._tick_ns = None
+        if self._clock_is_made:
+            self._tick(cue.stamp_ns)
+
+    def _may_go(self, cue: Cue) -> bool:
+        """Whether a cue's moment has come; waits for it, or for something else to do."""
+        if self._until is not None or (self._timeline.rate is None and not self._timeline.paused):
+            # At the end nothing more is stepped to: who looks wants to stay.
+            if self._until is not None and cue.kind is CueKind.END:
+                self._until = None
+                return False
+            self._follow(cue)
+            return True
+        wait_s = self._timeline.wait_s(cue.stamp_ns)
+        if wait_s <= _SOON_S:
+            self._note_lateness(cue, -wait_s)
+            if self._clock_is_made and self._tick_due(cue.stamp_ns):
+                self._tick(self._timeline.now_ns)
+            return True
+        silence_s = (cue.stamp_ns - self._timeline.now_ns) / 1e9
+        if silence_s > MAX_SILENCE_S and not self._timeline.paused:
+            self._say(f"the bag has nothing for {silence_s / 3600:.1f} h: goes on at once")
+            self._timeline.jump(cue.stamp_ns)
+            return False
+        self._wait(wait_s)
+        return False
+
+    def _follow(self, cue: Cue) -> None:
+        """Makes it the moment of a cue that is not waited for."""
+        self._timeline.jump(max(cue.stamp_ns, self._timeline.now_ns))
+        if self._clock_is_made and self._tick_due(cue.stamp_ns):
+            self._tick(cue.stamp_ns)
+
+    def _wait(self, wait_s: float) -> None:
+        if self._timeline.paused:
+            self._outlet.repeat_clock()
+            self._heed(REPEAT_S)
+            return
+        now_ns = self._timeline.now_ns
+        if self._clock_is_made:
+            if self._tick_due(now_ns):
+                self._tick(now_ns)
+            if self._tick_ns is not None:
+                wait_s = min(wait_s, self._timeline.wait_s(self._tick_ns))
+        self._heed(min(wait_s, HEED_S))
+
+    def _note_lateness(self, cue: Cue, late_s: float) -> None:
+        if cue.kind is CueKind.MESSAGE:
+            self.lateness.add(late_s)
+        if late_s > STALL_S:
+            if not self.stalls:
+                self._say(f"{late_s:.1f} s behind: goes on from here")
+            self.stalls += 1
+            self._timeline.jump(cue.stamp_ns)
+
+    def _tick_due(self, stamp_ns: int) -> bool:
+        return self._tick_ns is None or stamp_ns >= self._tick_ns
+
+    def _tick(self, stamp_ns: int) -> None:
+        rate = self._timeline.rate or 1.0
+        period_ns = (
+            TICK_NS * min(rate, 1.0) if rate <= 1.0 else max(TICK_NS, rate / _MAX_TICKS_HZ * 1e9)
+        )
+        self._tick_ns = stamp_ns + round(period_ns)
+        self._outlet.tick(stamp_ns)
+
+    def _send(self, cue: Cue) -> None:
+        self._outlet.send(cue)
+        self.messages += 1
+        # Where nothing is waited for, people are heeded all the same.
+        self._sent_unheeded += 1
+        if self._sent_unheeded > _MAX_UNHEEDED:
+            self._heed(0.0)
+
+    def _step_done(self, cue: Cue) -> None:
+        if self._until is not None and self._until(cue):
+            self._until = None
+
+    def _heed(self, seconds: float) -> None:
+        """Waits, but for people: does what they ask for."""
+        self._sent_unheeded = 0
+        for control in self._controls.wait(seconds):
+            self._obey(control)
+        self._on_progress(Progress(self._timeline.now_ns, self.messages, self._passes))
+
+    def _obey(self, control: Control) -> None:
+        timeline = self._timeline
+        match control:
+            case Control.PAUSE if timeline.paused:
+                timeline.resume()
+            case Control.PAUSE:
+                timeline.pause()
+            case Control.STEP:
+                timeline.pause()
+                self._until = lambda _: True
+            case Control.PICTURE:
+                timeline.pause()
+                self._until = lambda cue: cue.topic in self._pictures
+            case Control.FASTER:
+                timeline.faster()
+            case Control.SLOWER:
+                timeline.slower()
+            case Control.END:
+                self._ended = True

@@ -1,0 +1,1 @@
+"""The publishers of a bag's topics."""

@@ -1,0 +1,204 @@
+"""Publishers of a bag's topics: bytes as they were recorded, by the quality of service of then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rclpy.duration import Duration
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
+from rosgraph_msgs.msg import Clock
+
+from planner.replay.player.cues import CLOCK, TF_STATIC, Cue
+from planner.replay.player.recorded_qos import RecordedQos
+from planner.ros import qos
+
+# DDS does not tell how many messages a publisher kept, so bags do not know it. Of a latched topic
+# a few, as `ros2 bag play` keeps: late joiners ask for one, and get the last.
+_DEPTH, _DEPTH_OF_LARGE, _DEPTH_OF_LATCHED, _DEPTH_OF_TF_STATIC = 1000, 10, 10, 100
+_LARGE = {
+    "sensor_msgs/msg/Image",
+    "sensor_msgs/msg/CompressedImage",
+    "sensor_msgs/msg/PointCloud2",
+}
+# For readers that have not acknowledged as much as is kept: a late message is better than a lost
+# one, but one reader must not hold up all the others.
+PATIENCE_S, PATIENCE_UNLIMITED_S = 0.02, 1.0
+# Not waited for again so soon after that was in vain.
+_IMPATIENCE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A topic that is published.
+
+    Attributes:
+        name: to publish under.
+        type_name: as `sensor_msgs/msg/Image`.
+        kind: its class.
+        qos: as in the bag.
+    """
+
+    name: str
+    type_name: str
+    kind: Any
+    qos: RecordedQos
+
+
+class BagPublishers:
+    """Publishes a bag's messages; an `Outlet` of the player.
+
+    Attributes:
+        lost: messages that the middleware refused.
+        slow: names of topics whose readers did not keep up.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        topics: Mapping[str, Outgoing],
+        *,
+        make_clock: bool,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """Advertises all topics.
+
+        Args:
+            node: that they are published by.
+            topics: by their names in the bag.
+            make_clock: whether `/clock` is told by `tick`.
+            patience_s: how long a slow reader is waited for.
+        """
+        self._writers = {
+            topic: _Writer(node, outgoing, patience_s) for topic, outgoing in topics.items()
+        }
+        self._clock: Publisher[Clock] | None = None
+        if make_clock:
+            self._clock = node.create_publisher(Clock, CLOCK, qos.CLOCK)
+        self._told_ns: int | None = None
+        self._told: bytes | None = None
+
+    def send(self, cue: Cue) -> None:
+        """Publishes a message of the bag."""
+        self._writers[cue.topic].send(cue.data)
+        if cue.topic == CLOCK:
+            self._told = cue.data
+
+    def tick(self, stamp_ns: int) -> None:
+        """Publishes a clock that is made."""
+        if self._clock is None:
+            return
+        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
+        self._told = serialize_message(Clock(clock=Time(sec=seconds, nanosec=nanoseconds)))
+        self._publish_clock(self._clock, self._told)
+
+    def repeat_clock(self) -> None:
+        """Publishes the last clock once more, the bag's or the one that is made."""
+        if self._told is None:
+            return
+        if self._clock is not None:
+            self._publish_clock(self._clock, self._told)
+        elif CLOCK in self._writers:
+            self._writers[CLOCK].send(self._told)
+
+    @property
+    def readers(self) -> int:
+        """How many subscriptions there are, of all topics."""
+        return sum(writer.publisher.get_subscription_count() for writer in self._writers.values())
+
+    @property
+    def names(self) -> list[str]:
+        """Of the topics that are published."""
+        names = [writer.name for writer in self._writers.values()]
+        return [*names, CLOCK] if self._clock else names
+
+    @property
+    def lost(self) -> int:
+        """Messages that the middleware refused."""
+        return sum(writer.lost for writer in self._writers.values())
+
+    @property
+    def slow(self) -> list[str]:
+        """Topics with a reader that did not keep up."""
+        return [writer.name for writer in self._writers.values() if writer.is_slow]
+
+    def finish(self, timeout_s: float) -> list[str]:
+        """Waits until readers have what was sent; returns the topics of which some have not."""
+        deadline_s = time.monotonic() + timeout_s
+        return list(self._unacknowledged(deadline_s))
+
+    def _unacknowledged(self, deadline_s: float) -> Iterator[str]:
+        for writer in self._writers.values():
+            left_s = max(deadline_s - time.monotonic(), 0.0)
+            if not writer.publisher.wait_for_all_acked(Duration(seconds=left_s)):
+                yield writer.name
+
+    def _publish_clock(self, publisher: Publisher[Clock], data: bytes) -> None:
+        # Refused only by a middleware that shuts down; the next one tells the time anyway.
+        try:
+            publisher.publish(data)
+        except rclpy_implementation.RCLError:
+            return
+
+
+class _Writer:
+    """One topic."""
+
+    def __init__(self, node: Node, outgoing: Outgoing, patience_s: float) -> None:
+        profile = _profile(outgoing)
+        self.name = outgoing.name
+        self.publisher: Publisher[Any] = node.create_publisher(
+            outgoing.kind, outgoing.name, profile
+        )
+        self.lost = 0
+        self.is_slow = False
+        self._reliable = outgoing.qos.reliable
+        self._kept = profile.depth
+        self._patience = Duration(seconds=patience_s)
+        # Sent since all that was sent before was known to have arrived.
+        self._open = 0
+        self._impatient_until_s = 0.0
+
+    def send(self, data: bytes) -> None:
+        if self._reliable and self._open >= self._kept:
+            self._await_readers()
+        try:
+            self.publisher.publish(data)
+        except rclpy_implementation.RCLError:
+            # A reliable writer whose readers do not keep up refuses.
+            self.lost += 1
+        self._open += 1
+
+    def _await_readers(self) -> None:
+        """Lets readers fetch what the next message would push out."""
+        self._open = 0
+        if time.monotonic() < self._impatient_until_s:
+            return
+        if not self.publisher.wait_for_all_acked(self._patience):
+            self.is_slow = True
+            self._impatient_until_s = time.monotonic() + _IMPATIENCE_S
+
+
+def _profile(outgoing: Outgoing) -> QoSProfile:
+    recorded = outgoing.qos
+    if recorded.latched:
+        depth = _DEPTH_OF_TF_STATIC if outgoing.name == TF_STATIC else _DEPTH_OF_LATCHED
+    else:
+        depth = _DEPTH_OF_LARGE if outgoing.type_name in _LARGE else _DEPTH
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=(
+            ReliabilityPolicy.RELIABLE if recorded.reliable else ReliabilityPolicy.BEST_EFFORT
+        ),
+        durability=(
+            DurabilityPolicy.TRANSIENT_LOCAL if recorded.latched else DurabilityPolicy.VOLATILE
+        ),
+    )

@@ -1,0 +1,61 @@
+"""The quality of service that a topic was published with, as bags keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import yaml
+
+_MAX_CHARS = 1 << 16
+_TF_STATIC = "/tf_static"
+# rosbag2 up to Iron wrote the numbers of rmw's enumerations.
+_BEST_EFFORT: set[object] = {"best_effort", 2}
+_LATCHED: set[object] = {"transient_local", 1}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedQos:
+    """What a topic's publishers offered.
+
+    Attributes:
+        reliable: whether lost messages were sent again.
+        latched: whether late joiners were sent what came before (transient local).
+    """
+
+    reliable: bool = True
+    latched: bool = False
+
+
+def recorded_qos(topic: str, profiles: str) -> RecordedQos:
+    """What was offered on a topic, all of its publishers taken together.
+
+    The strongest offer counts, because every reader of a weaker one matches it too.
+
+    Args:
+        topic: its name.
+        profiles: rosbag2's YAML list of the offered profiles; "" where the bag has none. What is
+            no such list counts as none: reliable, and latched for `/tf_static` alone.
+    """
+    offered = _profiles(profiles)
+    if not offered:
+        return RecordedQos(latched=topic == _TF_STATIC)
+    return RecordedQos(
+        reliable=not all(_is_one_of(p.get("reliability"), _BEST_EFFORT) for p in offered),
+        latched=any(_is_one_of(profile.get("durability"), _LATCHED) for profile in offered),
+    )
+
+
+def _is_one_of(value: object, known: set[object]) -> bool:
+    return isinstance(value, str | int) and value in known
+
+
+def _profiles(text: str) -> list[dict[object, object]]:
+    if not text or len(text) > _MAX_CHARS:
+        return []
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return []
+    if not isinstance(found, list):
+        return []
+    return [profile for profile in found if isinstance(profile, dict)]

@@ -1,0 +1,136 @@
+"""Which topics of a bag are published again, and under which names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from planner.world.errors import PlannerError
+
+# Messages that make a robot or a node act, where it may be a live one that hears them. Nobody who
+# develops a node wants to send them by accident; --all sends them.
+COMMANDS = (
+    "/lockstep/*",
+    "/instruct/answer",
+    "*/safety/approve_at",
+    "*/cmd_vel",
+    "*/cmd_vel_*",
+    "*/cmd_vel/*",
+    "*/ackermann_cmd",
+    "*/joint_trajectory",
+    "*/joint_command",
+    "*/joint_commands",
+    "*/body_pose",
+    "*/goal_pose",
+    "*/move_base_simple/goal",
+    "/initialpose",
+    # Nodes take the events of parameters of their own name for their own.
+    "/parameter_events",
+)
+_NAME = re.compile(r"/[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*")
+_MAX_NAME_CHARS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a user asks for.
+
+    Attributes:
+        topics: names or shell patterns; empty = all.
+        exclude: names or shell patterns.
+        remap: the new names of some topics.
+        commands: whether messages that make nodes and robots act are published too.
+    """
+
+    topics: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    remap: Mapping[str, str] | None = None
+    commands: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What of a bag is published.
+
+    Attributes:
+        names: the name to publish under, by the topic's name in the bag.
+        withheld: topics that were asked for and are left out because they make nodes act.
+        nameless: topics left out because ROS allows no such name.
+    """
+
+    names: Mapping[str, str]
+    withheld: tuple[str, ...]
+    nameless: tuple[str, ...]
+
+
+def choose(topics: Collection[str], selection: Selection) -> Chosen:
+    """Applies a selection to the topics of a bag.
+
+    Raises:
+        PlannerError: where a pattern or a new name fits no topic, or two topics would be one.
+    """
+    remap = selection.remap or {}
+    asked = [topic for topic in sorted(topics) if _asked_for(topic, selection)]
+    _check_patterns("--topics", selection.topics, topics)
+    _check_patterns("--exclude", selection.exclude, topics)
+    for old, new in remap.items():
+        if old not in topics:
+            raise PlannerError(f"--remap {old}:={new}: the bag has no topic {old}")
+        if not is_topic_name(new):
+            raise PlannerError(f"--remap {old}:={new}: {new!r} is no absolute name of a topic")
+    withheld, nameless = [], []
+    names: dict[str, str] = {}
+    for topic in asked:
+        if not selection.commands and is_command(topic):
+            withheld.append(topic)
+            continue
+        name = remap.get(topic, topic)
+        if not is_topic_name(name):
+            nameless.append(topic)
+            continue
+        twin = next((old for old, new in names.items() if new == name), None)
+        if twin is not None:
+            raise PlannerError(f"--remap: {twin} and {topic} would both be {name}")
+        names[topic] = name
+    return Chosen(names, tuple(withheld), tuple(nameless))
+
+
+def is_command(topic: str) -> bool:
+    """Whether messages of a topic make a robot or a node act."""
+    return any(fnmatchcase(topic, pattern) for pattern in COMMANDS)
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether ROS allows a topic of this absolute name."""
+    return len(name) <= _MAX_NAME_CHARS and "__" not in name and bool(_NAME.fullmatch(name))
+
+
+def remappings(words: Sequence[str]) -> dict[str, str]:
+    """The new names by the old ones, of words FROM:=TO.
+
+    Raises:
+        PlannerError: where a word is none, or a topic is renamed twice.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        old, separator, new = word.partition(":=")
+        if not (separator and old and new):
+            raise PlannerError(f"--remap {word!r}: expected FROM:=TO")
+        if old in found:
+            raise PlannerError(f"--remap: {old} is given twice")
+        found[old] = new
+    return found
+
+
+def _asked_for(topic: str, selection: Selection) -> bool:
+    if selection.topics and not any(fnmatchcase(topic, p) for p in selection.topics):
+        return False
+    return not any(fnmatchcase(topic, pattern) for pattern in selection.exclude)
+
+
+def _check_patterns(option: str, patterns: Sequence[str], topics: Collection[str]) -> None:
+    for pattern in patterns:
+        if not any(fnmatchcase(topic, pattern) for topic in topics):
+            raise PlannerError(f"{option} {pattern!r}: fits no topic of the bag")
