@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from planner.replay.bag import Bag
 from planner.replay.player.options import add_play_arguments, options_of
 from planner.world.errors import PlannerError
 
@@ -40,10 +41,11 @@ def run(args: argparse.Namespace) -> int:
 
         return run_through(args)
     options = options_of(args)
+    bag = Bag(args.bag)
     try:
         from planner.replay.player.node import play
     except ImportError as error:
         raise PlannerError(
             f"publishing needs ROS 2, which is not installed here ({error}); see docs/setup.md"
         ) from None
-    return play(options)
+    return play(bag, options)

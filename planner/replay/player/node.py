@@ -50,14 +50,13 @@ _SWITCH_S = 5e-4
 _IMAGES = {"sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"}
 
 
-def play(options: PlayOptions) -> int:
+def play(bag: Bag, options: PlayOptions) -> int:
     """Publishes a bag; returns 0 at its end, or where a person ended it.
 
     Raises:
         PlannerError: where the bag, an argument or the domain does not allow it.
         KeyboardInterrupt: after Ctrl-C or SIGTERM.
     """
-    bag = Bag(options.bag)
     span = span_of(bag, options)
     timeline = Timeline(time.monotonic_ns, options.rate, paused=options.paused)
     display = Display(sys.stdout, span, timeline, loop=options.loop)
@@ -72,7 +71,7 @@ def play(options: PlayOptions) -> int:
             raise PlannerError("--pause: there is no terminal whose keys could go on")
         topics = dict(_outgoing(bag.topics, chosen.names, display))
         if not topics:
-            raise PlannerError(f"{options.bag}: nothing of it can be published")
+            raise PlannerError(f"{bag.folder}: nothing of it can be published")
         patience_s = PATIENCE_UNLIMITED_S if options.rate is None else PATIENCE_S
         publishers = BagPublishers(
             node, topics, make_clock=clock is ClockMode.MADE, patience_s=patience_s
@@ -128,7 +127,7 @@ def _opening(
     rate = "without waiting" if options.rate is None else f"at rate {options.rate:g}"
     open_ = " (still being written)" if bag.is_open else " (cut short)" if bag.cut_short else ""
     return (
-        f"{options.bag}{open_}: {clock_text(bag.end_ns - bag.start_ns)} min, "
+        f"{bag.folder}{open_}: {clock_text(bag.end_ns - bag.start_ns)} min, "
         f"{len(topics)} of {len(bag.topics)} topics, {rate}, {told}"
     )
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from planner.replay.bag import Bag, TopicInfo
 from planner.replay.player.cues import CLOCK, Span
@@ -32,8 +31,7 @@ class PlayOptions:
     """How a bag is played.
 
     Attributes:
-        bag: its folder.
-        selection: what of it.
+        selection: what of the bag.
         rate: seconds of the bag in a second; None = every message at once after the last.
         start_s: from the bag's beginning.
         duration_s: None = to its end.
@@ -44,7 +42,6 @@ class PlayOptions:
         force: whether to publish on topics that somebody else publishes.
     """
 
-    bag: Path
     selection: Selection = field(default_factory=Selection)
     rate: float | None = 1.0
     start_s: float = 0.0
@@ -99,7 +96,6 @@ def options_of(args: argparse.Namespace) -> PlayOptions:
     """
     _check_seconds("--wait-for-subscribers", args.wait_for_subscribers)
     return PlayOptions(
-        bag=args.bag,
         selection=Selection(
             tuple(args.topics), tuple(args.exclude), remappings(args.remap), commands=args.all
         ),
@@ -144,14 +140,14 @@ def chosen_topics(
     names.pop(CLOCK, None)
     clock = _clock_mode(topics, options)
     if clock is ClockMode.BAG:
-        names[CLOCK] = (options.selection.remap or {}).get(CLOCK, CLOCK)
+        names[CLOCK] = options.selection.remap.get(CLOCK, CLOCK)
     return replace(chosen, names=names), clock
 
 
 def _clock_mode(topics: Mapping[str, TopicInfo], options: PlayOptions) -> ClockMode:
     in_bag = CLOCK in topics and topics[CLOCK].count > 0
     if options.clock is ClockMode.BAG and not in_bag:
-        raise PlannerError(f"--clock bag: {options.bag} has no {CLOCK}")
+        raise PlannerError(f"--clock bag: the bag has no {CLOCK}")
     if options.clock is not None:
         return options.clock
     if any(fnmatchcase(CLOCK, pattern) for pattern in options.selection.exclude):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from planner.world.errors import PlannerError
@@ -46,7 +46,7 @@ class Selection:
 
     topics: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    remap: Mapping[str, str] | None = None
+    remap: Mapping[str, str] = field(default_factory=dict)
     commands: bool = False
 
 
@@ -71,7 +71,7 @@ def choose(topics: Collection[str], selection: Selection) -> Chosen:
     Raises:
         PlannerError: where a pattern or a new name fits no topic, or two topics would be one.
     """
-    remap = selection.remap or {}
+    remap = selection.remap
     asked = [topic for topic in sorted(topics) if _asked_for(topic, selection)]
     _check_patterns("--topics", selection.topics, topics)
     _check_patterns("--exclude", selection.exclude, topics)
