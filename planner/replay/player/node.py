@@ -144,7 +144,7 @@ def _closing(
         )
     yield line
     if player.stalls:
-        yield f"fell behind {player.stalls} times: this machine is too slow for that rate"
+        yield f"fell behind {player.stalls} times: this machine is too slow or too busy for that rate"
     if publishers.lost:
         yield f"{publishers.lost} messages were refused by the middleware"
     slow = sorted({*publishers.slow, *waiting})

@@ -31,6 +31,9 @@ _LARGE = {
 # For readers that have not acknowledged as much as is kept: a late message is better than a lost
 # one, but one reader must not hold up all the others.
 PATIENCE_S, PATIENCE_UNLIMITED_S = 0.02, 1.0
+# After so many messages it is looked, without waiting, whether readers have them.
+_LOOK_AFTER = 10
+_AT_ONCE = Duration(seconds=0)
 # Not waited for again so soon after that was in vain.
 _IMPATIENCE_S = 1.0
 
@@ -167,8 +170,8 @@ class _Writer:
         self._impatient_until_s = 0.0
 
     def send(self, data: bytes) -> None:
-        if self._reliable and self._open >= self._kept:
-            self._await_readers()
+        if self._reliable and self._open >= min(self._kept, _LOOK_AFTER):
+            self._look_for_readers()
         try:
             self.publisher.publish(data)
         except rclpy_implementation.RCLError:
@@ -176,14 +179,15 @@ class _Writer:
             self.lost += 1
         self._open += 1
 
-    def _await_readers(self) -> None:
-        """Lets readers fetch what the next message would push out."""
-        self._open = 0
-        if time.monotonic() < self._impatient_until_s:
-            return
-        if not self.publisher.wait_for_all_acked(self._patience):
-            self.is_slow = True
-            self._impatient_until_s = time.monotonic() + _IMPATIENCE_S
+    def _look_for_readers(self) -> None:
+        """Sees whether readers have all, and waits where the next message would push one out."""
+        if self.publisher.wait_for_all_acked(_AT_ONCE):
+            self._open = 0
+        elif self._open >= self._kept and time.monotonic() >= self._impatient_until_s:
+            self._open = 0
+            if not self.publisher.wait_for_all_acked(self._patience):
+                self.is_slow = True
+                self._impatient_until_s = time.monotonic() + _IMPATIENCE_S
 
 
 def _profile(outgoing: Outgoing) -> QoSProfile:
