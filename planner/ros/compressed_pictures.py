@@ -5,8 +5,15 @@ from __future__ import annotations
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import CompressedImage, Image
 
-from planner.ros.images import depth_array, rgb_array
-from planner.world.picture_codec import COLOUR_FORMAT, DEPTH_FORMAT, encode_colour, encode_depth
+from planner.ros.images import depth_array, depth_message, rgb_array, rgb_message
+from planner.world.picture_codec import (
+    COLOUR_FORMAT,
+    DEPTH_FORMAT,
+    decode_colour,
+    decode_depth,
+    encode_colour,
+    encode_depth,
+)
 
 IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 # What comes after the name of the picture's topic.
@@ -41,3 +48,21 @@ def compressed(data: bytes) -> tuple[str, bytes]:
         packed, kind = encode_depth(depth_array(message)), DEPTH_FORMAT
     result = CompressedImage(header=message.header, format=kind, data=packed)
     return suffix, serialize_message(result)
+
+
+def raw(data: bytes) -> bytes:
+    """The raw picture of a compressed one: rgb8, or 16UC1 (millimetres) of a compressed depth.
+
+    Args:
+        data: a serialised sensor_msgs/CompressedImage.
+
+    Raises:
+        PlannerError: where the data are no such picture.
+    """
+    message: CompressedImage = deserialize_message(data, CompressedImage)
+    if "compressedDepth" in message.format:
+        picture = depth_message(message.header, decode_depth(message), "16UC1")
+    else:
+        picture = rgb_message(message.header, decode_colour(message))
+    result: bytes = serialize_message(picture)
+    return result

@@ -12,17 +12,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bridge_harness import Client
 from played_bags import LATCHED, Said, clock, make_bag, picture, transform, words
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import CompressedImage
+from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from planner.environment import ros_environment
 from planner.ros import qos
+from planner.world.picture_codec import (
+    COLOUR_FORMAT,
+    DEPTH_FORMAT,
+    encode_colour,
+    encode_depth,
+)
 
 DEEP = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
 DEEP_LATCHED = QoSProfile(
@@ -202,6 +209,37 @@ def test_a_made_clock_tells_when_messages_were_received(tmp_path: Path, client: 
     assert stamps[0] == pytest.approx(1_700_000_000)
     assert len(stamps) >= 40
     assert len(set(stamps)) == len(stamps)
+
+
+def test_nodes_that_look_through_a_camera_get_raw_pictures_of_compressed_ones(
+    tmp_path: Path, client: Client
+) -> None:
+    rgb = np.zeros((8, 16, 3), np.uint8)
+    rgb[:, 8:] = 200
+    depth_m = np.linspace(0.0, 3.0, 128, dtype=np.float32).reshape(8, 16)
+    said = []
+    for n in range(30):
+        packed = encode_colour(rgb), encode_depth(depth_m)
+        said.append(picture("/hand/image/compressed", n / 10, packed[0], COLOUR_FORMAT))
+        said.append(picture("/depth/image/compressedDepth", n / 10, packed[1], DEPTH_FORMAT))
+    said.append(picture("/hand/image/compressed", 3.0, b"damaged", COLOUR_FORMAT))
+    bag = make_bag(tmp_path / "bag", said)
+    colours = client.listen(Image, "/hand/image", qos.IMAGE)
+    with replay(bag, "--wait-for-subscribers", "30") as started:
+        client.wait(lambda: len(colours) >= 5, "five pictures")
+        # Who comes later gets the next ones.
+        depths = client.listen(Image, "/depth/image", qos.IMAGE_INPUT)
+        client.wait(lambda: len(colours) >= 30 and depths, "all pictures")
+        status, told = started.ended()
+    assert status == 0, told
+    assert "1 compressed pictures are damaged" in told
+    seen = np.frombuffer(colours[-1].data, np.uint8).reshape(8, 16, 3)
+    assert colours[-1].encoding == "rgb8"
+    assert colours[-1].header.frame_id == "lens"
+    assert np.abs(seen.astype(int) - rgb).max() <= 3
+    millimetres = np.frombuffer(depths[-1].data, np.uint16).reshape(8, 16)
+    assert depths[-1].encoding == "16UC1"
+    assert np.array_equal(millimetres, np.rint(depth_m * 1000))
 
 
 def test_topics_that_somebody_publishes_are_not_mixed_unless_forced(

@@ -31,12 +31,14 @@ class Cue:
         stamp_ns: when, on the bag's receipt clock.
         topic: in the bag; "" where nothing is sent.
         data: the message in CDR.
+        raw: of a compressed picture the raw one, where that was unpacked already.
     """
 
     kind: CueKind
     stamp_ns: int
     topic: str = ""
     data: bytes = b""
+    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

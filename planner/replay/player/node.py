@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.bag import Bag, TopicInfo
 from planner.replay.player.controls import KEYS, Keyboard, terminal_controls
-from planner.replay.player.cues import passes
+from planner.replay.player.cues import Cue, passes
 from planner.replay.player.display import Display, clock_text
 from planner.replay.player.layouts import is_type_name, same_layout
 from planner.replay.player.options import ClockMode, PlayOptions, chosen_topics, span_of
@@ -30,9 +30,16 @@ from planner.replay.player.publishers.node import (
     BagPublishers,
     Outgoing,
 )
+from planner.replay.player.raw_pictures import (
+    COMPRESSED_IMAGE,
+    IMAGE,
+    raw_topics,
+    with_raw_pictures,
+)
 from planner.replay.player.read_ahead import ReadAhead
 from planner.replay.player.recorded_qos import recorded_qos
 from planner.replay.player.timeline import Timeline
+from planner.ros import compressed_pictures
 from planner.ros.definitions import definition, message_class
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.world.errors import PlannerError
@@ -45,9 +52,10 @@ _SHARED = {"/rosout", "/parameter_events", "/diagnostics"}
 _DISCOVERY_S, _SETTLED_S, _BRIDGE_S = 0.5, 0.3, 5.0
 _ACKNOWLEDGE_S = 5.0
 _READ_AHEAD_S = 1.0
+_UNPACKED_CUES = 300
 # A thread that reads must not keep the one that publishes waiting for the interpreter.
 _SWITCH_S = 5e-4
-_IMAGES = {"sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"}
+_IMAGES = {IMAGE, COMPRESSED_IMAGE}
 
 
 def play(bag: Bag, options: PlayOptions) -> int:
@@ -70,15 +78,16 @@ def play(bag: Bag, options: PlayOptions) -> int:
         if options.paused and not isinstance(controls, Keyboard):
             raise PlannerError("--pause: there is no terminal whose keys could go on")
         topics = dict(_outgoing(bag.topics, chosen.names, display))
-        if not topics:
+        pictures = dict(_outgoing(raw_topics(bag.topics), chosen.pictures, display))
+        if not topics and not pictures:
             raise PlannerError(f"{bag.folder}: nothing of it can be published")
         patience_s = PATIENCE_UNLIMITED_S if options.rate is None else PATIENCE_S
         publishers = BagPublishers(
-            node, topics, make_clock=clock is ClockMode.MADE, patience_s=patience_s
+            node, topics, pictures, make_clock=clock is ClockMode.MADE, patience_s=patience_s
         )
         _meet(node, publishers, options)
-        latched = {topic: outgoing.qos.latched for topic, outgoing in topics.items()}
-        with closing(ReadAhead(passes(bag, latched, span, loop=options.loop))) as cues:
+        latched = {t: outgoing.qos.latched for t, outgoing in (pictures | topics).items()}
+        with _read_ahead(passes(bag, latched, span, loop=options.loop), publishers) as cues:
             cues.wait_until_full(_READ_AHEAD_S)
             player = Player(
                 cues,
@@ -86,15 +95,31 @@ def play(bag: Bag, options: PlayOptions) -> int:
                 publishers,
                 controls,
                 clock_is_made=clock is ClockMode.MADE,
-                pictures=_pictures(topics),
+                pictures=_pictures(pictures | topics),
                 on_progress=display.show,
                 say=display.say,
             )
             display.say(_opening(bag, topics, clock, options))
+            if pictures:
+                display.say(f"{len(pictures)} topics of compressed pictures are offered raw, too")
             if isinstance(controls, Keyboard):
                 display.say(KEYS)
             _run(player, publishers, display)
     return 0
+
+
+@contextmanager
+def _read_ahead(cues: Iterator[Cue], publishers: BagPublishers) -> Iterator[ReadAhead]:
+    """Reads far ahead, and unpacks pictures a moment ahead: by then it is known who listens."""
+    with closing(ReadAhead(cues)) as packed:
+        raw = with_raw_pictures(iter(packed), publishers.wants_raw, compressed_pictures.raw)
+        ahead = ReadAhead(raw, max_cues=_UNPACKED_CUES)
+        try:
+            yield ahead
+        finally:
+            # First, as the other one waits for it.
+            packed.close()
+            ahead.close()
 
 
 def _run(player: Player, publishers: BagPublishers, display: Display) -> None:
@@ -144,7 +169,9 @@ def _closing(
         )
     yield line
     if player.stalls:
-        yield f"fell behind {player.stalls} times: this machine is too slow or too busy for that rate"
+        yield f"fell behind {player.stalls} times: the machine is too slow or too busy for that"
+    if publishers.damaged:
+        yield f"{publishers.damaged} compressed pictures are damaged and were not unpacked"
     if publishers.lost:
         yield f"{publishers.lost} messages were refused by the middleware"
     slow = sorted({*publishers.slow, *waiting})
@@ -189,7 +216,7 @@ def _outgoing(
         try:
             kind = _installed_class(info)
         except PlannerError as error:
-            display.say(f"{topic} is left out: {error}")
+            display.say(f"{info.name} is left out: {error}")
             continue
         qos = recorded_qos(topic, info.qos)
         yield topic, Outgoing(name, info.type_name, kind, qos)

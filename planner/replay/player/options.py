@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 from planner.replay.bag import Bag, TopicInfo
 from planner.replay.player.cues import CLOCK, Span
+from planner.replay.player.raw_pictures import raw_topics
 from planner.replay.player.selection import Chosen, Selection, choose, remappings
 from planner.replay.player.timeline import MAX_RATE, MIN_RATE
 from planner.world.errors import FileError, PlannerError
@@ -135,13 +136,15 @@ def chosen_topics(
     Raises:
         PlannerError: where a pattern or a new name fits nothing, or the bag lacks a `/clock`.
     """
-    chosen = choose(topics, options.selection)
+    raw = {info.name: source for source, info in raw_topics(topics).items()}
+    chosen = choose([*topics, *raw], options.selection)
     names = dict(chosen.names)
     names.pop(CLOCK, None)
+    pictures = {raw[topic]: names.pop(topic) for topic in chosen.names if topic in raw}
     clock = _clock_mode(topics, options)
     if clock is ClockMode.BAG:
         names[CLOCK] = options.selection.remap.get(CLOCK, CLOCK)
-    return replace(chosen, names=names), clock
+    return replace(chosen, names=names, pictures=pictures), clock
 
 
 def _clock_mode(topics: Mapping[str, TopicInfo], options: PlayOptions) -> ClockMode:

@@ -10,6 +10,7 @@ from planner.replay.player.cues import Cue
 
 MAX_BYTES = 64 << 20
 MAX_CUES = 50_000
+_PATIENCE_S = 0.2
 
 
 class ReadAhead:
@@ -61,9 +62,19 @@ class ReadAhead:
         """Goes on to the cue after the next."""
         with self._changed:
             cue = self._ready.popleft()
-            self._bytes -= len(cue.data)
+            self._bytes -= _size(cue)
             if self._bytes <= self._max_bytes // 2 and len(self._ready) <= self._max_cues // 2:
                 self._changed.notify()
+
+    def __iter__(self) -> Iterator[Cue]:
+        """All cues, waiting for each."""
+        while True:
+            cue = self.head(_PATIENCE_S)
+            if cue is not None:
+                self.take()
+                yield cue
+            elif self.ended:
+                return
 
     def wait_until_full(self, timeout_s: float) -> None:
         """Waits until as much as fits is at hand, or everything."""
@@ -74,6 +85,7 @@ class ReadAhead:
         """Ends reading."""
         with self._changed:
             self._ended = True
+            self._ready.clear()
             self._changed.notify_all()
         self._thread.join()
 
@@ -93,7 +105,7 @@ class ReadAhead:
                     if self._ended:
                         return
                     self._ready.append(cue)
-                    self._bytes += len(cue.data)
+                    self._bytes += _size(cue)
                     if len(self._ready) == 1:
                         self._changed.notify_all()
         except Exception as raised:
@@ -102,3 +114,7 @@ class ReadAhead:
             self._error = error
             self._ended = True
             self._changed.notify_all()
+
+
+def _size(cue: Cue) -> int:
+    return len(cue.data) + len(cue.raw)

@@ -58,11 +58,14 @@ class Chosen:
         names: the name to publish under, by the topic's name in the bag.
         withheld: topics that were asked for and are left out because they make nodes act.
         nameless: topics left out because ROS allows no such name.
+        pictures: the name to publish raw pictures under, by the topic in the bag that has them
+            compressed.
     """
 
     names: Mapping[str, str]
     withheld: tuple[str, ...]
     nameless: tuple[str, ...]
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
 
 def choose(topics: Collection[str], selection: Selection) -> Chosen:

@@ -18,7 +18,8 @@ from rosgraph_msgs.msg import Clock
 
 from planner.replay.player.cues import CLOCK, TF_STATIC, Cue
 from planner.replay.player.recorded_qos import RecordedQos
-from planner.ros import qos
+from planner.ros import compressed_pictures, qos
+from planner.world.errors import PlannerError
 
 # DDS does not tell how many messages a publisher kept, so bags do not know it. Of a latched topic
 # a few, as `ros2 bag play` keeps: late joiners ask for one, and get the last.
@@ -61,12 +62,14 @@ class BagPublishers:
     Attributes:
         lost: messages that the middleware refused.
         slow: names of topics whose readers did not keep up.
+        damaged: compressed pictures that somebody wanted raw and that cannot be unpacked.
     """
 
     def __init__(
         self,
         node: Node,
         topics: Mapping[str, Outgoing],
+        pictures: Mapping[str, Outgoing],
         *,
         make_clock: bool,
         patience_s: float = PATIENCE_S,
@@ -76,23 +79,45 @@ class BagPublishers:
         Args:
             node: that they are published by.
             topics: by their names in the bag.
+            pictures: topics of raw pictures by the names of those that have them compressed.
             make_clock: whether `/clock` is told by `tick`.
             patience_s: how long a slow reader is waited for.
         """
         self._writers = {
             topic: _Writer(node, outgoing, patience_s) for topic, outgoing in topics.items()
         }
+        self._raw = {
+            topic: _Writer(node, outgoing, patience_s) for topic, outgoing in pictures.items()
+        }
         self._clock: Publisher[Clock] | None = None
         if make_clock:
             self._clock = node.create_publisher(Clock, CLOCK, qos.CLOCK)
-        self._told_ns: int | None = None
+        self.damaged = 0
         self._told: bytes | None = None
 
     def send(self, cue: Cue) -> None:
         """Publishes a message of the bag."""
-        self._writers[cue.topic].send(cue.data)
+        writer = self._writers.get(cue.topic)
+        if writer is not None:
+            writer.send(cue.data)
         if cue.topic == CLOCK:
             self._told = cue.data
+        elif self.wants_raw(cue.topic):
+            self._send_raw(cue)
+
+    def wants_raw(self, topic: str) -> bool:
+        """Whether somebody listens to the raw pictures of a topic of compressed ones."""
+        writer = self._raw.get(topic)
+        return writer is not None and writer.publisher.get_subscription_count() > 0
+
+    def _send_raw(self, cue: Cue) -> None:
+        try:
+            # Who has just begun to listen comes before the next one that is unpacked ahead.
+            data = cue.raw or compressed_pictures.raw(cue.data)
+        except PlannerError:
+            self.damaged += 1
+            return
+        self._raw[cue.topic].send(data)
 
     def tick(self, stamp_ns: int) -> None:
         """Publishes a clock that is made."""
@@ -112,25 +137,29 @@ class BagPublishers:
             self._writers[CLOCK].send(self._told)
 
     @property
+    def _all(self) -> list[_Writer]:
+        return [*self._writers.values(), *self._raw.values()]
+
+    @property
     def readers(self) -> int:
         """How many subscriptions there are, of all topics."""
-        return sum(writer.publisher.get_subscription_count() for writer in self._writers.values())
+        return sum(writer.publisher.get_subscription_count() for writer in self._all)
 
     @property
     def names(self) -> list[str]:
         """Of the topics that are published."""
-        names = [writer.name for writer in self._writers.values()]
+        names = [writer.name for writer in self._all]
         return [*names, CLOCK] if self._clock else names
 
     @property
     def lost(self) -> int:
         """Messages that the middleware refused."""
-        return sum(writer.lost for writer in self._writers.values())
+        return sum(writer.lost for writer in self._all)
 
     @property
     def slow(self) -> list[str]:
         """Topics with a reader that did not keep up."""
-        return [writer.name for writer in self._writers.values() if writer.is_slow]
+        return [writer.name for writer in self._all if writer.is_slow]
 
     def finish(self, timeout_s: float) -> list[str]:
         """Waits until readers have what was sent; returns the topics of which some have not."""
@@ -138,7 +167,7 @@ class BagPublishers:
         return list(self._unacknowledged(deadline_s))
 
     def _unacknowledged(self, deadline_s: float) -> Iterator[str]:
-        for writer in self._writers.values():
+        for writer in self._all:
             left_s = max(deadline_s - time.monotonic(), 0.0)
             if not writer.publisher.wait_for_all_acked(Duration(seconds=left_s)):
                 yield writer.name

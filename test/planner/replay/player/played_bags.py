@@ -57,9 +57,9 @@ def transform(at_s: float, child: str) -> Said:
     return Said("/tf_static", at_s, cdr(TF, transforms=[link]), TF, LATCHED)
 
 
-def picture(topic: str, at_s: float, size: int = 20) -> Said:
-    pixels = np.zeros(size, np.uint8)
-    return Said(topic, at_s, cdr(IMAGE, header=_header("lens"), format="png", data=pixels), IMAGE)
+def picture(topic: str, at_s: float, packed: bytes = b"none", kind: str = "png") -> Said:
+    pixels = np.frombuffer(packed, np.uint8)
+    return Said(topic, at_s, cdr(IMAGE, header=_header("lens"), format=kind, data=pixels), IMAGE)
 
 
 def cdr(type_name: str, **fields: Any) -> bytes:
