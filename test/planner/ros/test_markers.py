@@ -1,16 +1,12 @@
 """What viewers draw: the floor's map, the house, things with their source, ways."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
-import yaml
 from visualization_msgs.msg import Marker, MarkerArray
 
 from planner.ros.markers import FREE, OCCUPIED, BeliefMarkers, floor_map, house_markers
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House
-from planner.world.share import config_dir
 from planner.world.vocabulary import EntityKind
 
 CUP = BeliefNode("cup_0", EntityKind.OBJECT, "cup", 131, (2.2, 3.2, 0.8), source=Source.SEEN)
@@ -74,22 +70,3 @@ def test_agents_leave_a_way_and_say_what_they_hold() -> None:
     assert name.text == "agent_0, holds cup_0"
     markers.forget()
     assert not of(markers.message(belief(ROBOT)), "ways")
-
-
-def test_the_shipped_layouts_show_what_is_published() -> None:
-    folder = config_dir() / "viewers"
-    layout = json.loads((folder / "foxglove.json").read_text())
-    panels = set(layout["configById"])
-    assert _leaves(layout["layout"]) == panels
-    shown = set(layout["configById"]["3D!house"]["topics"])
-    document = yaml.safe_load(Path(folder / "planner.rviz").read_text())
-    displays = document["Visualization Manager"]["Displays"]
-    topics = {display["Topic"]["Value"] for display in displays if "Topic" in display}
-    assert {"/map", "/house/markers", "/memory/markers"} == shown
-    assert shown <= topics
-
-
-def _leaves(node: object) -> set[str]:
-    if isinstance(node, dict):
-        return _leaves(node["first"]) | _leaves(node["second"])
-    return {str(node)}
