@@ -158,6 +158,18 @@ ELSEWHERE: Mapping[str, str] = {
         ),
         "test/integration/test_instruct.py::test_the_story_is_told_and_a_question_answered",
     ),
+    **dict.fromkeys(
+        ("planner replay BAG", "planner replay BAG --rate 2 --start 30 --duration 60 --loop"),
+        "test/integration/test_replay.py::test_a_part_is_played_again_and_again_under_another_name",
+    ),
+    "planner replay BAG --topics '/agent_0/*' /tf /tf_static --exclude '*/joint_states'": (
+        "test/planner/replay/player/test_selection.py::test_names_and_patterns"
+    ),
+    "planner replay BAG --exclude '/memory/*' /world_graph "
+    "--remap /evaluation:=/recorded/evaluation": (
+        "test/integration/test_replay.py::test_a_part_is_played_again_and_again_under_another_name"
+    ),
+    "planner replay BAG --pause": ("test/integration/test_replay.py::test_keys_pause_step_and_end"),
     "planner evaluate BAG": (
         "test/planner/replay/test_evaluate.py::test_a_bag_a_log_and_the_run_itself_give_one_verdict"
     ),
