@@ -36,12 +36,7 @@ from planner.ros.conversions import time_message
 from planner.ros.frame_tree import TOLERANCE_S, FrameTree
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
-from planner.ros.memory_messages import (
-    GraphMessages,
-    ListMessages,
-    change_message,
-    report_record,
-)
+from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
 from planner.ros.outlet import Outlet
 from planner.ros.truth_input import TruthInput
 from planner.world.entity import MemoryChange
@@ -49,6 +44,7 @@ from planner.world.episode import MOST_AGENTS, Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.memory_wire import report_record
 from planner.world.observation import Observation
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind

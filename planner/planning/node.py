@@ -39,13 +39,13 @@ from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.loop_thread import Desk, LoopThread
-from planner.ros.memory_messages import change_record, entity_record
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.world_clock import WorldClock
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.memory_wire import change_record, entity_record
 from planner.world.skill import SkillCall
 
 WATCH_S = 0.2

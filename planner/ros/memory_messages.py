@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
@@ -20,10 +20,10 @@ from planner_msgs.msg import (
 )
 from planner_msgs.msg import Operation as OperationMessage
 
-from planner.ros.conversions import header, point_m, point_message, seconds, time_message
+from planner.ros.conversions import header, point_message, time_message
 from planner.world.belief import Belief, BeliefNode, Source
-from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
-from planner.world.skill import SkillCall, SkillCode, SkillResult, parse_call
+from planner.world.entity import Entity, MemoryChange, OperationKind
+from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
 from planner.world.wire import graph_record
 
@@ -33,7 +33,6 @@ _OPERATIONS = {
     OperationKind.UPDATE: OperationMessage.UPDATE,
     OperationKind.REMOVE: OperationMessage.REMOVE,
 }
-OPERATION_KINDS: Mapping[int, OperationKind] = {n: kind for kind, n in _OPERATIONS.items()}
 _SOURCES = {
     Source.SEEN: WorldGraphNode.SOURCE_SEEN,
     Source.TOLD: WorldGraphNode.SOURCE_TOLD,
@@ -68,26 +67,6 @@ def entity_message(entity: Entity) -> EntityMessage:
     )
 
 
-def entity_record(message: EntityMessage) -> Entity:
-    """What a message tells of an entity: its class is read from its name."""
-    seen_s = seconds(message.seen)
-    distance_m = float(message.seen_distance_m)
-    return Entity(
-        entity_id=int(message.id),
-        name=message.name,
-        class_name=message.name.rpartition("_")[0],
-        is_furniture=bool(message.is_furniture),
-        description=message.description,
-        position_m=point_m(message.position),
-        seen_distance_m=None if math.isnan(distance_m) else distance_m,
-        picked=bool(message.picked),
-        room=message.room or None,
-        source=Source.SEEN if seen_s else Source.TOLD,
-        stamp_s=seen_s,
-        seen_s=seen_s or None,
-    )
-
-
 def change_message(change: MemoryChange) -> MemoryUpdate:
     """A numbered change."""
     return MemoryUpdate(
@@ -98,19 +77,6 @@ def change_message(change: MemoryChange) -> MemoryUpdate:
             OperationMessage(kind=_OPERATIONS[edit.kind], entity=entity_message(edit.entity))
             for edit in change.edits
         ],
-    )
-
-
-def change_record(message: MemoryUpdate) -> MemoryChange:
-    """The inverse of `change_message`; entities as `entity_record` reads them."""
-    return MemoryChange(
-        sequence=int(message.sequence),
-        stamp_s=seconds(message.header.stamp),
-        author=message.source,
-        edits=tuple(
-            Edit(OPERATION_KINDS[operation.kind], entity_record(operation.entity))
-            for operation in message.operations
-        ),
     )
 
 
@@ -213,15 +179,3 @@ def report_message(agent: str, call: SkillCall, result: SkillResult, ended_s: fl
         text=result.text,
         evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
     )
-
-
-def report_record(message: SkillReport) -> tuple[str, SkillCall, SkillResult, float]:
-    """The inverse of `report_message`: agent, call, result and when it ended.
-
-    Raises:
-        CallError: where the call is none.
-        ValueError: for a code that is none.
-    """
-    evidence = {item.key: item.value for item in message.evidence}
-    result = SkillResult(SkillCode(message.code), message.text, evidence)
-    return message.agent, parse_call(message.call), result, seconds(message.header.stamp)

@@ -13,9 +13,9 @@ from rclpy.node import Node
 from planner.memory.updater import Operation
 from planner.memory.wording import PLACED
 from planner.ros.conversions import point_message
-from planner.ros.memory_messages import OPERATION_KINDS, entity_record
 from planner.world.entity import Entity, OperationKind
 from planner.world.errors import PlannerError
+from planner.world.memory_wire import OPERATION_KINDS, entity_record
 
 WAIT_S = 10.0
 _NUMBERS = {kind: number for number, kind in OPERATION_KINDS.items()}
