@@ -33,7 +33,7 @@ from planner.ros.camera_input import (
     camera_frame,
 )
 from planner.ros.conversions import time_message
-from planner.ros.frame_tree import TOLERANCE_S, FrameTree
+from planner.ros.frame_tree import FrameTree
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
@@ -42,6 +42,7 @@ from planner.ros.truth_input import TruthInput
 from planner.world.entity import MemoryChange
 from planner.world.episode import MOST_AGENTS, Episode
 from planner.world.errors import PlannerError
+from planner.world.frame_links import TOLERANCE_S
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.memory_wire import report_record

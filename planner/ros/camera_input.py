@@ -13,10 +13,10 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import CameraInfo, Image
 
 from planner.ros import images, qos
-from planner.ros.serialized import stamp_of
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame
+from planner.world.serialized import stamp_of
 
 DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
 # Exposures that wait for their missing pictures; older ones are given up.

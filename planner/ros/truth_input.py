@@ -10,8 +10,8 @@ from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.node import Node
 
 from planner.ros import qos
-from planner.ros.serialized import stamp_of
 from planner.ros.world_reader import WorldReader
+from planner.world.serialized import stamp_of
 from planner.world.state import WorldState
 
 # States kept to go back to: over four seconds of ticks that each change something.

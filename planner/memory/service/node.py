@@ -16,9 +16,10 @@ from planner.memory.store import read_file
 from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
 from planner.ros.conversions import point_m
-from planner.ros.memory_messages import OPERATION_KINDS, change_message, entity_message
+from planner.ros.memory_messages import change_message, entity_message
 from planner.world.entity import OperationKind
 from planner.world.errors import PlannerError
+from planner.world.memory_wire import OPERATION_KINDS
 
 FAILED = 1
 NOT_READY = 2

@@ -13,7 +13,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from planner.ros import images
 from planner.ros.conversions import header, pose_message, pose_record, seconds, time_message
 from planner.ros.primitive_messages import goal_message, result_message, result_record
-from planner.ros.serialized import set_stamp, stamp_of
+from planner.ros.serialized import set_stamp
 from planner.ros.world_messages import WorldMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -21,6 +21,7 @@ from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.observation import Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.serialized import stamp_of
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import Relation
 from planner.world.wire import world_record

@@ -9,7 +9,6 @@ import pytest
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.serialization import deserialize_message, serialize_message
 
-from planner.ros.serialized import stamp_of
 from planner.ros.world_messages import WorldMessages
 from planner.ros.world_reader import WorldReader
 from planner.world import entity_bytes
@@ -18,6 +17,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house import House
+from planner.world.serialized import stamp_of
 from planner.world.state import WorldState
 from planner.world.vocabulary import State
 from planner.world.wire import world_record

@@ -1,0 +1,41 @@
+"""The stamps of serialised messages (CDR), for readers that need only a few of them in full."""
+
+from __future__ import annotations
+
+import struct
+
+# The encapsulation's second byte says the byte order; the data begin after four.
+_BODY = 4
+
+
+def stamp_of(data: bytes | bytearray) -> float:
+    """The stamp, in seconds, of a serialised message that begins with a std_msgs/Header.
+
+    Raises:
+        ValueError: where the data are too short for one.
+    """
+    return _stamp(data, _BODY)
+
+
+def first_stamp_of(data: bytes | bytearray) -> float | None:
+    """The stamp of the first of the stamped items that a message, such as /tf's, consists of.
+
+    Raises:
+        ValueError: where the data are too short for one.
+    """
+    if len(data) < _BODY + 4:
+        raise ValueError(f"a message of {len(data)} bytes has no items")
+    (count,) = struct.unpack_from(f"{byte_order(data)}I", data, _BODY)
+    return _stamp(data, _BODY + 4) if count else None
+
+
+def byte_order(data: bytes | bytearray) -> str:
+    """The byte order of a serialised message, as `struct` names it."""
+    return "<" if data[1] & 1 else ">"
+
+
+def _stamp(data: bytes | bytearray, at: int) -> float:
+    if len(data) < at + 8:
+        raise ValueError(f"a message of {len(data)} bytes has no header")
+    sec, nanosec = struct.unpack_from(f"{byte_order(data)}iI", data, at)
+    return float(sec) + float(nanosec) * 1e-9
