@@ -18,16 +18,15 @@ from pydantic import TypeAdapter
 from planner.bench.house_tour import AGENT, tour, tour_episode
 from planner.houses.clutter import ObjectRequest, place_objects
 from planner.memory.memory import Memory
-from planner.memory.scores import Interval, Placed, interval, variants
+from planner.memory.scores import Interval, interval, variants
+from planner.memory.truth_scores import TrueThings, placed_things, score_truth, true_things
 from planner.memory.updater import MemoryUpdater
 from planner.world.entity import Entity
 from planner.world.house import House, ObjectPlacement
 from planner.world.observation import Observation
-from planner.world.state import WorldState
-from planner.world.vocabulary import AgentKind, EntityKind, Relation
+from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 
-OPEN_FROM = 0.5
 _MOVED_SHARE = 0.2
 _ENTITY = TypeAdapter(Entity)
 MakeUpdater = Callable[[House, EmbeddedBackend], MemoryUpdater]
@@ -169,58 +168,24 @@ def _walk(
     return looks
 
 
-@dataclass(frozen=True, slots=True)
-class _Truth:
-    everything: tuple[Placed, ...]
-    open: tuple[Placed, ...]
-    parents: Mapping[str, str | None]
-
-
-def _truth(backend: EmbeddedBackend) -> _Truth:
+def _truth(backend: EmbeddedBackend) -> TrueThings:
     state = backend.world_state()
-    things = [] if state is None else _things(state)
-    return _Truth(
-        tuple(placed for placed, _, _ in things),
-        tuple(placed for placed, is_open, _ in things if is_open),
-        {placed.name: parent for placed, _, parent in things},
-    )
+    return TrueThings((), (), {}) if state is None else true_things(state)
 
 
-def _things(state: WorldState) -> list[tuple[Placed, bool, str | None]]:
-    found = []
-    for entity in state.entities.values():
-        if entity.kind is not EntityKind.OBJECT:
-            continue
-        parent = state.entities.get(entity.parent or "")
-        shut = (
-            entity.relation is Relation.WITHIN
-            and parent is not None
-            and parent.openness is not None
-            and parent.openness < OPEN_FROM
-        )
-        placed = Placed(entity.name, entity.class_name, entity.box.center_m)
-        found.append((placed, not shut, entity.parent))
-    return found
-
-
-def _placed(entities: Sequence[Entity]) -> list[Placed]:
-    return [Placed(e.name, e.class_name, e.position_m) for e in entities if not e.picked]
-
-
-def _point(seat: _Seat, stamp_s: float, truth: _Truth, distance_m: float) -> Point:
-    made = variants(_placed(seat.things()), truth.everything, distance_m)
-    open_ = variants(_placed(seat.things()), truth.open, distance_m)
-    return Point(stamp_s, made.full.precision, open_.full.recall, made.hallucinations)
+def _point(seat: _Seat, stamp_s: float, truth: TrueThings, distance_m: float) -> Point:
+    made = score_truth(seat.things(), truth, distance_m)
+    return Point(stamp_s, made.precision, made.recall, made.hallucinations)
 
 
 def _score(
-    house: House, seat: _Seat, truth: _Truth, seen: set[str], distance_m: float, looks: int
+    house: House, seat: _Seat, truth: TrueThings, seen: set[str], distance_m: float, looks: int
 ) -> HouseScore:
     entities = seat.things()
-    ours = _placed(entities)
-    everything = variants(ours, truth.everything, distance_m)
-    open_ = variants(ours, truth.open, distance_m)
-    could = variants(ours, [p for p in truth.everything if p.name in seen], distance_m)
+    made = score_truth(entities, truth, distance_m)
+    everything, open_ = made.everything, made.open
+    visible = [p for p in truth.everything if p.name in seen]
+    could = variants(placed_things(entities), visible, distance_m)
     by_name = {e.name: e for e in entities}
     parents = [
         by_name[m.remembered].parent == truth.parents[m.true] for m in everything.full.matches
