@@ -1,0 +1,1 @@
+"""A bag through another memory, planner or judge: in process, without ROS."""

@@ -1,0 +1,88 @@
+"""Entity lists over the world's time: of the live memory as told, and of the replayed one."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+
+from planner.replay.through.recorded import ChangeTold, ListTold
+from planner.world.entity import Entity, OperationKind
+
+
+class History:
+    """What a memory had when.
+
+    A change counts from the newest moment that was told of when it came: what is learned late of
+    an earlier picture is known late.
+    """
+
+    def __init__(self) -> None:
+        self.stamps: list[float] = []
+        self.lists: list[tuple[Entity, ...]] = []
+        self.authors: set[str] = set()
+
+    def note(self, stamp_s: float, entities: Sequence[Entity]) -> None:
+        """Takes the list as it is from a moment on."""
+        stamp_s = max(stamp_s, self.stamps[-1] if self.stamps else -math.inf)
+        if self.stamps and self.stamps[-1] == stamp_s:
+            self.lists[-1] = tuple(entities)
+            return
+        self.stamps.append(stamp_s)
+        self.lists.append(tuple(entities))
+
+    def at(self, stamp_s: float) -> tuple[Entity, ...] | None:
+        """The list at a moment; None before the first."""
+        place = bisect.bisect_right(self.stamps, stamp_s)
+        return self.lists[place - 1] if place else None
+
+
+class LiveList:
+    """The live memory's list, from its changes; snapshots begin it and mend gaps.
+
+    Attributes:
+        history: what it had when.
+        mended: how often changes were missing.
+    """
+
+    def __init__(self) -> None:
+        self.history = History()
+        self.mended = 0
+        self._sequence: int | None = None
+        self._broken = True
+        self._entities: dict[int, Entity] = {}
+
+    def change(self, told: ChangeTold) -> None:
+        """Takes the next change; one out of order waits for a snapshot."""
+        change = told.change
+        if self._sequence is None or change.sequence <= self._sequence:
+            return
+        if change.sequence != self._sequence + 1:
+            self._broken = True
+            return
+        for edit in change.edits:
+            if edit.kind is OperationKind.REMOVE:
+                self._entities.pop(edit.entity.entity_id, None)
+            else:
+                self._entities[edit.entity.entity_id] = edit.entity
+        self._sequence = change.sequence
+        self.history.authors.add(change.author)
+        self._note(change.stamp_s)
+
+    def snapshot(self, told: ListTold) -> None:
+        """Takes the whole list, which is right whatever was missed."""
+        if self._sequence is not None:
+            if told.sequence < self._sequence:
+                return
+            if told.sequence > self._sequence:
+                self.mended += 1
+                self._broken = True
+        known = self._sequence
+        self._sequence = told.sequence
+        self._entities = {entity.entity_id: entity for entity in told.entities}
+        # With a change that was heard comes its own time, which is that of the picture.
+        self._note(told.stamp_s if self._broken or known is None else self.history.stamps[-1])
+        self._broken = False
+
+    def _note(self, stamp_s: float) -> None:
+        self.history.note(stamp_s, [self._entities[n] for n in sorted(self._entities)])

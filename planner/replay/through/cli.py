@@ -1,0 +1,75 @@
+"""`planner replay BAG --through ...`: a bag through another memory, planner or judge."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from planner.replay.bag import Bag
+from planner.replay.through.memory import replay_memory
+from planner.replay.through.memory_findings import memory_findings
+from planner.replay.through.progress import Progress
+from planner.replay.through.recorded import Recorded
+from planner.replay.through.request import (
+    MemoryRequest,
+    Request,
+    read_request,
+)
+from planner.replay.through.result import DIFFERENCES, SUMMARY, Findings, save
+from planner.world.errors import PlannerError
+
+
+def run_through(args: argparse.Namespace) -> int:
+    """Runs what `args.through` names over `args.bag`; 0 where it ran, whatever it found.
+
+    Raises:
+        PlannerError: for words that are not understood, a bag that cannot be read or lacks what
+            is needed, and an output that cannot be written.
+    """
+    request, words = read_request(args.through)
+    folder = output_folder(args.bag, args.output)
+    bag = Bag(args.bag)
+    recorded = Recorded(bag, args.start or 0.0, args.duration)
+    with Progress(recorded.start_ns, recorded.end_ns) as progress:
+        findings = _findings(recorded, request, words, progress)
+    save(findings, folder)
+    for line in findings.lines:
+        print(line)
+    if bag.cut_short:
+        print("the recording was cut short: it is compared as far as it goes")
+    print(f"saved: {folder / DIFFERENCES} {folder / SUMMARY}")
+    return 0
+
+
+def output_folder(bag: Path, output: Path | None) -> Path:
+    """Where findings go: never into the bag.
+
+    Raises:
+        PlannerError: for a folder inside the bag, or one that exists.
+    """
+    home = bag.resolve() if bag.is_dir() else bag.resolve().parent
+    folder = output
+    if folder is None:
+        folder = home.with_name(f"{home.name}_through_{time.strftime('%Y%m%d_%H%M%S')}")
+    if folder.resolve().is_relative_to(home):
+        raise PlannerError(f"{folder}: is inside the bag, which is only read")
+    if folder.exists():
+        raise PlannerError(f"{folder}: exists already, nothing is overwritten")
+    return folder
+
+
+def _findings(
+    recorded: Recorded, request: Request, words: Mapping[str, str], progress: Progress
+) -> Findings:
+    told: dict[str, JsonValue] = {
+        "name": recorded.bag.folder.resolve().name,
+        "cut_short": recorded.bag.cut_short,
+    }
+    if isinstance(request, MemoryRequest):
+        worlds = replay_memory(recorded, request, progress.hear)
+        return memory_findings(worlds, words, told, recorded.exposures())
+    raise PlannerError("--through: is not built yet")

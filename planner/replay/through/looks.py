@@ -1,0 +1,119 @@
+"""Looks of recorded agents: pictures of one exposure with the poses that they were taken at.
+
+The rules are those of the memory node: a picture that is not due is not read, pictures of one
+exposure make a look together, and a look waits until its frames are told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.replay.through.pictures import depth_of, instances_of, rgb_of
+from planner.replay.through.recorded import CAMERA, COLOUR, DEPTH, INSTANCES, PictureTaken
+from planner.world.errors import PlannerError
+from planner.world.frame_links import FrameLinks
+from planner.world.geometry import Pose
+from planner.world.observation import CameraFrame, Intrinsics, Observation
+
+# A hand this far closed holds something: an empty one rests open on every backend.
+CLOSED_HAND = 0.05
+# Exposures that wait for their missing pictures; older ones are given up.
+_WAITING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """The pictures of one instant, not read yet, by their kind."""
+
+    agent: str
+    stamp_s: float
+    pictures: Mapping[str, PictureTaken]
+
+
+class Exposures:
+    """Puts one agent's pictures of equal stamps together."""
+
+    def __init__(self, kinds: Sequence[str], is_due: Callable[[float], bool]) -> None:
+        """Takes which pictures make an exposure, and whether one of a stamp is wanted."""
+        self._kinds, self._is_due = tuple(kinds), is_due
+        self._waiting: dict[float, dict[str, PictureTaken]] = {}
+        self.stamps: set[float] = set()
+        self.incomplete = 0
+
+    def take(self, picture: PictureTaken) -> Exposure | None:
+        """Takes a picture; returns the exposure that it completes."""
+        self.stamps.add(picture.stamp_s)
+        if not self._is_due(picture.stamp_s):
+            return None
+        taken = self._waiting.setdefault(picture.stamp_s, {})
+        taken[picture.kind] = picture
+        if len(taken) == len(self._kinds):
+            self._waiting.clear()
+            return Exposure(picture.agent, picture.stamp_s, taken)
+        if len(self._waiting) > _WAITING:
+            self._waiting.pop(next(iter(self._waiting)))
+            self.incomplete += 1
+        return None
+
+
+class Observer:
+    """Makes observations of exposures."""
+
+    def __init__(self, frames: FrameLinks, lenses: Mapping[str, Intrinsics]) -> None:
+        """Takes where frames are, and the lens of each agent's camera."""
+        self._frames, self._lenses = frames, lenses
+        self.hands: dict[str, float] = {}
+        self.unreadable: Counter[str] = Counter()
+
+    def observation(self, exposure: Exposure) -> Observation | None:
+        """What the agent sensed; None while its frames are not known.
+
+        Raises:
+            PlannerError: for pictures that cannot be read.
+        """
+        agent, stamp_s = exposure.agent, exposure.stamp_s
+        content = {kind: taken.raw.content() for kind, taken in exposure.pictures.items()}
+        # Frames are asked for before pictures are decoded, which takes longer.
+        first = next(iter(content.values()))
+        names = (f"{agent}/base_link", f"{agent}/odom", f"{agent}/hand", first.header.frame_id)
+        poses = [self._frames.pose(name, stamp_s) for name in names]
+        if any(pose is None for pose in poses):
+            return None
+        base, odom, hand, optical = (pose for pose in poses if pose is not None)
+        opening = self.hands.get(agent, 1.0)
+        in_base = base.inverse()
+        return Observation(
+            stamp_s=stamp_s,
+            agent=agent,
+            base=base,
+            odometry=odom.inverse().compose(base),
+            linear_m_s=0.0,
+            angular_rad_s=0.0,
+            hand=in_base.compose(hand),
+            joints={},
+            gripper_opening=opening,
+            holding=opening < CLOSED_HAND,
+            cameras={CAMERA: _frame(content, self._lenses[agent], optical)},
+            optical={CAMERA: in_base.compose(optical)},
+        )
+
+
+def _frame(content: Mapping[str, object], lens: Intrinsics, optical: Pose) -> CameraFrame:
+    depth_m = depth_of(content[DEPTH])
+    instances = instances_of(content[INSTANCES]) if INSTANCES in content else None
+    if COLOUR in content:
+        rgb = rgb_of(content[COLOUR])
+    else:
+        # Who looks at ids looks at no colours; a black picture stands for them.
+        rgb = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
+    for name, shape in (
+        ("colours", rgb.shape[:2]),
+        ("ids", None if instances is None else instances.shape),
+    ):
+        if shape is not None and shape != depth_m.shape:
+            raise PlannerError(f"depth is {depth_m.shape} and {name} are {shape}")
+    return CameraFrame(rgb, depth_m, instances, lens, optical)

@@ -1,0 +1,372 @@
+"""A bag as a stream of typed events in the order in which they were received."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from planner.replay.bag import Bag, RawMessage
+from planner.replay.state_layout import difference
+from planner.world.belief import Belief
+from planner.world.entity import Entity, MemoryChange
+from planner.world.episode import MOST_AGENTS
+from planner.world.errors import FileError, PlannerError
+from planner.world.memory_wire import change_record, entity_record, report_record, stamp_seconds
+from planner.world.serialized import first_stamp_of, stamp_of
+from planner.world.skill import SkillCall, SkillResult
+from planner.world.state import WorldState
+from planner.world.wire import graph_record
+from planner.world.world_bytes import WorldBytes
+
+STATES = "/world/state"
+LINKS, FIXED_LINKS = "/tf", "/tf_static"
+CHANGES, LISTS, GRAPHS = "/memory/updates", "/memory/entities", "/world_graph"
+RESULTS, TRACES = "/skills/results", "/planner/trace"
+STATUS = "/instruct/status"
+JUDGEMENTS, VERDICTS = "/evaluation", "/evaluation/result"
+CAMERA = "hand"
+# A recorder empties one queue after the other: a message may be written so much later than others
+# that were received after it.
+_DISORDER_NS = 10_000_000_000
+# Of these the newest before the start counts: they stand until the next one.
+_STANDING = frozenset({STATES, FIXED_LINKS, LISTS, GRAPHS, STATUS})
+
+
+@dataclass(frozen=True, slots=True)
+class StateSeen:
+    """A true state of the world."""
+
+    received_ns: int
+    state: WorldState
+
+
+@dataclass(frozen=True, slots=True)
+class LinksHeard:
+    """A message of /tf, not read yet."""
+
+    received_ns: int
+    stamp_s: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LinksFixed:
+    """The transforms of a message of /tf_static."""
+
+    received_ns: int
+    links: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PictureTaken:
+    """A picture of an agent's camera, not read yet; `kind` is of `CameraTopics`."""
+
+    received_ns: int
+    agent: str
+    kind: str
+    stamp_s: float
+    raw: RawMessage
+
+
+@dataclass(frozen=True, slots=True)
+class HandMoved:
+    """How far an agent's hand is open, 0 to 1."""
+
+    received_ns: int
+    agent: str
+    opening: float
+
+
+@dataclass(frozen=True, slots=True)
+class SkillEnded:
+    """A call that ended; `is_part` of Rearrange."""
+
+    received_ns: int
+    agent: str
+    call: SkillCall
+    result: SkillResult
+    ended_s: float
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is one step of another call that is told as well."""
+        return "part_of" in self.result.evidence
+
+
+@dataclass(frozen=True, slots=True)
+class ListTold:
+    """The memory's snapshot."""
+
+    received_ns: int
+    stamp_s: float
+    sequence: int
+    entities: tuple[Entity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTold:
+    """The memory's numbered change."""
+
+    received_ns: int
+    change: MemoryChange
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTold:
+    """The memory's belief, read when somebody asks."""
+
+    received_ns: int
+    stamp_s: float
+    raw: RawMessage
+    at: Path
+
+    def belief(self) -> Belief:
+        """The belief.
+
+        Raises:
+            FileError: where the message is none.
+        """
+        try:
+            return graph_record(self.raw.content())
+        except (KeyError, IndexError, ValueError) as error:
+            raise FileError(self.at, GRAPHS, f"is no graph: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTold:
+    """A message of a topic that its reader reads by its fields."""
+
+    received_ns: int
+    topic: str
+    content: Any
+
+
+Event: TypeAlias = (
+    StateSeen
+    | LinksHeard
+    | LinksFixed
+    | PictureTaken
+    | HandMoved
+    | SkillEnded
+    | ListTold
+    | ChangeTold
+    | GraphTold
+    | MessageTold
+)
+
+DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
+_PICTURE_TOPICS = {
+    DEPTH: ("depth_registered/{}/image", ("", "/compressedDepth", "/compressed")),
+    INSTANCES: ("instances/{}/image", ("", "/compressed")),
+    COLOUR: ("camera/{}/image", ("", "/compressed")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CameraTopics:
+    """The topics of one agent's camera that a bag has.
+
+    Attributes:
+        pictures: by their kind.
+        infos: of the lens, the first that is there is read.
+    """
+
+    agent: str
+    pictures: Mapping[str, str]
+    infos: tuple[str, ...]
+
+
+class Recorded:
+    """A bag, or a part of its time.
+
+    Attributes:
+        bag: that is read.
+        start_ns: receipt of the first message that counts.
+        end_ns: after the last one.
+    """
+
+    def __init__(self, bag: Bag, start_s: float = 0.0, duration_s: float | None = None) -> None:
+        """Takes a bag.
+
+        Args:
+            bag: to read.
+            start_s: after the bag's first message.
+            duration_s: from the start on; None = to the end.
+        """
+        self.bag = bag
+        first_ns, last_ns = _span_ns(bag)
+        self.start_ns = first_ns + max(0, round(start_s * 1e9))
+        self.end_ns = last_ns + 1
+        if duration_s is not None:
+            self.end_ns = min(self.end_ns, self.start_ns + round(duration_s * 1e9))
+
+    def has(self, topic: str) -> bool:
+        """Whether the bag has a topic."""
+        return self.bag.type_of(topic) is not None
+
+    @cached_property
+    def cameras(self) -> tuple[CameraTopics, ...]:
+        """The agents' cameras."""
+        found = []
+        for number in range(MOST_AGENTS):
+            agent = f"agent_{number}"
+            pictures = {}
+            for kind, (form, endings) in _PICTURE_TOPICS.items():
+                base = f"/{agent}/{form.format(CAMERA)}"
+                for ending in endings:
+                    if kind not in pictures and self.has(base + ending):
+                        pictures[kind] = base + ending
+            infos = tuple(
+                topic
+                for folder in ("depth_registered", "camera")
+                if self.has(topic := f"/{agent}/{folder}/{CAMERA}/camera_info")
+            )
+            if pictures:
+                found.append(CameraTopics(agent, pictures, infos))
+        return tuple(found)
+
+    def first(self, topic: str) -> Any:
+        """The first message of a topic by its fields; None without one."""
+        return next((message.content for message in self.bag.messages((topic,))), None)
+
+    def exposures(self) -> Mapping[str, int]:
+        """How often each agent's camera exposed, as its camera_info tells, in the whole bag."""
+        return {
+            camera.agent: sum(1 for _ in self.bag.data(camera.infos[0]))
+            for camera in self.cameras
+            if camera.infos
+        }
+
+    def events(
+        self, topics: Collection[str], kinds: Collection[str] = (), *, hands: bool = False
+    ) -> Iterator[Event]:
+        """What the bag tells, in the order of receipt.
+
+        Args:
+            topics: of the constants of this module.
+            kinds: of pictures, `DEPTH` and so on.
+            hands: whether the agents' hands are told of.
+
+        Raises:
+            FileError: where the bag cannot be read, or a message is none of its type.
+        """
+        readers: dict[str, Callable[[RawMessage], Event | None]] = {
+            topic: _READERS.get(topic, _message) for topic in topics
+        }
+        if STATES in readers:
+            readers[STATES] = self._state_reader()
+        if GRAPHS in readers:
+            readers[GRAPHS] = partial(_graph, at=self.bag.folder)
+        for camera in self.cameras:
+            for kind in kinds:
+                if kind in camera.pictures:
+                    readers[camera.pictures[kind]] = partial(_picture, camera.agent, kind)
+            if hands:
+                readers[f"/{camera.agent}/gripper_state"] = partial(_hand, camera.agent)
+        there = [topic for topic in readers if self.has(topic)]
+        for raw in self._in_order(there):
+            try:
+                event = readers[raw.topic](raw)
+            except FileError:
+                raise
+            except (PlannerError, ValueError, LookupError, AttributeError) as error:
+                raise FileError(self.bag.folder, raw.topic, str(error)) from None
+            if event is not None:
+                yield event
+
+    def _in_order(self, topics: Collection[str]) -> Iterator[RawMessage]:
+        """The messages of the part, before them what stands at its beginning."""
+        standing: dict[tuple[str, int], RawMessage] = {}
+        for raw in _sorted(self.bag.raw(tuple(topics)) if topics else iter(())):
+            if raw.received_ns < self.start_ns:
+                if raw.topic in _STANDING or raw.topic.endswith("/gripper_state"):
+                    # Each message of fixed links is of other frames.
+                    number = raw.received_ns if raw.topic == FIXED_LINKS else 0
+                    standing[raw.topic, number] = raw
+                continue
+            if raw.received_ns >= self.end_ns:
+                break
+            yield from standing.values()
+            standing.clear()
+            yield raw
+
+    def _state_reader(self) -> Callable[[RawMessage], Event | None]:
+        recorded = self.bag.type_of(STATES)
+        if recorded is not None and (reason := difference(*recorded)):
+            raise FileError(self.bag.folder, STATES, reason)
+        reader = WorldBytes()
+        return lambda raw: StateSeen(raw.received_ns, reader.read(raw.data))
+
+
+def _span_ns(bag: Bag) -> tuple[int, int]:
+    stamps = [raw.received_ns for raw in bag.raw()]
+    return (min(stamps), max(stamps)) if stamps else (0, 0)
+
+
+def _sorted(messages: Iterator[RawMessage]) -> Iterator[RawMessage]:
+    waiting: list[tuple[int, int, RawMessage]] = []
+    newest_ns = 0
+    for number, raw in enumerate(messages):
+        heapq.heappush(waiting, (raw.received_ns, number, raw))
+        newest_ns = max(newest_ns, raw.received_ns)
+        while waiting[0][0] < newest_ns - _DISORDER_NS:
+            yield heapq.heappop(waiting)[2]
+    while waiting:
+        yield heapq.heappop(waiting)[2]
+
+
+def _links(raw: RawMessage) -> Event | None:
+    stamp_s = first_stamp_of(raw.data)
+    return None if stamp_s is None else LinksHeard(raw.received_ns, stamp_s, raw.data)
+
+
+def _fixed_links(raw: RawMessage) -> Event:
+    return LinksFixed(raw.received_ns, tuple(raw.content().transforms))
+
+
+def _picture(agent: str, kind: str, raw: RawMessage) -> Event:
+    return PictureTaken(raw.received_ns, agent, kind, stamp_of(raw.data), raw)
+
+
+def _hand(agent: str, raw: RawMessage) -> Event | None:
+    position = raw.content().position
+    return HandMoved(raw.received_ns, agent, float(position[0])) if len(position) else None
+
+
+def _result(raw: RawMessage) -> Event:
+    return SkillEnded(raw.received_ns, *report_record(raw.content()))
+
+
+def _list(raw: RawMessage) -> Event:
+    content = raw.content()
+    return ListTold(
+        raw.received_ns,
+        stamp_seconds(content.header.stamp),
+        int(content.sequence),
+        tuple(entity_record(entity) for entity in content.entities),
+    )
+
+
+def _change(raw: RawMessage) -> Event:
+    return ChangeTold(raw.received_ns, change_record(raw.content()))
+
+
+def _graph(raw: RawMessage, at: Path) -> Event:
+    return GraphTold(raw.received_ns, stamp_of(raw.data), raw, at)
+
+
+def _message(raw: RawMessage) -> Event:
+    return MessageTold(raw.received_ns, raw.topic, raw.content())
+
+
+_READERS: Mapping[str, Callable[[RawMessage], Event | None]] = {
+    LINKS: _links,
+    FIXED_LINKS: _fixed_links,
+    RESULTS: _result,
+    LISTS: _list,
+    CHANGES: _change,
+}

@@ -1,0 +1,189 @@
+"""What `--through NAME:=VALUE ...` asks for, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from planner.evaluation.progress import Mode
+from planner.memory.memory import UPDATE_PERIOD_S
+from planner.memory.operations import CoordinateFrame
+from planner.memory.seeing import Seeing, SeeingModel
+from planner.memory.sightings import VISIBILITIES
+from planner.planning.asking import AskOptions
+from planner.planning.axes import Axes, Control, MemorySource
+from planner.planning.making import PLANNERS, PlannerChoice
+from planner.world.errors import PlannerError
+
+MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
+PRIVILEGED = "privileged"
+UPDATERS = ("none", PRIVILEGED, *(kind.value for kind in Seeing))
+_SCORING = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0, "partnr_v0": Mode.PARTNR_V0}
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRequest:
+    """A memory; the words are the memory node's parameters.
+
+    Attributes:
+        updater: one of `UPDATERS`.
+        visibility: what counts as seen, of `privileged`.
+        period_s: least time between two looks through one camera.
+    """
+
+    updater: str
+    model: SeeingModel
+    visibility: str
+    period_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerRequest:
+    """A planner; the words are the task planner's parameters.
+
+    Attributes:
+        seed: of the task; None = as recorded.
+        record_model: file that gets every call of the model; "" = none.
+    """
+
+    choice: PlannerChoice
+    model: str = ""
+    model_url: str = ""
+    record_model: str = ""
+    temperature: float = 0.0
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorRequest:
+    """A judge; `mode` None = by the rules of the recorded one."""
+
+    mode: Mode | None = None
+
+
+Request: TypeAlias = MemoryRequest | PlannerRequest | EvaluatorRequest
+
+
+def read_request(words: Sequence[str]) -> tuple[Request, Mapping[str, str]]:
+    """The request that words make, and the words by their names.
+
+    Raises:
+        PlannerError: for a word that is not understood.
+    """
+    given: dict[str, str] = {}
+    for word in words:
+        name, told, value = word.partition(":=")
+        if not told and name != EVALUATOR:
+            raise PlannerError(f"--through {word}: expected NAME:=VALUE or {EVALUATOR}")
+        if name in given:
+            raise PlannerError(f"--through {name}: is given twice")
+        given[name] = value
+    parts = [part for part in (MEMORY, PLANNER, EVALUATOR) if part in given]
+    if len(parts) != 1:
+        raise PlannerError(
+            "--through: name one part: memory:=UPDATER, planner:=NAME or evaluator"
+            + (f", not {' and '.join(parts)}" if parts else "")
+        )
+    return _Words(parts[0], dict(given)).request(), given
+
+
+class _Words:
+    """The words of one part, taken one after another; what is left over is an error."""
+
+    def __init__(self, part: str, words: dict[str, str]) -> None:
+        self._part, self._words = part, words
+
+    def request(self) -> Request:
+        made = {MEMORY: self._memory, PLANNER: self._planner, EVALUATOR: self._evaluator}
+        request = made[self._part]()
+        if self._words:
+            name = next(iter(self._words))
+            raise PlannerError(f"--through {name}: is no option of {self._part}")
+        return request
+
+    def _memory(self) -> MemoryRequest:
+        updater = self._choice(MEMORY, UPDATERS, "")
+        frames = [frame.value for frame in CoordinateFrame]
+        return MemoryRequest(
+            updater,
+            SeeingModel(
+                model=self._text("model"),
+                url=self._text("model_url"),
+                second=self._text("model_second"),
+                coordinates=CoordinateFrame(
+                    self._choice("model_coordinates", frames, CoordinateFrame.PIXEL_384.value)
+                ),
+                device=self._text("model_device", "cpu"),
+                timeout_s=self._number("model_timeout", 30.0, 0.1, 600.0),
+            ),
+            self._choice("visibility", list(VISIBILITIES), "gt"),
+            self._number("update_period", UPDATE_PERIOD_S, 0.01, 60.0),
+        )
+
+    def _planner(self) -> PlannerRequest:
+        name = self._choice(PLANNER, PLANNERS, "")
+        control = self._choice("control", [c.value for c in Control], Control.DECENTRALIZED.value)
+        source = self._choice(
+            "memory_source", [s.value for s in MemorySource], MemorySource.SUMMARY.value
+        )
+        seed = self._text("seed")
+        if seed and not (seed.isascii() and seed.isdigit()):
+            raise PlannerError(f"--through seed:={seed}: expected a whole number of 0 or greater")
+        return PlannerRequest(
+            PlannerChoice(
+                name,
+                Axes(control=Control(control), memory_source=MemorySource(source)),
+                AskOptions(
+                    deadline_s=self._number("model_deadline", 60.0, 0.1, 3600.0),
+                    show_states=self._choice("show_states", ("true", "false"), "false") == "true",
+                ),
+                traces=self._path("traces"),
+                encoder=self._path("encoder"),
+            ),
+            model=self._text("model"),
+            model_url=self._text("model_url"),
+            record_model=self._text("record_model"),
+            temperature=self._number("temperature", 0.0, 0.0, 10.0),
+            seed=int(seed) if seed else None,
+        )
+
+    def _evaluator(self) -> EvaluatorRequest:
+        value = self._words.pop(EVALUATOR)
+        if value:
+            raise PlannerError(f"--through {EVALUATOR}:={value}: takes no value")
+        mode = self._choice("scoring", ("", *_SCORING), "")
+        return EvaluatorRequest(_SCORING[mode] if mode else None)
+
+    def _text(self, name: str, default: str = "") -> str:
+        return self._words.pop(name, default)
+
+    def _path(self, name: str) -> Path | None:
+        text = self._text(name)
+        return Path(text) if text else None
+
+    def _choice(self, name: str, choices: Sequence[str], default: str) -> str:
+        value = self._text(name, default)
+        if value not in choices:
+            there = ", ".join(choice for choice in choices if choice)
+            raise PlannerError(f"--through {name}:={value}: expected one of {there}")
+        return value
+
+    def _number(self, name: str, default: float, least: float, greatest: float) -> float:
+        return self._read(name, default, float, lambda v: least <= v <= greatest)
+
+    def _read(
+        self, name: str, default: _T, read: Callable[[str], _T], fits: Callable[[_T], bool]
+    ) -> _T:
+        text = self._text(name)
+        if not text:
+            return default
+        try:
+            value = read(text)
+        except ValueError:
+            value = None
+        if value is None or not fits(value):
+            raise PlannerError(f"--through {name}:={text}: is no number that can be used")
+        return value

@@ -1,0 +1,86 @@
+"""What a bag through another part gave: records for machines, lines for people."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from planner.world.errors import FileError
+
+VERSION = 1
+DIFFERENCES, SUMMARY = "differences.jsonl", "summary.json"
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that is printed and saved.
+
+    Attributes:
+        records: one a step, for `differences.jsonl`.
+        summary: for `summary.json`.
+        lines: the steps that differ, then the summary, for the terminal.
+    """
+
+    records: Sequence[Mapping[str, JsonValue]]
+    summary: Mapping[str, JsonValue]
+    lines: Sequence[str]
+
+
+def save(findings: Findings, folder: Path) -> None:
+    """Writes both files into a new folder.
+
+    Raises:
+        FileError: where it exists already or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True)
+        with (folder / DIFFERENCES).open("w", encoding="utf-8") as stream:
+            for record in findings.records:
+                stream.write(_text(record) + "\n")
+        text = json.dumps(_rounded(dict(findings.summary)), indent=2, ensure_ascii=False)
+        (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    except FileExistsError:
+        raise FileError(folder, "", "exists already, nothing is overwritten") from None
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+
+
+def _text(record: Mapping[str, JsonValue]) -> str:
+    return json.dumps(_rounded(dict(record)), ensure_ascii=False)
+
+
+def _rounded(value: JsonValue) -> JsonValue:
+    """Floats with six digits after the point; what is no number becomes null."""
+    if isinstance(value, float):
+        return round(value, _DIGITS) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value
+
+
+def plain(text: str, limit: int = 160) -> str:
+    """Text of a bag on one line of a terminal: nothing in it moves a cursor."""
+    line = "".join(c if c.isprintable() else " " for c in text)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def share(value: float | None) -> str:
+    """A rate as people read it."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose first row is its head."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
