@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 import cv2
@@ -16,7 +17,7 @@ RAW_TYPE = "sensor_msgs/msg/Image"
 COMPRESSED_TYPE = "sensor_msgs/msg/CompressedImage"
 # compressed_depth_image_transport's ConfigHeader: a number of the format, then two parameters.
 _DEPTH_HEADER = struct.Struct("<iff")
-_DTYPES = {
+_DTYPES: Mapping[str, tuple[np.dtype[Any], int]] = {
     "rgb8": (np.dtype(np.uint8), 3),
     "bgr8": (np.dtype(np.uint8), 3),
     "16UC1": (np.dtype(np.uint16), 1),
@@ -116,7 +117,8 @@ def _raw(message: Any) -> NDArray[Any]:
     rows = np.ascontiguousarray(data.reshape(height, step)[:, :row])
     stored = dtype.newbyteorder(">" if message.is_bigendian else "<")
     shape = (height, width, channels) if channels > 1 else (height, width)
-    return rows.view(stored).astype(dtype, copy=False).reshape(shape)
+    pixels: NDArray[Any] = rows.view(stored).astype(dtype, copy=False).reshape(shape)
+    return pixels
 
 
 def _compressed(kind: str, data: NDArray[np.uint8]) -> tuple[str, NDArray[Any]]:
@@ -135,7 +137,7 @@ def _compressed_depth(kind: str, data: NDArray[np.uint8]) -> tuple[str, NDArray[
     encoding = kind.partition(";")[0].strip()
     if data.size <= _DEPTH_HEADER.size:
         raise PlannerError("a compressed depth picture has no data")
-    _, quant_a, quant_b = _DEPTH_HEADER.unpack_from(data)
+    _, quant_a, quant_b = _DEPTH_HEADER.unpack_from(data.tobytes()[: _DEPTH_HEADER.size])
     pixels = cv2.imdecode(data[_DEPTH_HEADER.size :], cv2.IMREAD_UNCHANGED)
     if pixels is None or pixels.dtype != np.uint16 or pixels.ndim != 2:
         raise PlannerError(f"a compressed depth picture ({kind[:60]!r}) cannot be decoded")
