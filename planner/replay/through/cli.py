@@ -10,11 +10,14 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planner.replay.bag import Bag
+from planner.replay.through.evaluator import replay_evaluator
+from planner.replay.through.evaluator_findings import evaluator_findings
 from planner.replay.through.memory import replay_memory
 from planner.replay.through.memory_findings import memory_findings
 from planner.replay.through.progress import Progress
 from planner.replay.through.recorded import Recorded
 from planner.replay.through.request import (
+    EvaluatorRequest,
     MemoryRequest,
     Request,
     read_request,
@@ -72,4 +75,6 @@ def _findings(
     if isinstance(request, MemoryRequest):
         worlds = replay_memory(recorded, request, progress.hear)
         return memory_findings(worlds, words, told, recorded.exposures())
-    raise PlannerError("--through: is not built yet")
+    if isinstance(request, EvaluatorRequest):
+        return evaluator_findings(replay_evaluator(recorded, request, progress.hear), words, told)
+    raise PlannerError("--through planner: is not built yet")

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from planner.replay.through.pictures import depth_of, instances_of, rgb_of
 from planner.replay.through.recorded import CAMERA, COLOUR, DEPTH, INSTANCES, PictureTaken
 from planner.world.errors import PlannerError
 from planner.world.frame_links import FrameLinks
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation
+from planner.world.picture_codec import decode_colour, decode_depth, decode_instances
 
 # A hand this far closed holds something: an empty one rests open on every backend.
 CLOSED_HAND = 0.05
@@ -102,18 +103,27 @@ class Observer:
         )
 
 
-def _frame(content: Mapping[str, object], lens: Intrinsics, optical: Pose) -> CameraFrame:
-    depth_m = depth_of(content[DEPTH])
-    instances = instances_of(content[INSTANCES]) if INSTANCES in content else None
+def lens_of(message: Any) -> Intrinsics:
+    """The lens of a sensor_msgs/CameraInfo.
+
+    Raises:
+        PlannerError: where the camera is not calibrated.
+    """
+    if not message.k[0] > 0:
+        raise PlannerError("camera_info of a camera that is not calibrated (k[0] is 0)")
+    fx, cx, fy, cy = (float(message.k[i]) for i in (0, 2, 4, 5))
+    return Intrinsics(int(message.width), int(message.height), fx, fy, cx, cy)
+
+
+def _frame(content: Mapping[str, Any], lens: Intrinsics, optical: Pose) -> CameraFrame:
+    depth_m = decode_depth(content[DEPTH])
+    instances = decode_instances(content[INSTANCES]) if INSTANCES in content else None
     if COLOUR in content:
-        rgb = rgb_of(content[COLOUR])
+        rgb = decode_colour(content[COLOUR])
     else:
         # Who looks at ids looks at no colours; a black picture stands for them.
         rgb = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
-    for name, shape in (
-        ("colours", rgb.shape[:2]),
-        ("ids", None if instances is None else instances.shape),
-    ):
-        if shape is not None and shape != depth_m.shape:
-            raise PlannerError(f"depth is {depth_m.shape} and {name} are {shape}")
+    for name, picture in (("colours", rgb), ("ids", instances)):
+        if picture is not None and picture.shape[:2] != depth_m.shape:
+            raise PlannerError(f"depth is {depth_m.shape} and {name} are {picture.shape[:2]}")
     return CameraFrame(rgb, depth_m, instances, lens, optical)

@@ -14,8 +14,7 @@ from planner.memory.still_world import StillWorld
 from planner.memory.truth_scores import TrueThings, true_things
 from planner.memory.updater import Counting, MemoryUpdater
 from planner.replay.through.belief_history import History, LiveList
-from planner.replay.through.looks import Exposure, Exposures, Observer
-from planner.replay.through.pictures import lens_of
+from planner.replay.through.looks import Exposure, Exposures, Observer, lens_of
 from planner.replay.through.recorded import (
     CHANGES,
     COLOUR,
@@ -219,7 +218,7 @@ class _Run:
         else:
             world, memory = self._world()
             if isinstance(event, PictureTaken):
-                self._on_picture(event, world)
+                self._on_picture(event)
             elif isinstance(event, SkillEnded):
                 change = memory.note_result(event.agent, event.call, event.result, event.ended_s)
                 if change is not None:
@@ -242,8 +241,7 @@ class _Run:
             world.losses["pictures without frames"] += len(self._pending)
         world.losses.update(self._observer.unreadable)
         world.refused = self._memory.refused
-        if isinstance(self._updater, Counting):
-            world.losses.update({name: n for name, n in self._updater.counts.items() if n})
+        world.losses.update(_counts(self._updater))
         self._observer.unreadable.clear()
         self._exposures.clear()
         self._pending.clear()
@@ -253,19 +251,18 @@ class _Run:
     # Worlds
 
     def _world(self) -> tuple[WorldBelief, Memory]:
-        if self._memory is None:
+        memory = self._memory
+        if memory is None:
             newest = self._truth.newest
             episode, house = self._task.first() if newest is None else self._task.of(newest)
-            self._begin(episode, house, newest)
-        if self._memory is None:
-            raise PlannerError("the memory did not begin")
-        return self.worlds[-1], self._memory
+            memory = self._memory = self._begun(episode, house, newest)
+        return self.worlds[-1], memory
 
-    def _begin(self, episode: Episode | None, house: House, state: WorldState | None) -> None:
+    def _begun(self, episode: Episode | None, house: House, state: WorldState | None) -> Memory:
         layout = house.layout
         self._updater = self._looking.updater(layout, self._truth.now)
         name = episode.episode_id if episode is not None else ""
-        self._memory = Memory(
+        memory = Memory(
             layout,
             self._updater,
             agents=_kinds(episode, state),
@@ -274,7 +271,8 @@ class _Run:
             foreign_names=self._looking.foreign_names,
         )
         self.worlds.append(WorldBelief(layout, name))
-        self.worlds[-1].replayed.note(self._memory.stamp_s, self._memory.entities)
+        self.worlds[-1].replayed.note(memory.stamp_s, memory.entities)
+        return memory
 
     def _on_state(self, state: WorldState) -> None:
         newest = self._truth.newest
@@ -309,7 +307,7 @@ class _Run:
 
     # Pictures
 
-    def _on_picture(self, picture: PictureTaken, world: WorldBelief) -> None:
+    def _on_picture(self, picture: PictureTaken) -> None:
         agent = picture.agent
         if agent not in self._exposures:
             self._exposures[agent] = Exposures(self._kinds, self._is_due(agent))
@@ -360,6 +358,12 @@ def _kinds(episode: Episode | None, state: WorldState | None) -> dict[str, Agent
         known = set(AgentKind)
         return {e.name: AgentKind(e.class_name) for e in agents if e.class_name in known}
     return {} if episode is None else {agent.uid: agent.kind for agent in episode.agents}
+
+
+def _counts(updater: object) -> Mapping[str, int]:
+    """What an updater could not make use of."""
+    counts = updater.counts if isinstance(updater, Counting) else {}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _link_reader(recorded: Recorded) -> Callable[[bytes], Iterable[object]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planner.memory.truth_scores import TruthScore, score_truth
+from planner.memory.truth_scores import TrueThings, TruthScore, score_truth
 from planner.replay.through.belief_difference import Difference, differences, is_same
 from planner.replay.through.memory import WorldBelief
 from planner.replay.through.result import Findings, plain, share, table
@@ -73,10 +74,10 @@ class _Scores:
     def __init__(self) -> None:
         self._last: dict[str, tuple[object, object, TruthScore]] = {}
 
-    def of(self, whose: str, entities: tuple[Entity, ...], truth: object) -> TruthScore:
+    def of(self, whose: str, entities: tuple[Entity, ...], truth: TrueThings) -> TruthScore:
         last = self._last.get(whose)
         if last is None or last[0] is not entities or last[1] is not truth:
-            last = (entities, truth, score_truth(entities, truth))  # type: ignore[arg-type]
+            last = (entities, truth, score_truth(entities, truth))
             self._last[whose] = last
         return last[2]
 
@@ -106,7 +107,12 @@ def memory_findings(
         part = _part(world, steps, exposures if len(worlds) == 1 else {})
         parts.append(part)
         lines += _summary_lines(world, steps, part)
-    summary = {"version": 1, "through": dict(asked), "bag": dict(bag), "worlds": parts}
+    summary: dict[str, JsonValue] = {
+        "version": 1,
+        "through": dict(asked),
+        "bag": dict(bag),
+        "worlds": parts,
+    }
     return Findings(records, summary, lines)
 
 
@@ -175,7 +181,7 @@ def _part(
         "steps": len(compared),
         "steps_that_differ": sum(bool(step.left) for step in compared),
         "identical": bool(compared) and all(step.is_same for step in compared),
-        "live_authors": sorted(world.live.history.authors),
+        "live_authors": [*sorted(world.live.history.authors)],
         "live_gaps": world.live.mended,
         "pictures": {
             agent: {
@@ -207,7 +213,7 @@ def _means(scores: Sequence[tuple[float, TruthScore | None]]) -> JsonValue:
     means: dict[str, JsonValue] = {}
     for name in ("precision", "recall", "hallucinations"):
         total = weight = 0.0
-        for (stamp_s, score), (next_s, _) in zip(scores, scores[1:], strict=False):
+        for (stamp_s, score), (next_s, _) in itertools.pairwise(scores):
             value = None if score is None else getattr(score, name)
             if value is not None:
                 total += float(value) * (next_s - stamp_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -308,15 +308,27 @@ def _span_ns(bag: Bag) -> tuple[int, int]:
 
 
 def _sorted(messages: Iterator[RawMessage]) -> Iterator[RawMessage]:
+    """By their times of receipt, but those of a topic as they were handed out.
+
+    A message that had to be sent again was received after others that come after it: their times
+    are made no earlier than its own.
+    """
     waiting: list[tuple[int, int, RawMessage]] = []
     newest_ns = 0
+    last_ns: dict[str, int] = {}
     for number, raw in enumerate(messages):
-        heapq.heappush(waiting, (raw.received_ns, number, raw))
-        newest_ns = max(newest_ns, raw.received_ns)
+        at_ns = max(raw.received_ns, last_ns.get(raw.topic, 0))
+        last_ns[raw.topic] = at_ns
+        newest_ns = max(newest_ns, at_ns)
+        heapq.heappush(waiting, (at_ns, number, raw))
         while waiting[0][0] < newest_ns - _DISORDER_NS:
-            yield heapq.heappop(waiting)[2]
+            yield _received(*heapq.heappop(waiting))
     while waiting:
-        yield heapq.heappop(waiting)[2]
+        yield _received(*heapq.heappop(waiting))
+
+
+def _received(at_ns: int, _number: int, raw: RawMessage) -> RawMessage:
+    return raw if raw.received_ns == at_ns else replace(raw, received_ns=at_ns)
 
 
 def _links(raw: RawMessage) -> Event | None:

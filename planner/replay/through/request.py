@@ -97,7 +97,11 @@ class _Words:
         self._part, self._words = part, words
 
     def request(self) -> Request:
-        made = {MEMORY: self._memory, PLANNER: self._planner, EVALUATOR: self._evaluator}
+        made: Mapping[str, Callable[[], Request]] = {
+            MEMORY: self._memory,
+            PLANNER: self._planner,
+            EVALUATOR: self._evaluator,
+        }
         request = made[self._part]()
         if self._words:
             name = next(iter(self._words))
