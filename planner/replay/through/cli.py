@@ -14,6 +14,8 @@ from planner.replay.through.evaluator import replay_evaluator
 from planner.replay.through.evaluator_findings import evaluator_findings
 from planner.replay.through.memory import replay_memory
 from planner.replay.through.memory_findings import memory_findings
+from planner.replay.through.planner_findings import planner_findings
+from planner.replay.through.planning import replay_planner
 from planner.replay.through.progress import Progress
 from planner.replay.through.recorded import Recorded
 from planner.replay.through.request import (
@@ -77,4 +79,4 @@ def _findings(
         return memory_findings(worlds, words, told, recorded.exposures())
     if isinstance(request, EvaluatorRequest):
         return evaluator_findings(replay_evaluator(recorded, request, progress.hear), words, told)
-    raise PlannerError("--through planner: is not built yet")
+    return planner_findings(replay_planner(recorded, request, progress.hear), words, told)

@@ -1,0 +1,345 @@
+"""The recorded planner's decisions: who was idle, what was decided, and how it ended."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from planner.planning.planner import AgentResult
+from planner.replay.through.recorded import (
+    RESULTS,
+    STATUS,
+    TRACES,
+    MessageTold,
+    Recorded,
+    SkillEnded,
+)
+from planner.world.errors import FileError
+from planner.world.memory_wire import stamp_seconds
+from planner.world.skill import CallError, SkillCall, SkillName, SkillResult, parse_call
+
+DONE = SkillCall(SkillName.DONE)
+# A result and the decision that it led to reach the recorder in any order within so long.
+_SKEW_NS = 500_000_000
+_RUNNING, _QUESTION = 1, "question"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One message of /planner/trace: a model's reply, or a decision without a model.
+
+    Attributes:
+        began_ns: when the model was asked, by the recorder's clock.
+        calls: of each of `agents`; "" for none.
+    """
+
+    received_ns: int
+    began_ns: int
+    stamp_s: float
+    planner: str
+    model: str
+    agents: tuple[str, ...]
+    cycle: int
+    prompt: str
+    text: str
+    calls: tuple[str, ...]
+    error: str
+    question: str
+    prompt_tokens: int
+    reply_tokens: int
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether something came of it."""
+        return not self.model or any(self.calls) or bool(self.question)
+
+    def given(self) -> dict[str, str]:
+        """The calls that there are, by agent."""
+        return {a: call for a, call in zip(self.agents, self.calls, strict=False) if call}
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What was asked for, as /instruct/status says it.
+
+    Attributes:
+        goal: as the planner had it; None = only the words.
+    """
+
+    from_ns: int
+    text: str
+    agents: tuple[str, ...]
+    dialogue: tuple[str, ...]
+    goal: Mapping[str, JsonValue] | None
+    episode_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDecision:
+    """One decision of the recorded planner.
+
+    Attributes:
+        began_ns: when the planner was asked, by the recorder's clock.
+        received_ns: when it had decided.
+        stamp_s: of the belief that it had, for decisions without a model.
+        idle: the agents that needed a call.
+        running: the calls of the others.
+        calls: what idle agents were told; those that are not in it stayed idle.
+        results: calls that ended since the decision before.
+        ends: how the calls ended, as far as that was recorded.
+        replies: of the model, refused ones included.
+    """
+
+    began_ns: int
+    received_ns: int
+    stamp_s: float
+    idle: tuple[str, ...]
+    running: Mapping[str, SkillCall]
+    calls: Mapping[str, SkillCall]
+    results: tuple[AgentResult, ...]
+    replies: tuple[Reply, ...]
+    question: str = ""
+    ends: dict[str, SkillResult] = field(default_factory=dict)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a language model decided."""
+        return bool(self.replies[-1].model)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedWork:
+    """One instruction and the decisions for it.
+
+    Attributes:
+        instruction: None where the bag does not say what was asked for.
+        agents: of the task.
+        lost_results: calls that were followed by another one and whose end was not recorded.
+    """
+
+    instruction: Instruction | None
+    agents: tuple[str, ...]
+    decisions: tuple[RecordedDecision, ...]
+    lost_results: int
+
+
+def recorded_work(recorded: Recorded) -> list[RecordedWork]:
+    """What the recorded planner was asked for and decided.
+
+    Raises:
+        FileError: where the bag has no decision, or one that cannot be read.
+    """
+    replies: list[Reply] = []
+    ended: list[SkillEnded] = []
+    instructions: dict[str, Instruction] = {}
+    for event in recorded.events((TRACES, RESULTS, STATUS)):
+        if isinstance(event, SkillEnded):
+            if not event.is_part:
+                ended.append(event)
+        elif isinstance(event, MessageTold) and event.topic == TRACES:
+            replies.append(_reply(event))
+        elif isinstance(event, MessageTold) and int(event.content.state) == _RUNNING:
+            instruction = _instruction(event, recorded.bag.folder)
+            instructions.setdefault(str(event.content.id), instruction)
+    if not replies:
+        raise FileError(recorded.bag.folder, TRACES, "has no decision of a planner")
+    return [
+        _work(instruction, own, ended, recorded.bag.folder)
+        for instruction, own in _by_instruction(list(instructions.values()), replies)
+    ]
+
+
+def _reply(event: MessageTold) -> Reply:
+    content = event.content
+    latency_s = float(content.latency_s)
+    # An answer that never came, or a clock that was set, would lead far away.
+    usable = math.isfinite(latency_s) and 0.0 <= latency_s <= 3600.0
+    told = {str(item.key): str(item.value) for item in content.parameters}
+    return Reply(
+        received_ns=event.received_ns,
+        began_ns=event.received_ns - (round(latency_s * 1e9) if usable else 0),
+        stamp_s=stamp_seconds(content.header.stamp),
+        planner=str(content.planner),
+        model=str(content.model),
+        agents=tuple(str(agent) for agent in content.agents),
+        cycle=int(content.cycle),
+        prompt=str(content.prompt),
+        text=str(content.reply),
+        calls=tuple(str(call) for call in content.calls),
+        error=str(content.error),
+        question=told.get(_QUESTION, ""),
+        prompt_tokens=int(content.prompt_tokens),
+        reply_tokens=int(content.reply_tokens),
+    )
+
+
+def _instruction(event: MessageTold, at: Path) -> Instruction:
+    content = event.content
+    goal: JsonValue = None
+    try:
+        goal = json.loads(content.goal) if content.goal else None
+    except (ValueError, RecursionError) as error:
+        raise FileError(at, f"{STATUS}.goal", f"is no JSON: {error}") from None
+    return Instruction(
+        event.received_ns,
+        str(content.instruction),
+        tuple(str(agent) for agent in content.agents),
+        tuple(str(turn) for turn in content.dialogue),
+        goal if isinstance(goal, dict) else None,
+        str(content.episode_id),
+    )
+
+
+def _by_instruction(
+    instructions: Sequence[Instruction], replies: Sequence[Reply]
+) -> list[tuple[Instruction | None, list[Reply]]]:
+    """The replies of each instruction; where none is told, a first cycle begins anew."""
+    if instructions:
+        found: list[tuple[Instruction | None, list[Reply]]] = []
+        ends = [instruction.from_ns for instruction in instructions[1:]] + [2**63]
+        for number, (instruction, end_ns) in enumerate(zip(instructions, ends, strict=True)):
+            # The first is also of what came before it was heard of.
+            from_ns = instruction.from_ns if number else 0
+            own = [reply for reply in replies if from_ns <= reply.received_ns < end_ns]
+            if own:
+                found.append((instruction, own))
+        return found
+    runs: list[list[Reply]] = []
+    for reply in replies:
+        begins = not reply.model and reply.cycle == 1
+        if not runs or (begins and runs[-1][-1].cycle >= 1):
+            runs.append([])
+        runs[-1].append(reply)
+    return [(None, run) for run in runs]
+
+
+def _work(
+    instruction: Instruction | None, replies: Sequence[Reply], ended: Sequence[SkillEnded], at: Path
+) -> RecordedWork:
+    agents = instruction.agents if instruction is not None else ()
+    agents = agents or tuple(sorted({agent for reply in replies for agent in reply.agents}))
+    following = _Following(agents, ended, at)
+    for reply in replies:
+        following.take(reply)
+    following.end()
+    return RecordedWork(instruction, agents, tuple(following.decisions), following.lost_results)
+
+
+class _Following:
+    """Follows a session through its replies and results."""
+
+    def __init__(self, agents: Sequence[str], ended: Iterable[SkillEnded], at: Path) -> None:
+        self.decisions: list[RecordedDecision] = []
+        self.lost_results = 0
+        self._agents, self._at = tuple(agents), at
+        self._ended = list(ended)
+        self._running: dict[str, tuple[SkillCall, RecordedDecision]] = {}
+        self._done: set[str] = set()
+        self._group: list[Reply] = []
+
+    def take(self, reply: Reply) -> None:
+        """Takes the next reply; those of one decision are put together."""
+        if self._group and self._is_another(reply):
+            self._close()
+        self._group.append(reply)
+        if not reply.model:
+            self._close()
+
+    def end(self) -> None:
+        """Closes the last decision; how its calls ended is looked up."""
+        self._close()
+        for agent in list(self._running):
+            self._finish(agent, 2**63)
+
+    def _is_another(self, reply: Reply) -> bool:
+        """Whether a reply begins another decision than those that wait: its agents decided."""
+        decided = {a for r in self._group if r.is_accepted for a in r.agents}
+        if not decided:
+            return False
+        if decided & set(reply.agents):
+            return True
+        # All who are idle are asked at once.
+        return reply.began_ns > max(r.received_ns for r in self._group) + _SKEW_NS
+
+    def _close(self) -> None:
+        group, self._group = self._group, []
+        if not group:
+            return
+        told: dict[str, str] = {}
+        for reply in group:
+            if reply.is_accepted:
+                told.update(reply.given())
+        began_ns = min(reply.began_ns for reply in group)
+        results = self._results_until(began_ns, told)
+        idle = tuple(a for a in self._agents if a not in self._running and a not in self._done)
+        calls = {agent: self._parsed(told[agent]) for agent in idle if agent in told}
+        question = next((reply.question for reply in group if reply.question), "")
+        if not calls and not question and not group[-1].model:
+            # A decision without a model is told only where somebody got a call, and of one who
+            # is done no call is told.
+            calls = dict.fromkeys(idle, DONE)
+        decision = RecordedDecision(
+            began_ns=began_ns,
+            received_ns=group[-1].received_ns,
+            stamp_s=group[-1].stamp_s,
+            idle=idle,
+            running={agent: call for agent, (call, _) in self._running.items()},
+            calls=calls,
+            results=tuple(results),
+            replies=tuple(group),
+            question=question,
+        )
+        self.decisions.append(decision)
+        for agent, call in calls.items():
+            if call == DONE:
+                self._done.add(agent)
+            else:
+                self._running[agent] = (call, decision)
+
+    def _results_until(self, began_ns: int, told: Mapping[str, str]) -> list[AgentResult]:
+        """Ends the calls that had ended when a decision began, in the order of their ends."""
+        results = []
+        for agent, (call, _) in list(self._running.items()):
+            replaced = agent in told and told[agent] != str(call)
+            if told.get(agent) == str(call) and not self._is_repeated(agent, call):
+                # It was not known to have ended, if its result was recorded before.
+                continue
+            limit_ns = began_ns + _SKEW_NS if replaced else began_ns
+            result = self._finish(agent, limit_ns)
+            if result is not None:
+                results.append(result)
+            elif replaced:
+                self.lost_results += 1
+                del self._running[agent]
+        results.sort(key=lambda result: (result[0], result[1].agent))
+        return [result for _, result in results]
+
+    def _is_repeated(self, agent: str, call: SkillCall) -> bool:
+        """Whether an agent's next two results are both of a call: it was given it again."""
+        following = [ended.call for ended in self._ended if ended.agent == agent][:2]
+        return following == [call, call]
+
+    def _finish(self, agent: str, limit_ns: int) -> tuple[int, AgentResult] | None:
+        """Ends an agent's call by its result, if that came in time."""
+        call, decision = self._running[agent]
+        for number, ended in enumerate(self._ended):
+            if ended.received_ns > limit_ns:
+                return None
+            same = ended.agent == agent and ended.call == call
+            if same and ended.received_ns >= decision.began_ns:
+                del self._ended[number], self._running[agent]
+                decision.ends[agent] = ended.result
+                result = AgentResult(agent, call, ended.result, ended.ended_s)
+                return ended.received_ns, result
+        return None
+
+    def _parsed(self, text: str) -> SkillCall:
+        try:
+            return parse_call(text)
+        except CallError as error:
+            raise FileError(self._at, TRACES, str(error)) from None

@@ -1,0 +1,310 @@
+"""Another planner at the recorded decisions: what it would have decided of what was believed."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planner.planning.delta_log import DeltaLog
+from planner.planning.instruction import Request, task_of
+from planner.planning.llm.chat import ChatModel, ModelAwayError, ModelError
+from planner.planning.making import make_model, make_planner
+from planner.planning.planner import Context, Decision, Planner, Task
+from planner.planning.trace import ModelCall
+from planner.replay.through.decisions import RecordedDecision, RecordedWork, recorded_work
+from planner.replay.through.recorded import (
+    CHANGES,
+    GRAPHS,
+    LISTS,
+    STATES,
+    ChangeTold,
+    Event,
+    GraphTold,
+    ListTold,
+    Recorded,
+    StateSeen,
+)
+from planner.replay.through.request import PlannerRequest
+from planner.replay.through.substitute_model import SubstituteModel, spoken_turn
+from planner.replay.through.task import RecordedTask
+from planner.world.agents import capabilities_of
+from planner.world.belief import Belief
+from planner.world.episode import Episode
+from planner.world.errors import FileError
+from planner.world.house import House
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall
+from planner.world.state import WorldState
+from planner.world.vocabulary import EntityKind
+
+# Graphs that are kept to find that of a decision, whose model may have thought for long.
+_KEPT_GRAPHS = 1024
+_EQUAL_S = 1e-6
+# A belief and the decision that rests on it reach the recorder in any order within so long.
+_SKEW_NS = 500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """One recorded decision, and what another planner would have decided there.
+
+    Attributes:
+        belief: of that moment.
+        truth: the world's state then; None where the bag has none.
+        decision: of the other planner.
+        model_calls: what it asked its model for it.
+        forced: whether its dialogue went on with what was really done.
+    """
+
+    recorded: RecordedDecision
+    belief: Belief
+    truth: WorldState | None
+    decision: Decision
+    model_calls: tuple[ModelCall, ...]
+    forced: bool
+
+
+@dataclass
+class CounterfactualWork:
+    """One instruction.
+
+    Attributes:
+        unknown: decisions at which no belief was recorded yet.
+    """
+
+    work: RecordedWork
+    task: Task
+    steps: list[Counterfactual] = field(default_factory=list)
+    unknown: int = 0
+
+
+def replay_planner(
+    recorded: Recorded, request: PlannerRequest, hear: Callable[[int], None]
+) -> list[CounterfactualWork]:
+    """Asks a planner at each recorded decision.
+
+    The world goes on as recorded: what the planner decides is compared, not carried out.
+
+    Raises:
+        PlannerError: where the bag lacks decisions or beliefs, the planner cannot be made, or
+            its model is not there.
+    """
+    for topic in (GRAPHS,):
+        if not recorded.has(topic):
+            raise FileError(recorded.bag.folder, topic, "is not in the bag: nothing was believed")
+    model = make_model(request.model, request.model_url, request.record_model, request.temperature)
+    episode, house = RecordedTask(recorded).first()
+    works = [
+        _Asking(work, request, model, house, _task(work, request, episode, recorded))
+        for work in recorded_work(recorded)
+    ]
+    return asyncio.run(_ask_all(recorded, works, model, hear))
+
+
+async def _ask_all(
+    recorded: Recorded,
+    works: Sequence[_Asking],
+    model: ChatModel | None,
+    hear: Callable[[int], None],
+) -> list[CounterfactualWork]:
+    try:
+        moments = _Moments()
+        for event in recorded.events((STATES, GRAPHS, CHANGES, LISTS)):
+            hear(event.received_ns)
+            for asking in works:
+                await asking.until(event.received_ns, moments)
+            moments.take(event)
+        for asking in works:
+            await asking.until(2**63, moments)
+    finally:
+        if model is not None:
+            await model.close()
+    return [asking.made for asking in works]
+
+
+def _task(
+    work: RecordedWork, request: PlannerRequest, episode: Episode | None, recorded: Recorded
+) -> Task:
+    told = work.instruction
+    if told is None and episode is None:
+        raise FileError(recorded.bag.folder, "", "does not say what the planner was asked for")
+    if told is None or (episode is not None and told.episode_id not in ("", episode.episode_id)):
+        task = task_of(Request(told.text if told else "", work.agents), episode, work.agents)
+    else:
+        asked = Request(told.text, work.agents, told.dialogue)
+        task = replace(task_of(asked, episode, work.agents), goal=told.goal)
+    return task if request.seed is None else replace(task, seed=request.seed)
+
+
+class _Moments:
+    """What was believed and true, as far as the bag was read."""
+
+    def __init__(self) -> None:
+        self._graphs: deque[GraphTold] = deque(maxlen=_KEPT_GRAPHS)
+        self._states: deque[WorldState] = deque(maxlen=_KEPT_GRAPHS)
+        self.log = DeltaLog()
+
+    def take(self, event: Event) -> None:
+        """Takes the next event."""
+        if isinstance(event, GraphTold):
+            self._graphs.append(event)
+        elif isinstance(event, StateSeen):
+            self._states.append(event.state)
+        elif isinstance(event, ChangeTold):
+            self.log.change(event.change)
+        elif isinstance(event, ListTold):
+            log = self.log
+            if log.broken or event.sequence < log.sequence:
+                log.snapshot(event.stamp_s, event.sequence, event.entities)
+
+    def lacks(self, decision: RecordedDecision) -> bool:
+        """Whether the belief of a decision without a model was not told yet."""
+        newest_s = self._graphs[-1].stamp_s if self._graphs else -math.inf
+        return not decision.has_model and newest_s < decision.stamp_s - _EQUAL_S
+
+    def belief(self, decision: RecordedDecision) -> Belief | None:
+        """The belief that the recorded planner had; None where none was told yet.
+
+        A planner without a model decides at once, and its trace has the belief's own stamp. One
+        with a model had the newest when its model was asked.
+        """
+        for graph in reversed(self._graphs):
+            if decision.has_model:
+                fits = graph.received_ns <= decision.began_ns
+            else:
+                fits = graph.stamp_s <= decision.stamp_s + _EQUAL_S
+            if fits:
+                return graph.belief()
+        return None
+
+    def truth(self, stamp_s: float) -> WorldState | None:
+        """The state at a moment."""
+        for state in reversed(self._states):
+            if state.stamp_s <= stamp_s + _EQUAL_S:
+                return state
+        return None
+
+
+class _Asking:
+    """One instruction's planner, asked at one recorded decision after another."""
+
+    def __init__(
+        self,
+        work: RecordedWork,
+        request: PlannerRequest,
+        model: ChatModel | None,
+        house: House,
+        task: Task,
+    ) -> None:
+        self.made = CounterfactualWork(work, task)
+        self._layout = house.layout
+        self._choice = request.choice
+        self._waiting = deque(work.decisions)
+        self._told: list[ModelCall] = []
+        self._model = SubstituteModel(model) if model is not None else None
+        self._planner = self._begun(task)
+
+    def _begun(self, task: Task) -> Planner:
+        told = self._told
+
+        def tell(call: ModelCall) -> None:
+            told.append(call)
+
+        return make_planner(self._choice, task, self._model, tell)
+
+    async def until(self, now_ns: int, moments: _Moments) -> None:
+        """Asks at the decisions that were taken before a moment."""
+        while self._waiting and self._waiting[0].received_ns < now_ns:
+            decision = self._waiting[0]
+            if now_ns < decision.received_ns + _SKEW_NS and moments.lacks(decision):
+                break
+            await self._ask(self._waiting.popleft(), moments)
+
+    async def _ask(self, recorded: RecordedDecision, moments: _Moments) -> None:
+        belief = moments.belief(recorded)
+        if belief is None:
+            self.made.unknown += 1
+            return
+        self._planner.observe(recorded.results)
+        context = Context(
+            task=self.made.task,
+            belief=belief,
+            layout=self._layout,
+            capabilities=_capabilities(belief),
+            running=recorded.running,
+            idle=recorded.idle,
+            now_s=belief.stamp_s,
+            deltas=lambda since: moments.log.lines(since, belief.sequence),
+        )
+        self._told.clear()
+        if self._model is None:
+            decision, forced = await self._planner.decide(context), True
+            calls: tuple[ModelCall, ...] = ()
+        else:
+            decision, other = await self._tried(context)
+            calls = tuple(self._told)
+            went_on = await self._forced(context, recorded)
+            forced = went_on is not None
+            self._planner = went_on or other
+        truth = moments.truth(belief.stamp_s)
+        self.made.steps.append(Counterfactual(recorded, belief, truth, decision, calls, forced))
+
+    async def _tried(self, context: Context) -> tuple[Decision, Planner]:
+        """What a copy of the planner decides, and that copy."""
+        other = copy.deepcopy(self._planner)
+        try:
+            return await other.decide(context), other
+        except ModelAwayError:
+            raise
+        except ModelError as error:
+            return Decision(failure=f"the model gave no usable answer: {error}"), other
+
+    async def _forced(self, context: Context, recorded: RecordedDecision) -> Planner | None:
+        """A copy of the planner that goes on as if it had decided what was really done.
+
+        Its dialogue then tells how that ended. None where it cannot say so in its own words.
+        """
+        model = self._model
+        planner = copy.deepcopy(self._planner)
+        if model is None or not recorded.calls:
+            return planner
+        try:
+            for agents, text in spoken_turn(self._choice, context, recorded):
+                with model.saying(text):
+                    decision = await planner.decide(replace(context, idle=agents))
+                wanted = {a: call for a, call in recorded.calls.items() if a in agents}
+                if not _is_same(decision.calls, wanted, context.belief):
+                    return None
+        except ModelError:
+            return None
+        return planner
+
+
+def _is_same(
+    made: Mapping[str, SkillCall], wanted: Mapping[str, SkillCall], belief: Belief
+) -> bool:
+    return {a: usual_call(c, belief) for a, c in made.items()} == {
+        a: usual_call(c, belief) for a, c in wanted.items()
+    }
+
+
+def usual_call(call: SkillCall, belief: Belief) -> SkillCall:
+    """A call with the belief's names: planners call one thing by name or by number."""
+    words = []
+    for word in call.arguments:
+        node = belief.find(word) if word is not None else None
+        words.append(word if node is None else node.name)
+    return SkillCall(call.name, tuple(words))
+
+
+def _capabilities(belief: Belief) -> dict[str, Capabilities]:
+    found = {}
+    for node in belief.of_kind(EntityKind.AGENT):
+        able = capabilities_of(node.class_name)
+        if able is not None:
+            found[node.name] = able
+    return found

@@ -1,0 +1,130 @@
+"""A model in whose place recorded words can be put, so that a dialogue goes on as it really did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from planner.planning.axes import Control
+from planner.planning.grammar import THOUGHT, Naming, agent_label, word_of
+from planner.planning.llm.chat import ChatModel, Completion, Message, ModelError
+from planner.planning.making import PlannerChoice
+from planner.planning.planner import Context
+from planner.replay.through.decisions import RecordedDecision
+from planner.world.belief import Belief
+from planner.world.skill import FREE_TEXT_TOOLS, SkillCall, SkillName
+
+_BY_NUMBERS = frozenset({"react"})
+_ONLY_A_CALL = frozenset({"react", "partnr_finetuned"})
+
+
+class SubstituteModel:
+    """Passes calls on to a model, but for those whose answer is given beforehand."""
+
+    def __init__(self, model: ChatModel) -> None:
+        """Takes the model."""
+        self._model = model
+        self._said: list[str] | None = None
+
+    def __deepcopy__(self, _memo: object) -> SubstituteModel:
+        """Copies of a planner talk to the same model."""
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind it."""
+        return self._model.name
+
+    @contextmanager
+    def saying(self, text: str) -> Iterator[None]:
+        """Answers the next call with a text, and refuses any further one."""
+        self._said = [text]
+        try:
+            yield
+        finally:
+            self._said = None
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        grammar: str = "",
+        stop: Sequence[str] = (),
+        max_tokens: int = 256,
+        seed: int | None = None,
+        deadline_s: float = 60.0,
+    ) -> Completion:
+        """See `ChatModel`.
+
+        Raises:
+            ModelError: where the given answer was refused and the planner asks again.
+        """
+        if self._said is None:
+            return await self._model.complete(
+                messages,
+                grammar=grammar,
+                stop=stop,
+                max_tokens=max_tokens,
+                seed=seed,
+                deadline_s=deadline_s,
+            )
+        if not self._said:
+            raise ModelError("the given answer was not accepted")
+        text = self._said.pop()
+        for word in stop:
+            text = text.partition(word)[0]
+        return Completion(text)
+
+    async def close(self) -> None:
+        """Closes the model behind it."""
+        await self._model.close()
+
+
+def spoken_turn(
+    choice: PlannerChoice, context: Context, recorded: RecordedDecision
+) -> list[tuple[tuple[str, ...], str]]:
+    """What a planner's model would have to say for the recorded calls: agents and text each.
+
+    Where the same planner was recorded, it is what its model said.
+    """
+    team = choice.axes.control is Control.CENTRALIZED and choice.name not in _ONLY_A_CALL
+    own = {
+        reply.agents: reply.text
+        for reply in recorded.replies
+        if reply.model and reply.planner == choice.name and reply.is_accepted
+    }
+    if team:
+        agents = context.task.agents
+        return [(context.idle, own.get(agents) or _team_turn(context, recorded))]
+    return [
+        ((agent,), own.get((agent,)) or _own_turn(choice, call, context.belief))
+        for agent, call in recorded.calls.items()
+    ]
+
+
+def _own_turn(choice: PlannerChoice, call: SkillCall, belief: Belief) -> str:
+    naming = Naming.NUMBERS if choice.name in _BY_NUMBERS else Naming.NAMES
+    text = str(_named(call, belief, naming))
+    return text if choice.name in _ONLY_A_CALL else f"{THOUGHT}\n{text}"
+
+
+def _team_turn(context: Context, recorded: RecordedDecision) -> str:
+    calls = {**recorded.running, **recorded.calls}
+    if all(call.name is SkillName.DONE for call in calls.values()):
+        return f"{THOUGHT}\n{SkillName.DONE.value}[]"
+    lines = [THOUGHT]
+    for number, agent in enumerate(context.task.agents):
+        if agent not in calls:
+            raise ModelError(f"{agent} was told nothing, which a team's turn cannot say")
+        lines.append(f"{agent_label(number)}: {_named(calls[agent], context.belief, Naming.NAMES)}")
+    return "\n".join(lines)
+
+
+def _named(call: SkillCall, belief: Belief, naming: Naming) -> SkillCall:
+    if call.name in FREE_TEXT_TOOLS:
+        return call
+    words = []
+    for word in call.arguments:
+        node = belief.find(word) if word is not None else None
+        words.append(word if node is None else word_of(node, naming) or word)
+    return SkillCall(call.name, tuple(words))
