@@ -31,7 +31,6 @@ from planner.replay.through.request import EvaluatorRequest
 from planner.replay.through.task import RecordedTask
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
-from planner.world.house_checks import load_episode
 from planner.world.state import WorldState
 
 
@@ -117,11 +116,12 @@ class _Judging:
                 if isinstance(event, StateSeen):
                     yield event.received_ns, event.state
             return
-        name = next((j.episode_id for _, j in reversed(self._live) if j.episode_id), "")
-        if not name:
+        if not self._recorded.has(GRAPHS):
+            return
+        episode, house = self._task.first()
+        if episode is None:
             return
         starts = [j.start_s for _, j in self._live if j.start_s is not None]
-        episode, house = load_episode(name)
         world = PerceivedWorld(episode, house.name)
         for event in self._recorded.events((GRAPHS,)):
             if isinstance(event, GraphTold):

@@ -198,15 +198,14 @@ class Recorded:
             duration_s: from the start on; None = to the end.
         """
         self.bag = bag
-        first_ns, last_ns = _span_ns(bag)
-        self.start_ns = first_ns + max(0, round(start_s * 1e9))
-        self.end_ns = last_ns + 1
+        self.start_ns = bag.start_ns + max(0, round(start_s * 1e9))
+        self.end_ns = bag.end_ns + 1
         if duration_s is not None:
             self.end_ns = min(self.end_ns, self.start_ns + round(duration_s * 1e9))
 
     def has(self, topic: str) -> bool:
-        """Whether the bag has a topic."""
-        return self.bag.type_of(topic) is not None
+        """Whether the bag has messages of a topic."""
+        return topic in self.bag.topics and self.bag.topics[topic].count > 0
 
     @cached_property
     def cameras(self) -> tuple[CameraTopics, ...]:
@@ -236,7 +235,7 @@ class Recorded:
     def exposures(self) -> Mapping[str, int]:
         """How often each agent's camera exposed, as its camera_info tells, in the whole bag."""
         return {
-            camera.agent: sum(1 for _ in self.bag.data(camera.infos[0]))
+            camera.agent: self.bag.topics[camera.infos[0]].count
             for camera in self.cameras
             if camera.infos
         }
@@ -300,11 +299,6 @@ class Recorded:
             raise FileError(self.bag.folder, STATES, reason)
         reader = WorldBytes()
         return lambda raw: StateSeen(raw.received_ns, reader.read(raw.data))
-
-
-def _span_ns(bag: Bag) -> tuple[int, int]:
-    stamps = [raw.received_ns for raw in bag.raw()]
-    return (min(stamps), max(stamps)) if stamps else (0, 0)
 
 
 def _sorted(messages: Iterator[RawMessage]) -> Iterator[RawMessage]:

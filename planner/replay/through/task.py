@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.replay.bag import Bag
+from planner.replay.task import load_task, task_of
 from planner.replay.through.recorded import STATES, STATUS, VERDICTS, Recorded, StateSeen
+from planner.replay.world_info import WORLD_INFO
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
-from planner.world.house_checks import load_episode, load_house
+from planner.world.house_checks import load_shipped_episode
 from planner.world.state import WorldState
 
 
@@ -20,7 +23,7 @@ class RecordedTask:
         self._recorded = recorded
 
     def first(self) -> tuple[Episode | None, House]:
-        """The first world of the bag.
+        """The first world of the part of the bag that is read.
 
         Raises:
             FileError: where the bag does not tell of one.
@@ -29,13 +32,13 @@ class RecordedTask:
         state = self._first_state()
         if state is not None:
             return self.of(state)
-        for topic in (STATUS, VERDICTS):
-            content: Any = self._recorded.first(topic)
-            if content is not None and content.episode_id:
-                return load_episode(str(content.episode_id))
-        raise FileError(
-            self._recorded.bag.folder, "", "does not say which house and episode it is of"
-        )
+        bag = self._recorded.bag
+        if WORLD_INFO in bag.topics:
+            return load_task(bag)
+        name = _judged(self._recorded)
+        if not name:
+            raise FileError(bag.folder, "", "does not say which house and episode it is of")
+        return load_shipped_episode(name)
 
     def of(self, state: WorldState) -> tuple[Episode | None, House]:
         """The world of a state.
@@ -43,18 +46,28 @@ class RecordedTask:
         Raises:
             PlannerError: where it is not known here.
         """
-        if not state.episode_id:
-            return None, load_house(state.house)
-        episode, house = load_episode(state.episode_id)
-        if house.name != state.house:
-            raise PlannerError(
-                f"episode {episode.episode_id} is of house {house.name}, "
-                f"the recording of {state.house}"
-            )
-        return episode, house
+        return _of(self._recorded.bag, state)
 
     def _first_state(self) -> WorldState | None:
         for event in self._recorded.events((STATES,)):
             if isinstance(event, StateSeen):
                 return event.state
         return None
+
+
+def _of(bag: Bag, state: WorldState) -> tuple[Episode | None, House]:
+    episode, house = task_of(bag, state.episode_id, state.house)
+    if house.name != state.house:
+        raise PlannerError(
+            f"episode {state.episode_id} is of house {house.name}, the recording of {state.house}"
+        )
+    return episode, house
+
+
+def _judged(recorded: Recorded) -> str:
+    """The episode that a planner or a judge spoke of; "" = none."""
+    for topic in (STATUS, VERDICTS):
+        content: Any = recorded.first(topic)
+        if content is not None and content.episode_id:
+            return str(content.episode_id)
+    return ""
