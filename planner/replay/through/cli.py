@@ -36,8 +36,8 @@ def run_through(args: argparse.Namespace) -> int:
             is needed, and an output that cannot be written.
     """
     request, words = read_request(args.through)
-    folder = output_folder(args.bag, args.output)
     bag = Bag(args.bag)
+    folder = output_folder(args.bag, args.output)
     recorded = Recorded(bag, args.start or 0.0, args.duration)
     with Progress(recorded.start_ns, recorded.end_ns) as progress:
         findings = _findings(recorded, request, words, progress)

@@ -273,8 +273,8 @@ class _Asking:
         if model is None or not recorded.calls:
             return planner
         try:
-            for agents, text in spoken_turn(self._choice, context, recorded):
-                with model.saying(text):
+            for agents, texts in spoken_turn(self._choice, context, recorded):
+                with model.saying(texts):
                     decision = await planner.decide(replace(context, idle=agents))
                 wanted = {a: call for a, call in recorded.calls.items() if a in agents}
                 if not _is_same(decision.calls, wanted, context.belief):

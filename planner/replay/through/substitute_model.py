@@ -36,9 +36,9 @@ class SubstituteModel:
         return self._model.name
 
     @contextmanager
-    def saying(self, text: str) -> Iterator[None]:
-        """Answers the next call with a text, and refuses any further one."""
-        self._said = [text]
+    def saying(self, texts: Sequence[str]) -> Iterator[None]:
+        """Answers the next calls with these texts, and refuses any further one."""
+        self._said = list(reversed(texts))
         try:
             yield
         finally:
@@ -69,7 +69,7 @@ class SubstituteModel:
                 deadline_s=deadline_s,
             )
         if not self._said:
-            raise ModelError("the given answer was not accepted")
+            raise ModelError("the last given answer was not accepted")
         text = self._said.pop()
         for word in stop:
             text = text.partition(word)[0]
@@ -82,22 +82,23 @@ class SubstituteModel:
 
 def spoken_turn(
     choice: PlannerChoice, context: Context, recorded: RecordedDecision
-) -> list[tuple[tuple[str, ...], str]]:
-    """What a planner's model would have to say for the recorded calls: agents and text each.
+) -> list[tuple[tuple[str, ...], list[str]]]:
+    """What a planner's model would have to say for the recorded calls: agents, and texts each.
 
-    Where the same planner was recorded, it is what its model said.
+    Where the same planner was recorded, it is what its model said, refused replies included.
+
+    Raises:
+        ModelError: where this planner has no words for it.
     """
-    team = choice.axes.control is Control.CENTRALIZED and choice.name not in _ONLY_A_CALL
-    own = {
-        reply.agents: reply.text
-        for reply in recorded.replies
-        if reply.model and reply.planner == choice.name and reply.is_accepted
-    }
-    if team:
-        agents = context.task.agents
-        return [(context.idle, own.get(agents) or _team_turn(context, recorded))]
+    own: dict[tuple[str, ...], list[str]] = {}
+    for reply in recorded.replies:
+        if reply.model and reply.planner == choice.name:
+            own.setdefault(reply.agents, []).append(reply.text)
+    if choice.axes.control is Control.CENTRALIZED and choice.name not in _ONLY_A_CALL:
+        said = own.get(context.task.agents) or [_team_turn(context, recorded)]
+        return [(context.idle, said)]
     return [
-        ((agent,), own.get((agent,)) or _own_turn(choice, call, context.belief))
+        ((agent,), own.get((agent,)) or [_own_turn(choice, call, context.belief)])
         for agent, call in recorded.calls.items()
     ]
 

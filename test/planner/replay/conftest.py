@@ -256,6 +256,7 @@ TYPES = {
     "/world/info": "planner_msgs/msg/WorldInfo",
     "/instruct/status": "planner_msgs/msg/InstructStatus",
     "/world/state": "planner_msgs/msg/WorldState",
+    "/evaluation": "planner_msgs/msg/Evaluation",
     "/evaluation/result": "planner_msgs/msg/Evaluation",
     "/skills/results": "planner_msgs/msg/SkillReport",
     "/planner/trace": "planner_msgs/msg/PlannerTrace",
