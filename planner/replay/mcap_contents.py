@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, BinaryIO
@@ -17,7 +16,7 @@ from planner.replay.mcap_records import (
     MESSAGE_BYTES,
     DamagedError,
     Record,
-    chunk_heads,
+    chunk_contents,
     content,
     exactly,
     message_head,
@@ -30,6 +29,8 @@ FOOTER_BYTES = HEAD_BYTES + 20
 # Messages outside of chunks are read together up to this size.
 _SPAN_BYTES = 4 << 20
 _MAX_SUMMARY_BYTES = 256 << 20
+# A file whose chunks unpack to more than so many times its size, and so much besides, is refused.
+_MAX_UNPACKED_TIMES, _MAX_UNPACKED_BYTES = 1000, 512 << 20
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class Contents:
     Attributes:
         counts: messages by channel.
         damaged: records that are not whole.
+        unpacked_bytes: of all chunks that were looked through.
         pieces: all that has messages, in the order of the file.
         metadata: where the metadata records are.
         attachments: where the attachments are.
@@ -65,6 +67,7 @@ class Contents:
     channels: dict[int, mcap.Channel] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
     damaged: int = 0
+    unpacked_bytes: int = 0
     pieces: list[Piece] = field(default_factory=list)
     metadata: list[Record] = field(default_factory=list)
     attachments: list[Record] = field(default_factory=list)
@@ -121,7 +124,10 @@ def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
         raise DamagedError(f"its summary has {end - begin} bytes")
     if footer.summary_crc and _check_sum(stream, begin, end) != footer.summary_crc:
         raise DamagedError("its summary has another check sum")
-    found, statistics, indexes = Contents(), None, []
+    found, statistics = Contents(), None
+    indexes: list[Any] = []
+    metadata: list[int] = []
+    attachments: list[int] = []
     for record in records(stream, begin, end):
         if record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
             found.define(record.opcode, content(stream, record))
@@ -131,15 +137,18 @@ def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
             indexes.append(parsed(mcap.ChunkIndex, content(stream, record)))
         elif record.opcode == Opcode.METADATA_INDEX:
             index = parsed(mcap.MetadataIndex, content(stream, record))
-            found.metadata.append(_pointed_at(stream, index, Opcode.METADATA, begin))
+            metadata.append(index.offset)
         elif record.opcode == Opcode.ATTACHMENT_INDEX:
             index = parsed(mcap.AttachmentIndex, content(stream, record))
-            found.attachments.append(_pointed_at(stream, index, Opcode.ATTACHMENT, begin))
+            attachments.append(index.offset)
+    found.metadata = _named(stream, metadata, Opcode.METADATA, begin)
+    found.attachments = _named(stream, attachments, Opcode.ATTACHMENT, begin)
     if statistics is None or _lacks_something(found, statistics, indexes):
         return None
     found.counts = dict(statistics.channel_message_counts)
     if statistics.message_count:
         found.start_ns, found.end_ns = statistics.message_start_time, statistics.message_end_time
+    _check_size(sum(index.uncompressed_size for index in indexes), end)
     found.pieces = _chunks(indexes, begin)
     return found
 
@@ -164,12 +173,18 @@ def _lacks_something(found: Contents, statistics: Any, indexes: list[Any]) -> bo
     )
 
 
-def _pointed_at(stream: BinaryIO, index: Any, opcode: Opcode, end: int) -> Record:
-    if not len(MAGIC) <= index.offset < end:
-        raise DamagedError(f"its summary names a record at byte {index.offset}")
-    found = next(records(stream, index.offset, end), None)
-    if found is None or found.opcode != opcode:
-        raise DamagedError(f"there is no {opcode.name.lower()} at byte {index.offset}")
+def _named(stream: BinaryIO, offsets: list[int], opcode: Opcode, end: int) -> list[Record]:
+    """The records that the summary names, one after another: none is read twice."""
+    found: list[Record] = []
+    begin = len(MAGIC)
+    for offset in sorted(offsets):
+        if not begin <= offset < end:
+            raise DamagedError(f"its summary names a record at byte {offset}")
+        record = next(records(stream, offset, end), None)
+        if record is None or record.opcode != opcode:
+            raise DamagedError(f"there is no {opcode.name.lower()} at byte {offset}")
+        found.append(record)
+        begin = record.offset + record.length
     return found
 
 
@@ -224,7 +239,7 @@ def from_records(stream: BinaryIO, end: int, damage: Damage) -> Contents:
             if record.opcode in (Opcode.DATA_END, Opcode.FOOTER):
                 break
             try:
-                _take(stream, record, found)
+                _take(stream, record, found, end)
             except DamagedError:
                 if damage is not Damage.LEFT_OUT:
                     raise
@@ -236,9 +251,15 @@ def from_records(stream: BinaryIO, end: int, damage: Damage) -> Contents:
     return found
 
 
-def _take(stream: BinaryIO, record: Record, found: Contents) -> None:
+def _check_size(unpacked_bytes: int, packed_bytes: int) -> None:
+    """Refuses a small file that would take hours to look through."""
+    if unpacked_bytes > _MAX_UNPACKED_TIMES * packed_bytes + _MAX_UNPACKED_BYTES:
+        raise DamagedError(f"its chunks unpack to {unpacked_bytes} bytes, too many for its size")
+
+
+def _take(stream: BinaryIO, record: Record, found: Contents, end: int) -> None:
     if record.opcode == Opcode.CHUNK:
-        _take_chunk(record, content(stream, record), found)
+        _take_chunk(record, content(stream, record), found, end)
     elif record.opcode == Opcode.MESSAGE:
         stream.seek(record.offset)
         _take_message(record, exactly(stream, min(record.length, MESSAGE_BYTES)), found)
@@ -251,21 +272,21 @@ def _take(stream: BinaryIO, record: Record, found: Contents) -> None:
         found.attachments.append(record)
 
 
-def _take_chunk(record: Record, data: bytes, found: Contents) -> None:
+def _take_chunk(record: Record, data: bytes, found: Contents, end: int) -> None:
     chunk = unpacked_chunk(data)
+    found.unpacked_bytes += len(chunk)
+    _check_size(found.unpacked_bytes, end)
     # All of it is looked at before any message counts: half a chunk is none.
-    others, heads = chunk_heads(chunk)
-    for opcode, at, length in others:
+    inside = chunk_contents(chunk)
+    for opcode, at, length in inside.definitions:
         found.define(opcode, chunk[at : at + length])
-    if not heads:
+    if not inside.counts:
         return
-    times = [received_ns for _, received_ns in heads]
-    start_ns, end_ns = min(times), max(times)
-    channels = Counter(channel_id for channel_id, _ in heads)
-    for channel_id, count in channels.items():
+    start_ns, end_ns = inside.start_ns, inside.end_ns
+    for channel_id, count in inside.counts.items():
         found.count(channel_id, count, start_ns, end_ns)
     found.pieces.append(
-        Piece(record.offset, record.length, True, start_ns, end_ns, frozenset(channels))
+        Piece(record.offset, record.length, True, start_ns, end_ns, frozenset(inside.counts))
     )
 
 

@@ -31,6 +31,10 @@ _CHUNK_BYTES = 32
 _LZ4_TIMES, _LZ4_BYTES = 256, 1 << 16
 # A plain number: it is compared once a message.
 _IS_MESSAGE = int(Opcode.MESSAGE)
+_DEFINITIONS = (int(Opcode.SCHEMA), int(Opcode.CHANNEL))
+# A chunk has at most one schema and one channel for each of 65,536 numbers.
+_MAX_OTHERS = 1 << 17
+_AFTER_EVER = 1 << 64
 
 
 class DamagedError(ValueError):
@@ -216,18 +220,32 @@ def messages(
         raise DamagedError("a record in a chunk is cut off") from None
 
 
-def chunk_heads(chunk: bytes) -> tuple[list[Record], list[tuple[int, int]]]:
-    """What is in a chunk, without the messages' data.
+class ChunkContents(NamedTuple):
+    """What is in a chunk.
 
-    Returns:
-        All records that are no messages; of each message its channel and when it was received.
+    Attributes:
+        definitions: where its schemas and channels are.
+        counts: of its messages by channel.
+        start_ns: when the first of them was received; meaningless without messages.
+        end_ns: when the last one was.
+    """
+
+    definitions: list[Record]
+    counts: dict[int, int]
+    start_ns: int
+    end_ns: int
+
+
+def chunk_contents(chunk: bytes) -> ChunkContents:
+    """What is in a chunk.
 
     Raises:
-        DamagedError: where a record is not whole.
+        DamagedError: where a record is not whole, or there are too many that are no messages.
     """
-    others: list[Record] = []
-    heads: list[tuple[int, int]] = []
-    at, end = 0, len(chunk)
+    definitions: list[Record] = []
+    counts: dict[int, int] = {}
+    start_ns, end_ns = _AFTER_EVER, 0
+    others, at, end = 0, 0, len(chunk)
     # A loop over all messages of a file without a summary: written for speed.
     try:
         while at < end:
@@ -238,13 +256,24 @@ def chunk_heads(chunk: bytes) -> tuple[list[Record], list[tuple[int, int]]]:
             if opcode == _IS_MESSAGE:
                 if size < MESSAGE_BYTES:
                     raise DamagedError("a message is cut off")
-                heads.append(_CHANNEL_AND_TIME(chunk, at))
+                channel_id, received_ns = _CHANNEL_AND_TIME(chunk, at)
+                counts[channel_id] = counts.get(channel_id, 0) + 1
+                if received_ns < start_ns:
+                    start_ns = received_ns
+                if received_ns > end_ns:
+                    end_ns = received_ns
             else:
-                others.append(Record(opcode, at, size))
+                others += 1
+                if others > _MAX_OTHERS:
+                    raise DamagedError(
+                        f"a chunk has more than {_MAX_OTHERS} records besides messages"
+                    )
+                if opcode in _DEFINITIONS:
+                    definitions.append(Record(opcode, at, size))
             at += size
     except struct.error:
         raise DamagedError("a record in a chunk is cut off") from None
-    return others, heads
+    return ChunkContents(definitions, counts, start_ns, end_ns)
 
 
 def message_head(data: bytes, length: int) -> tuple[int, int]:

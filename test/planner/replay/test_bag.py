@@ -10,6 +10,7 @@ from pathlib import Path
 
 import lz4.frame
 import pytest
+import zstandard
 from mcap.writer import CompressionType
 from rosbags.typesys import Stores, get_typestore
 
@@ -174,6 +175,10 @@ SIZES = {
     "no zstd": (chunk(3, b"abc", b"zstd"), "cannot be unpacked"),
     "a message of nothing": (record(5, b"abc"), "a message is cut off"),
     "a chunk with half a record": (chunk(5, b"\5abcd", b""), "a record in a chunk is cut off"),
+    "more than records of nothing": (
+        chunk(9 * 200_000, lz4.frame.compress(record(0x80, b"") * 200_000)),
+        "more than 131072 records besides messages",
+    ),
     "zeros": (bytes(1000), "there is no record"),
     "a channel of nothing": (record(4, b""), "a record Channel is damaged"),
     "a schema of 4 GB": (record(3, struct.pack("<HI", 1, 0xFFFFFFFF) + b"x"), "Schema is damaged"),
@@ -193,6 +198,17 @@ def test_sizes_are_not_believed(tmp_path, case) -> None:
     # Of a bag that was not closed, all before it counts.
     path.write_bytes(HEADER + content)
     assert list(Bag(bag).raw()) == []
+
+
+def test_a_small_file_of_endless_messages(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("planner.replay.mcap_contents._MAX_UNPACKED_BYTES", 1 << 20)
+    blank = record(5, bytes((1 << 20) - 9))
+    packed = chunk(len(blank), zstandard.ZstdCompressor().compress(blank), b"zstd")
+    bag = tmp_path / "bag"
+    bag.mkdir()
+    (bag / "bag_0.mcap").write_bytes(HEADER + packed * 3 + FOOTER)
+    with pytest.raises(FileError, match="bytes, too many for its size"):
+        Bag(bag)
 
 
 def test_a_summary_that_points_nowhere(film) -> None:
