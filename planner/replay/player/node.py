@@ -49,7 +49,8 @@ NAME = "replay"
 # Published by every node, or meant for several publishers.
 _SHARED = {"/rosout", "/parameter_events", "/diagnostics"}
 # DDS finds who is there within so long, on a busy machine too.
-_DISCOVERY_S, _SETTLED_S, _BRIDGE_S = 0.5, 0.3, 5.0
+_DISCOVERY_S, _SETTLED_S, _BRIDGE_S, _NAMES_S = 0.5, 0.3, 5.0, 2.0
+_UNKNOWN = "_NODE_NAME_UNKNOWN_"
 _ACKNOWLEDGE_S = 5.0
 _READ_AHEAD_S = 1.0
 _UNPACKED_CUES = 300
@@ -260,15 +261,30 @@ def _meet(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
         ):
             break
         time.sleep(0.05)
+    if not options.force:
+        _check_alone(node, publishers, until_s=now_s + _NAMES_S)
+
+
+def _check_alone(node: Node, publishers: BagPublishers, *, until_s: float) -> None:
+    """Sees that nobody else publishes the same topics.
+
+    Raises:
+        PlannerError: where somebody does.
+    """
     others = _others(node, publishers)
-    if others and not options.force:
-        shown = [f"{name} (by {', '.join(nodes)})" for name, nodes in sorted(others.items())]
-        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-        raise PlannerError(
-            f"others publish {', '.join(shown[:3])}{more} in ROS domain "
-            f"{domain_id(os.environ)}: end them, take another ROS_DOMAIN_ID, leave these topics "
-            "out (--exclude, --clock none), or mix both (--force)"
-        )
+    # Nodes' topics are told before their names.
+    while any(_UNKNOWN in nodes for nodes in others.values()) and time.monotonic() < until_s:
+        time.sleep(0.05)
+        others = _others(node, publishers)
+    if not others:
+        return
+    shown = [f"{name} (by {', '.join(nodes)})" for name, nodes in sorted(others.items())]
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    raise PlannerError(
+        f"others publish {', '.join(shown[:3])}{more} in ROS domain {domain_id(os.environ)}: end "
+        "them, take another ROS_DOMAIN_ID, leave these topics out (--exclude, --clock none), or "
+        "mix both (--force)"
+    )
 
 
 def _others(node: Node, publishers: BagPublishers) -> dict[str, list[str]]:
