@@ -173,6 +173,18 @@ ELSEWHERE: Mapping[str, str] = {
         "test/integration/test_replay.py::test_a_part_is_played_again_and_again_under_another_name"
     ),
     "planner replay BAG --pause": ("test/integration/test_replay.py::test_keys_pause_step_and_end"),
+    "planner replay BAG --through memory:=learned": (
+        "test/planner/replay/through/test_memory.py::test_learned_memory_sees_again_what_it_saw"
+    ),
+    "planner replay BAG --through planner:=react model:=NAME model_url:=http://127.0.0.1:8000/v1": (
+        "test/planner/replay/through/test_planning.py::test_a_model_gets_the_recorded_prompts_again"
+    ),
+    "planner replay BAG --through evaluator": (
+        "test/planner/replay/through/test_evaluator.py::test_the_judge_says_again_what_it_said"
+    ),
+    "planner replay BAG --through memory:=privileged --start 10 --duration 30 -o FOLDER": (
+        "test/planner/replay/through/test_memory.py::test_a_part_begins_with_the_furniture_only"
+    ),
     "planner evaluate BAG": (
         "test/planner/replay/test_evaluate.py::test_a_bag_a_log_and_the_run_itself_give_one_verdict"
     ),

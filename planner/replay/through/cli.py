@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ from planner.replay.through.request import (
     read_request,
 )
 from planner.replay.through.result import DIFFERENCES, SUMMARY, Findings, save
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
 
 
 def run_through(args: argparse.Namespace) -> int:
@@ -38,7 +39,7 @@ def run_through(args: argparse.Namespace) -> int:
     request, words = read_request(args.through)
     bag = Bag(args.bag)
     folder = output_folder(args.bag, args.output)
-    recorded = Recorded(bag, args.start or 0.0, args.duration)
+    recorded = Recorded(bag, *_part(bag, args.start, args.duration))
     with Progress(recorded.start_ns, recorded.end_ns) as progress:
         findings = _findings(recorded, request, words, progress)
     save(findings, folder)
@@ -48,6 +49,23 @@ def run_through(args: argparse.Namespace) -> int:
         print("the recording was cut short: it is compared as far as it goes")
     print(f"saved: {folder / DIFFERENCES} {folder / SUMMARY}")
     return 0
+
+
+def _part(bag: Bag, start_s: float | None, duration_s: float | None) -> tuple[float, float | None]:
+    """The part of a bag that is taken.
+
+    Raises:
+        PlannerError: where there is none.
+    """
+    start_s = start_s or 0.0
+    whole_s = (bag.end_ns - bag.start_ns) / 1e9
+    if not bag.message_count:
+        raise FileError(bag.folder, "", "has no messages")
+    if not 0.0 <= start_s <= whole_s:
+        raise PlannerError(f"--start {start_s:g}: the bag has {whole_s:.1f} s")
+    if duration_s is not None and not 0.0 < duration_s < math.inf:
+        raise PlannerError(f"--duration {duration_s:g}: expected seconds greater than 0")
+    return start_s, duration_s
 
 
 def output_folder(bag: Path, output: Path | None) -> Path:

@@ -76,6 +76,7 @@ class Instruction:
     agents: tuple[str, ...]
     dialogue: tuple[str, ...]
     goal: Mapping[str, JsonValue] | None
+    house: str
     episode_id: str
 
 
@@ -191,6 +192,7 @@ def _instruction(event: MessageTold, at: Path) -> Instruction:
         tuple(str(agent) for agent in content.agents),
         tuple(str(turn) for turn in content.dialogue),
         goal if isinstance(goal, dict) else None,
+        str(content.house),
         str(content.episode_id),
     )
 

@@ -20,7 +20,7 @@ _SHOWN_DIFFERENCES = 8
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A moment at which either memory changed.
+    """A moment at which either memory changed, or what is true of things.
 
     Attributes:
         stamp_s: of the world's clock.
@@ -48,7 +48,7 @@ def steps_of(world: WorldBelief) -> Iterator[Step]:
     truth_stamps = [stamp_s for stamp_s, _ in world.truth]
     scores = _Scores()
     before: dict[tuple[str, str, str], Difference] = {}
-    for stamp_s in sorted({*live.stamps, *replayed.stamps}):
+    for stamp_s in sorted({*live.stamps, *replayed.stamps, *truth_stamps}):
         had, has = live.at(stamp_s), replayed.at(stamp_s) or ()
         found = [] if had is None else differences(had, has)
         now = {d.key: d for d in found}

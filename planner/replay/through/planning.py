@@ -93,15 +93,19 @@ def replay_planner(
         PlannerError: where the bag lacks decisions or beliefs, the planner cannot be made, or
             its model is not there.
     """
-    for topic in (GRAPHS,):
-        if not recorded.has(topic):
-            raise FileError(recorded.bag.folder, topic, "is not in the bag: nothing was believed")
+    if not recorded.has(GRAPHS):
+        raise FileError(recorded.bag.folder, GRAPHS, "is not in the bag: nothing was believed")
     model = make_model(request.model, request.model_url, request.record_model, request.temperature)
-    episode, house = RecordedTask(recorded).first()
-    works = [
-        _Asking(work, request, model, house, _task(work, request, episode, recorded))
-        for work in recorded_work(recorded)
-    ]
+    tasks = RecordedTask(recorded)
+    works = []
+    for work in recorded_work(recorded):
+        told = work.instruction
+        if told is not None and told.house:
+            episode, house = tasks.named(told.house, told.episode_id)
+        else:
+            episode, house = tasks.first()
+        task = _task(work, request, episode, recorded)
+        works.append(_Asking(work, request, model, house, task))
     return asyncio.run(_ask_all(recorded, works, model, hear))
 
 
@@ -132,8 +136,8 @@ def _task(
     told = work.instruction
     if told is None and episode is None:
         raise FileError(recorded.bag.folder, "", "does not say what the planner was asked for")
-    if told is None or (episode is not None and told.episode_id not in ("", episode.episode_id)):
-        task = task_of(Request(told.text if told else "", work.agents), episode, work.agents)
+    if told is None:
+        task = task_of(Request("", work.agents), episode, work.agents)
     else:
         asked = Request(told.text, work.agents, told.dialogue)
         task = replace(task_of(asked, episode, work.agents), goal=told.goal)

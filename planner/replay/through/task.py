@@ -48,6 +48,14 @@ class RecordedTask:
         """
         return _of(self._recorded.bag, state)
 
+    def named(self, house: str, episode_id: str) -> tuple[Episode | None, House]:
+        """The world of a house and an episode; "" = none.
+
+        Raises:
+            PlannerError: where it is not known here.
+        """
+        return task_of(self._recorded.bag, episode_id, house)
+
     def _first_state(self) -> WorldState | None:
         for event in self._recorded.events((STATES,)):
             if isinstance(event, StateSeen):

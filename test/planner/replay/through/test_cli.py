@@ -47,6 +47,15 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         run_through(Namespace(bag=tmp_path / "nowhere", through=["model:=m"], **args))
 
 
+@pytest.mark.parametrize("start", [-1.0, 1e9, float("nan")])
+def test_a_part_must_be_there(decided_bag: Path, tmp_path: Path, start: float) -> None:
+    args = {"through": ["evaluator"], "output": tmp_path / "found"}
+    with pytest.raises(PlannerError, match="--start"):
+        run_through(Namespace(bag=decided_bag, start=start, duration=None, **args))
+    with pytest.raises(PlannerError, match="--duration"):
+        run_through(Namespace(bag=decided_bag, start=0.0, duration=0.0, **args))
+
+
 def test_text_of_a_bag_moves_no_cursor() -> None:
     assert plain("a\x1b[2Jb\r\nc\u202ed") == "a [2Jb  c d"
     assert len(plain("x" * 1000)) == 160
