@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.cli import main
 from planner.replay.through.cli import output_folder, run_through
 from planner.replay.through.result import plain
 from planner.world.errors import PlannerError
@@ -59,3 +60,16 @@ def test_a_part_must_be_there(decided_bag: Path, tmp_path: Path, start: float) -
 def test_text_of_a_bag_moves_no_cursor() -> None:
     assert plain("a\x1b[2Jb\r\nc\u202ed") == "a [2Jb  c d"
     assert len(plain("x" * 1000)) == 160
+
+
+def test_the_command_ends_with_0_whatever_it_finds_and_2_for_an_error(
+    decided_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["replay", str(decided_bag), "-o", str(tmp_path / "found"), "--through"]
+    assert main([*words, "memory:=none"]) == 0
+    assert f"saved: {tmp_path / 'found' / 'differences.jsonl'}" in capsys.readouterr().out
+    assert main([*words, "memory:=none"]) == 2
+    assert "exists already, nothing is overwritten" in capsys.readouterr().err
+    assert main([*words[:2], "--through", "memory:=learned"]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert not [path for path in decided_bag.parent.iterdir() if "_through_" in path.name]
