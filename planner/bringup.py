@@ -293,12 +293,13 @@ class NodeSpec:
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
     """Return the nodes that these arguments ask for, in the order in which they start."""
     return (
+        # First, so that it hears the others from their beginning.
+        *_recorder(args),
         _bridge(args),
         *_memory(args),
         *_skills(args),
         *_evaluator(args),
         *_PLANNERS[args.planner](args),
-        *_recorder(args),
         *_narrator(args),
     )
 

@@ -38,7 +38,7 @@ from planner.ros.node_parameters import ParameterSurvey
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
 from planner.world.errors import PlannerError
 
-LOOK_S = 0.5
+LOOK_S = 0.25
 FLUSH_S = 0.5
 # Between two rounds in which all that waits is written.
 DRAIN_S = 0.05
