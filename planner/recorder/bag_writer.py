@@ -70,7 +70,7 @@ class BagWriter:
             self._stream,
             chunk_size=_CHUNK_BYTES,
             compression=CompressionType.LZ4,
-            enable_crcs=False,
+            enable_crcs=True,
         )
         self._writer.start(profile="ros2", library="planner")
         # From now on it is a bag, if an empty one: a process may be killed before the first flush.

@@ -102,7 +102,7 @@ def _write(files: Sequence[McapFile], out: Path, damaged: int) -> Recovered:
 
 
 def _write_messages(files: Sequence[McapFile], stream: BinaryIO) -> list[tuple[Topic, int]]:
-    writer = Writer(stream, compression=CompressionType.LZ4, enable_crcs=False)
+    writer = Writer(stream, compression=CompressionType.LZ4, enable_crcs=True)
     # Whose bag it is says how its sequence numbers are to be understood.
     writer.start(profile="ros2", library=files[0].library)
     topics: list[tuple[Topic, int]] = []
