@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, Command] = {
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
+    "export": Command("planner.replay.export.cli", "a bag for rerun, LeRobot, tables or a video"),
     "houses": Command("planner.bench.houses_cli", "generate, check, draw, list, export houses"),
     "instruct": Command("planner.instruct.cli", "tell running robots what to do, and hear how"),
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),

@@ -1,0 +1,1 @@
+"""Bags in the formats of other people's tools, one module a format."""

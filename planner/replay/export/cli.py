@@ -1,0 +1,95 @@
+"""`planner export BAG... --to rerun|lerobot|csv|video`: bags for other people's tools."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.replay.export.destination import check_outside, new_folder
+from planner.replay.export.source import Source
+from planner.world.errors import PlannerError
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One thing that bags are exported to.
+
+    Attributes:
+        suffix: of what is written, after the bag's name.
+        export: writes it; takes the bags, where to, and the command's arguments; returns what
+            it wrote, in words.
+        options: which of the command's options it takes.
+        several: whether it takes more bags than one.
+    """
+
+    suffix: str
+    export: Callable[[list[Source], Path, argparse.Namespace], str]
+    options: tuple[str, ...] = ()
+    several: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bags", nargs="+", type=Path, metavar="BAG", help="folder of a bag")
+    parser.add_argument("--to", choices=list(FORMATS), required=True, help="the format")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="file or folder to write; default: here, the bag's name"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace an earlier export of the same format"
+    )
+    parser.add_argument(
+        "--topics", nargs="+", metavar="TOPIC", help="csv: only these topics; default: all"
+    )
+    parser.add_argument(
+        "--agent",
+        action="append",
+        metavar="NAME",
+        help="lerobot, video: whose eyes; may be repeated; default: agent_0, video: all agents",
+    )
+    parser.add_argument("--camera", metavar="NAME", help="lerobot, video: default: hand")
+    parser.add_argument("--fps", type=int, help="lerobot, video: frames a second; default: 10")
+    parser.add_argument(
+        "--speed", type=float, help="video: seconds of the world in a second; default: 1"
+    )
+    parser.add_argument(
+        "--no-language-columns",
+        action="store_true",
+        default=None,
+        help="lerobot: leave out what LeRobot before 0.6 cannot load",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export and say what was written."""
+    chosen = FORMATS[args.to]
+    for option in ("topics", "agent", "camera", "fps", "speed", "no_language_columns"):
+        if getattr(args, option) is not None and option not in chosen.options:
+            raise PlannerError(f"--{option.replace('_', '-')} is no option of --to {args.to}")
+    if len(args.bags) > 1 and not chosen.several:
+        raise PlannerError(f"--to {args.to} takes one bag, not {len(args.bags)}")
+    if args.fps is not None and not 1 <= args.fps <= 120:
+        raise PlannerError(f"--fps {args.fps}: from 1 to 120")
+    if args.speed is not None and not 0.01 <= args.speed <= 1000:
+        raise PlannerError(f"--speed {args.speed:g}: from 0.01 to 1000")
+    path: Path = args.output or Path(args.bags[0].resolve().name + chosen.suffix)
+    check_outside(path, args.bags)
+    words = chosen.export([Source(bag) for bag in args.bags], path, args)
+    print(f"{path}: {words}")
+    return 0
+
+
+def _csv(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
+    from planner.replay.export.csv_tables import MANIFEST, write_csv
+
+    with new_folder(path, marker=MANIFEST, force=args.force) as folder:
+        rows = write_csv(sources[0], folder, args.topics or ())
+        tables = len(list(folder.glob("*.csv")))
+    return f"{tables} tables, {rows} rows; {MANIFEST} says what is in them"
+
+
+FORMATS: Mapping[str, Format] = {
+    "csv": Format("_csv", _csv, ("topics",)),
+}

@@ -1,0 +1,126 @@
+"""`--to csv`: a table for each topic; `columns.json` lists their columns and what has none.
+
+Deterministic: the same bag gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from planner.replay.export.flat_columns import Columns
+from planner.replay.export.source import Source, stamp_of
+from planner.world.errors import FileError
+
+MANIFEST = "columns.json"
+RECEIVED, STAMP = "received_ns", "stamp_ns"
+# With room for `.csv` and a number, below what file systems take.
+_LONGEST_NAME = 120
+
+
+@dataclass(slots=True)
+class _Table:
+    file: str
+    topic: str
+    type: str
+    rows: int = 0
+    columns: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def write_csv(source: Source, folder: Path, topics: Sequence[str] = ()) -> int:
+    """Writes the tables of some topics, none named: of all; returns how many rows.
+
+    Raises:
+        FileError: where a topic is not in the bag, or the bag cannot be read.
+        OSError: where the disk does not take it.
+    """
+    chosen = _chosen(source, topics)
+    columns = {topic: Columns() for topic in chosen}
+    stamped: set[str] = set()
+    for topic, _, content in _messages(source, chosen):
+        columns[topic].look(content)
+        if topic not in stamped and stamp_of(content):
+            stamped.add(topic)
+    tables = {}
+    for topic, file in file_names(chosen).items():
+        head = [RECEIVED, STAMP] if topic in stamped else [RECEIVED]
+        made = columns[topic]
+        tables[topic] = _Table(file, topic, source.types[topic])
+        tables[topic].columns = [*head, *made.names]
+        tables[topic].left_out = made.left_out
+    _write(source, folder, tables, columns)
+    document = {"version": 1, "bag": source.folder.name, "tables": _sorted(tables)}
+    text = json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return sum(table.rows for table in tables.values())
+
+
+def file_names(topics: Sequence[str]) -> dict[str, str]:
+    """A file's name for each topic; no two are the same, not even where case is ignored.
+
+    `/` becomes `.`, what is not a letter, a digit, `_` or `-` becomes `%` and two hexadecimal
+    digits a byte; a name that is too long is cut, and a hash of the topic makes it another one.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for topic in sorted(topics):
+        parts = topic.removeprefix("/").split("/")
+        name = ".".join(re.sub(r"[^A-Za-z0-9_-]", _escaped, part) for part in parts)
+        if not name or len(name) > _LONGEST_NAME or name.casefold() in taken:
+            digest = hashlib.sha256(topic.encode("utf-8", "surrogatepass")).hexdigest()
+            name = f"{name[:_LONGEST_NAME]}%{digest[:16]}"
+        taken.add(name.casefold())
+        names[topic] = f"{name}.csv"
+    return names
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
+
+
+def _chosen(source: Source, topics: Sequence[str]) -> list[str]:
+    for topic in topics:
+        if topic not in source.types:
+            known = ", ".join(sorted(source.types))
+            raise FileError(source.folder, topic, f"is no topic of this bag, which has: {known}")
+    return sorted(set(topics) or source.types)
+
+
+def _messages(source: Source, topics: Sequence[str]) -> Iterator[tuple[str, int, Any]]:
+    for message in source.bag.messages(topics):
+        yield message.topic, message.received_ns, message.content
+
+
+def _write(
+    source: Source, folder: Path, tables: dict[str, _Table], columns: dict[str, Columns]
+) -> None:
+    with ExitStack() as files:
+        writers = {}
+        for topic, table in tables.items():
+            # A text that is no Unicode, such as half of a pair, is written as Python would.
+            stream = files.enter_context(
+                (folder / table.file).open(
+                    "w", encoding="utf-8", errors="backslashreplace", newline=""
+                )
+            )
+            writers[topic] = csv.DictWriter(stream, table.columns, restval="", lineterminator="\n")
+            writers[topic].writeheader()
+        for topic, received_ns, content in _messages(source, list(tables)):
+            row = columns[topic].row(content)
+            row[RECEIVED] = str(received_ns)
+            if tables[topic].columns[1:2] == [STAMP]:
+                row[STAMP] = str(stamp_of(content))
+            writers[topic].writerow(row)
+            tables[topic].rows += 1
+
+
+def _sorted(tables: dict[str, _Table]) -> list[dict[str, object]]:
+    return [asdict(tables[topic]) for topic in sorted(tables)]

@@ -1,0 +1,271 @@
+"""What an export reads of a bag: its topics, its agents and cameras, and its world's time."""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from planner.replay.bag import Bag
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+
+CLOCK = "/clock"
+STATES = "/world/state"
+DIAGNOSTICS = "/diagnostics"
+IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+# The clock of a world that is loaded anew goes back by more than messages can be out of order.
+_NEW_WORLD_NS = 500_000_000
+_STAMP = struct.Struct("<iI").unpack_from
+_CDR_BYTES = 4
+_CAMERA = re.compile(r"/([^/]+)/(camera|depth_registered)/([^/]+)/image(?:/compressed\w*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """The topics of one camera; "" where the bag has none.
+
+    Attributes:
+        agent: namespace of the agent that carries it.
+        name: such as `hand`.
+        rgb: topic of the colour pictures.
+        depth: topic of the depth pictures.
+        info: topic of the lens, of the colour pictures where both have one.
+    """
+
+    agent: str
+    name: str
+    rgb: str = ""
+    depth: str = ""
+    info: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One message with both its times.
+
+    Attributes:
+        topic: with its leading slash.
+        type_name: such as `sensor_msgs/msg/Image`.
+        received_ns: when the recorder received it, since the epoch.
+        world_ns: its stamp on the world's clock; without a stamp, the clock at its receipt.
+        content: the message by its fields.
+    """
+
+    topic: str
+    type_name: str
+    received_ns: int
+    world_ns: int
+    content: Any
+
+    @property
+    def world_s(self) -> float:
+        """Seconds on the world's clock."""
+        return self.world_ns * 1e-9
+
+
+class Source:
+    """A bag opened for an export."""
+
+    def __init__(self, folder: Path) -> None:
+        """Opens it.
+
+        Raises:
+            FileError: where the folder is no readable bag, or one without a message.
+        """
+        self.folder = folder
+        self.bag = Bag(folder)
+        self.types: Mapping[str, str] = _types(self.bag)
+        if not self.types:
+            raise FileError(folder, "", "holds no message: there is nothing to export")
+
+    def of_type(self, *type_names: str) -> list[str]:
+        """The topics of some types, sorted."""
+        return sorted(topic for topic, name in self.types.items() if name in type_names)
+
+    def messages(self, topics: Sequence[str], *, all_worlds: bool = False) -> Iterator[Received]:
+        """The messages of those of some topics that the bag has, in the order of receipt.
+
+        Args:
+            topics: their names; none are no messages.
+            all_worlds: also those of worlds that were loaded before the last one.
+
+        Raises:
+            FileError: where the bag cannot be read, or a message is none of its type.
+        """
+        wanted = [topic for topic in topics if topic in self.types]
+        if not wanted:
+            return
+        begin_ns = 0 if all_worlds else self._clock.begin_ns
+        for message in self.bag.messages(wanted):
+            if message.received_ns < begin_ns:
+                continue
+            stamp_ns = stamp_of(message.content)
+            if not stamp_ns:
+                stamp_ns = self._clock.at(message.received_ns)
+            yield Received(
+                message.topic,
+                self.types[message.topic],
+                message.received_ns,
+                stamp_ns,
+                message.content,
+            )
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the world has a clock of its own, from 0 at its beginning."""
+        return CLOCK in self.types
+
+    @property
+    def begin_ns(self) -> int:
+        """When the last world's messages begin, time of receipt; 0 = with the bag."""
+        return self._clock.begin_ns
+
+    def world_ns(self, received_ns: int) -> int:
+        """The world's clock at a time of receipt."""
+        return self._clock.at(received_ns)
+
+    @cached_property
+    def _clock(self) -> _Clock:
+        return _Clock(self.bag.data(CLOCK) if CLOCK in self.types else ())
+
+    @cached_property
+    def cameras(self) -> tuple[Camera, ...]:
+        """All cameras that have pictures, sorted by agent and name."""
+        found: dict[tuple[str, str], dict[str, str]] = {}
+        for topic in self.of_type(IMAGE, COMPRESSED_IMAGE):
+            match = _CAMERA.fullmatch(topic)
+            if match is None:
+                continue
+            agent, kind, name = match.groups()
+            camera = found.setdefault((agent, name), {})
+            # Compressed ones sort behind the raw, which are exact.
+            camera.setdefault("rgb" if kind == "camera" else "depth", topic)
+            info = f"/{agent}/{kind}/{name}/camera_info"
+            if info in self.types and (kind == "camera" or "info" not in camera):
+                camera["info"] = info
+        return tuple(Camera(*key, **topics) for key, topics in sorted(found.items()))
+
+    def camera(self, agent: str, name: str) -> Camera:
+        """One camera with colour pictures.
+
+        Raises:
+            FileError: where the bag has none; names those that it has.
+        """
+        for camera in self.cameras:
+            if (camera.agent, camera.name) == (agent, name) and camera.rgb:
+                return camera
+        others = ", ".join(f"{c.agent}'s {c.name}" for c in self.cameras if c.rgb)
+        raise FileError(
+            self.folder,
+            f"/{agent}/camera/{name}/image",
+            f"there are no such pictures; the bag has {f'those of {others}' if others else 'none'}",
+        )
+
+    @cached_property
+    def agents(self) -> tuple[str, ...]:
+        """Namespaces of the agents, sorted: who has odometry or a camera."""
+        found = {camera.agent for camera in self.cameras}
+        for topic in self.of_type("nav_msgs/msg/Odometry"):
+            match = re.fullmatch(r"/([^/]+)/odometry", topic)
+            found |= {match.group(1)} if match else set()
+        return tuple(sorted(found))
+
+    @cached_property
+    def world_names(self) -> tuple[str, str]:
+        """Name of the house and of the episode, each "" where the bag does not say."""
+        for message in self.messages((STATES,)):
+            return str(message.content.house), str(message.content.episode_id)
+        for message in self.messages((DIAGNOSTICS,)):
+            for status in message.content.status:
+                values = {str(v.key): str(v.value) for v in status.values}
+                if status.name == "bridge: world" and values.get("house"):
+                    return values["house"], values.get("episode", "")
+        return "", ""
+
+    @cached_property
+    def house(self) -> House | None:
+        """The house that the bag was recorded in, where it is known here."""
+        house, episode = self.world_names
+        if not _is_name(house):
+            return None
+        try:
+            return load_episode(episode)[1] if _is_name(episode) else load_house(house)
+        except PlannerError:
+            return None
+
+    @cached_property
+    def instruction(self) -> str:
+        """What was asked of the robots, from the episode; "" where that is not known here."""
+        _, episode = self.world_names
+        if not _is_name(episode):
+            return ""
+        try:
+            return load_episode(episode)[0].instruction
+        except PlannerError:
+            return ""
+
+
+class _Clock:
+    """/clock against the times of receipt, of the last world that the bag has."""
+
+    def __init__(self, ticks: Iterator[tuple[int, memoryview]] | tuple[()]) -> None:
+        self._received: list[int] = []
+        self._world: list[int] = []
+        self.begin_ns = 0
+        for received_ns, data in ticks:
+            sec, nanosec = _STAMP(data, _CDR_BYTES)
+            stamp_ns = sec * 1_000_000_000 + nanosec
+            if self._world and stamp_ns < self._world[-1] - _NEW_WORLD_NS:
+                self._received.clear()
+                self._world.clear()
+                self.begin_ns = received_ns
+            self._received.append(received_ns)
+            self._world.append(stamp_ns)
+
+    def at(self, received_ns: int) -> int:
+        """The newest tick at a time of receipt, the first one before all; without any, the time."""
+        if not self._world:
+            return received_ns
+        return self._world[max(bisect_right(self._received, received_ns) - 1, 0)]
+
+
+def stamp_of(content: Any) -> int:
+    """A message's stamp in nanoseconds, 0 without one or with one of zero."""
+    if header := getattr(content, "header", None):
+        stamp = getattr(header, "stamp", None)
+    elif transforms := getattr(content, "transforms", None):
+        stamp = transforms[0].header.stamp
+    elif (stamp := getattr(content, "stamp", None)) is None:
+        stamp = getattr(content, "clock", None)
+    if stamp is None or not hasattr(stamp, "nanosec"):
+        return 0
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def _types(bag: Bag) -> dict[str, str]:
+    from mcap.reader import make_reader
+
+    from planner.replay.recovery import mcap_file
+
+    with mcap_file(bag.folder).open("rb") as stream:
+        summary = make_reader(stream).get_summary()
+    if summary is None or summary.statistics is None:
+        return {}
+    counts = summary.statistics.channel_message_counts
+    return {
+        channel.topic: summary.schemas[channel.schema_id].name
+        for number, channel in sorted(summary.channels.items())
+        if counts.get(number) and channel.schema_id in summary.schemas
+    }
+
+
+def _is_name(text: str) -> bool:
+    # A text of a bag is looked up among the installed ones, and is no path.
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", text) is not None
