@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.replay.export.destination import check_outside, new_folder
+from planner.replay.export.destination import check_outside, need, new_file, new_folder
 from planner.replay.export.source import Source
 from planner.world.errors import PlannerError
 
@@ -90,6 +90,18 @@ def _csv(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
     return f"{tables} tables, {rows} rows; {MANIFEST} says what is in them"
 
 
+def _video(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
+    need("export", "av")
+    from planner.replay.export.video import CAMERA, FPS, SPEED, Look, write_video
+
+    fps, speed = args.fps or FPS, args.speed or SPEED
+    look = Look(tuple(args.agent or ()), args.camera or CAMERA, fps, speed)
+    with new_file(path, force=args.force) as file:
+        count = write_video(sources[0], file, look)
+    return f"{count} frames, {count / fps:.1f} s"
+
+
 FORMATS: Mapping[str, Format] = {
     "csv": Format("_csv", _csv, ("topics",)),
+    "video": Format(".mp4", _video, ("agent", "camera", "fps", "speed")),
 }

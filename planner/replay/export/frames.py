@@ -1,0 +1,124 @@
+"""Pictures at a constant rate of the world's time: the newest of each camera up to each instant."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.replay.export.pictures import rgb_picture
+from planner.replay.export.source import Camera, Received, Source
+from planner.world.errors import FileError, PlannerError
+from planner.world.observation import RgbImage
+
+# Stamps go through seconds and back.
+_EQUAL_S = 1e-6
+# A camera that is so far behind the others is waited for no longer.
+_LATE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One instant: seconds on the world's clock, and the picture of each camera that has one."""
+
+    time_s: float
+    pictures: Mapping[Camera, RgbImage]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when a camera has pictures, seconds on the world's clock."""
+
+    first_s: float
+    last_s: float
+    size_px: tuple[int, int]
+
+
+def spans(source: Source, cameras: Sequence[Camera]) -> dict[Camera, Span]:
+    """The span and the size (width, height) of each camera's pictures; none without a picture.
+
+    Raises:
+        FileError: where the bag cannot be read, or its first picture cannot.
+    """
+    by_topic = {camera.rgb: camera for camera in cameras}
+    found: dict[Camera, Span] = {}
+    for message in source.messages(list(by_topic)):
+        camera = by_topic[message.topic]
+        old = found.get(camera)
+        if old is None:
+            height, width = _picture(source, message).shape[:2]
+            old = Span(message.world_s, message.world_s, (width, height))
+        first_s, last_s = min(old.first_s, message.world_s), max(old.last_s, message.world_s)
+        found[camera] = Span(first_s, last_s, old.size_px)
+    return found
+
+
+def instants(first_s: float, last_s: float, step_s: float) -> list[float]:
+    """Instants from the first to the last one, one step apart."""
+    count = math.floor((last_s - first_s) / step_s + 1e-6) + 1
+    return [first_s + number * step_s for number in range(max(count, 0))]
+
+
+def frames(source: Source, cameras: Sequence[Camera], times_s: Sequence[float]) -> Iterator[Frame]:
+    """The pictures at some times, which grow; of several with one stamp the last one received.
+
+    Pictures are decoded when they are shown, and a picture that is never shown is not.
+
+    Raises:
+        FileError: where the bag cannot be read, or a picture that is shown cannot.
+    """
+    by_topic = {camera.rgb: camera for camera in cameras}
+    line = _Line(source, cameras)
+    waiting = iter(times_s)
+    next_s = next(waiting, None)
+    for message in source.messages(list(by_topic)):
+        if next_s is None:
+            return
+        line.add(by_topic[message.topic], message)
+        while next_s is not None and line.is_past(next_s):
+            yield line.at(next_s)
+            next_s = next(waiting, None)
+    while next_s is not None:
+        yield line.at(next_s)
+        next_s = next(waiting, None)
+
+
+class _Line:
+    """What was received of each camera and not shown yet, and what is shown."""
+
+    def __init__(self, source: Source, cameras: Sequence[Camera]) -> None:
+        self._source = source
+        self._coming: dict[Camera, deque[Received]] = {camera: deque() for camera in cameras}
+        self._heard_s = dict.fromkeys(cameras, -math.inf)
+        self._shown: dict[Camera, Received] = {}
+        self._decoded: dict[Camera, tuple[Received, RgbImage]] = {}
+
+    def add(self, camera: Camera, message: Received) -> None:
+        """Takes what comes in the order of receipt; one with an older stamp is not shown."""
+        if message.world_s >= self._heard_s[camera]:
+            self._heard_s[camera] = message.world_s
+            self._coming[camera].append(message)
+
+    def is_past(self, time_s: float) -> bool:
+        """Whether nothing of that time comes any more."""
+        heard = self._heard_s.values()
+        return min(heard) > time_s + _EQUAL_S or max(heard) > time_s + _LATE_S
+
+    def at(self, time_s: float) -> Frame:
+        """What is seen at a time; later than those asked for before."""
+        for camera, coming in self._coming.items():
+            while coming and coming[0].world_s <= time_s + _EQUAL_S:
+                self._shown[camera] = coming.popleft()
+        for camera, message in self._shown.items():
+            if camera not in self._decoded or self._decoded[camera][0] is not message:
+                self._decoded[camera] = (message, _picture(self._source, message))
+        return Frame(time_s, {camera: self._decoded[camera][1] for camera in self._shown})
+
+
+def _picture(source: Source, message: Received) -> RgbImage:
+    try:
+        return rgb_picture(message.content)
+    except PlannerError as error:
+        where = f"{message.topic} at {message.world_s:.3f} s"
+        raise FileError(source.folder, where, str(error)) from None

@@ -1,0 +1,97 @@
+"""Writing MP4 files of constant frame rate, by PyAV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from planner.world.errors import PlannerError
+from planner.world.observation import RgbImage
+
+if TYPE_CHECKING:
+    from av.video.stream import VideoStream
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How frames are encoded: FFmpeg's name of the encoder, and its options."""
+
+    encoder: str
+    options: Mapping[str, str]
+    pixels: str = "yuv420p"
+
+
+# Every player shows it, and browsers do.
+H264 = Codec("libx264", {"crf": "23", "preset": "veryfast"})
+# LeRobot's own choice: a key frame every other frame, for quick access to any of them.
+AV1 = Codec("libsvtav1", {"crf": "30", "g": "2", "preset": "12"})
+
+
+class VideoFile:
+    """A video that is being written; leaving its `with` block completes it."""
+
+    def __init__(self, path: Path, size_px: tuple[int, int], fps: int, codec: Codec = H264) -> None:
+        """Begins it; nothing is there before the first frame.
+
+        Args:
+            path: of the file, whose name ends with `.mp4`.
+            size_px: width and height; odd ones lose a row or column, as 4:2:0 has none.
+            fps: frames a second.
+            codec: how.
+
+        Raises:
+            PlannerError: where FFmpeg lacks the encoder.
+        """
+        import av
+
+        self._av = av
+        self.width_px, self.height_px = size_px[0] // 2 * 2, size_px[1] // 2 * 2
+        if self.width_px < 2 or self.height_px < 2:
+            raise PlannerError(f"a video of {size_px[0]}x{size_px[1]} pixels cannot be written")
+        if codec.encoder not in av.codecs_available:
+            raise PlannerError(f"the installed PyAV has no encoder {codec.encoder}")
+        self.frames = 0
+        self._container = av.open(str(path), "w")
+        stream: VideoStream = self._container.add_stream(
+            codec.encoder, rate=fps, options=dict(codec.options)
+        )
+        stream.width, stream.height, stream.pix_fmt = self.width_px, self.height_px, codec.pixels
+        self._stream, self._frame_s = stream, Fraction(1, fps)
+
+    def add(self, picture: RgbImage) -> None:
+        """Adds a frame, (h, w, 3) uint8.
+
+        Raises:
+            PlannerError: where it is smaller than the video.
+        """
+        height, width = picture.shape[:2]
+        if height < self.height_px or width < self.width_px:
+            size = f"{self.width_px}x{self.height_px}"
+            raise PlannerError(f"a picture of {width}x{height} in a video of {size} pixels")
+        pixels = np.ascontiguousarray(picture[: self.height_px, : self.width_px])
+        frame = self._av.VideoFrame.from_ndarray(pixels, format="rgb24")
+        frame.pts = self.frames
+        frame.time_base = self._frame_s
+        self._container.mux(self._stream.encode(frame))
+        self.frames += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._container.mux(self._stream.encode(None))
+        finally:
+            self._container.close()
