@@ -31,7 +31,7 @@ class Captions:
     """Draws frames; what is written is text of the bag, drawn letter by letter."""
 
     def __init__(self, story: Story, panels: Sequence[Panel], origin_s: float = 0.0) -> None:
-        """Lays out panels from left to right, in the order given; times are shown from `origin_s`."""
+        """Lays out panels from left to right, in their order; shows times from `origin_s` on."""
         self._story, self._panels, self._origin_s = story, panels, origin_s
         self._font = ImageFont.load_default(_TEXT_PX)
         self._head_px = _HEAD_LINES * _LINE_PX + 2 * _GAP_PX + _BAR_PX

@@ -101,7 +101,17 @@ def _video(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
     return f"{count} frames, {count / fps:.1f} s"
 
 
+def _rerun(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
+    need("viewer", "rerun")
+    from planner.replay.export.rerun_file import write_rrd
+
+    with new_file(path, force=args.force) as file:
+        write_rrd(sources[0], file)
+    return f"{path.stat().st_size / 1e6:.1f} MB; rerun {path} shows it"
+
+
 FORMATS: Mapping[str, Format] = {
+    "rerun": Format(".rrd", _rerun),
     "csv": Format("_csv", _csv, ("topics",)),
     "video": Format(".mp4", _video, ("agent", "camera", "fps", "speed")),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from planner.world.errors import PlannerError
 from planner.world.observation import DepthImage, RgbImage
 
 _COLOURS = {"rgb8": (3, False), "bgr8": (3, True), "rgba8": (4, False), "bgra8": (4, True)}
-_DEPTHS = {"32FC1": np.dtype(np.float32), "16UC1": np.dtype(np.uint16)}
+_DEPTHS: Mapping[str, np.dtype[Any]] = {"32FC1": np.dtype(np.float32), "16UC1": np.dtype(np.uint16)}
 # Wider or higher ones are damaged: a bag's numbers are believed up to here.
 _MOST_PX = 16_384
 

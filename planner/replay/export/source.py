@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +22,8 @@ DIAGNOSTICS = "/diagnostics"
 IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 # The clock of a world that is loaded anew goes back by more than messages can be out of order.
 _NEW_WORLD_NS = 500_000_000
+# A stamp this far ahead of a simulated clock is of another clock: a year.
+_OTHER_CLOCK_NS = 31_536_000_000_000_000
 _STAMP = struct.Struct("<iI").unpack_from
 _CDR_BYTES = 4
 _CAMERA = re.compile(r"/([^/]+)/(camera|depth_registered)/([^/]+)/image(?:/compressed\w*)?")
@@ -107,8 +109,10 @@ class Source:
             if message.received_ns < begin_ns:
                 continue
             stamp_ns = stamp_of(message.content)
-            if not stamp_ns:
-                stamp_ns = self._clock.at(message.received_ns)
+            clock_ns = self._clock.at(message.received_ns)
+            if not stamp_ns or (self.simulated and stamp_ns > clock_ns + _OTHER_CLOCK_NS):
+                # As /rosout, which nodes stamp with the wall clock.
+                stamp_ns = clock_ns
             yield Received(
                 message.topic,
                 self.types[message.topic],
@@ -122,6 +126,11 @@ class Source:
         """Whether the world has a clock of its own, from 0 at its beginning."""
         return CLOCK in self.types
 
+    @cached_property
+    def start_ns(self) -> int:
+        """When the first message was received."""
+        return next((message.received_ns for message in self.bag.raw()), 0)
+
     @property
     def begin_ns(self) -> int:
         """When the last world's messages begin, time of receipt; 0 = with the bag."""
@@ -130,6 +139,10 @@ class Source:
     def world_ns(self, received_ns: int) -> int:
         """The world's clock at a time of receipt."""
         return self._clock.at(received_ns)
+
+    def received_ns(self, world_ns: int) -> int:
+        """When the world's clock showed a time, in time of receipt."""
+        return self._clock.when(world_ns)
 
     @cached_property
     def _clock(self) -> _Clock:
@@ -234,6 +247,13 @@ class _Clock:
         if not self._world:
             return received_ns
         return self._world[max(bisect_right(self._received, received_ns) - 1, 0)]
+
+    def when(self, world_ns: int) -> int:
+        """When the clock first showed a time; the last tick where it never did."""
+        if not self._world:
+            return world_ns
+        place = bisect_left(self._world, world_ns)
+        return self._received[min(place, len(self._received) - 1)]
 
 
 def stamp_of(content: Any) -> int:

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from planner.world.errors import PlannerError
 from planner.world.observation import RgbImage
-
-if TYPE_CHECKING:
-    from av.video.stream import VideoStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +55,9 @@ class VideoFile:
             raise PlannerError(f"the installed PyAV has no encoder {codec.encoder}")
         self.frames = 0
         self._container = av.open(str(path), "w")
-        stream: VideoStream = self._container.add_stream(
-            codec.encoder, rate=fps, options=dict(codec.options)
-        )
+        stream = self._container.add_stream(codec.encoder, rate=fps, options=dict(codec.options))
+        if not isinstance(stream, av.VideoStream):
+            raise PlannerError(f"{codec.encoder} encodes no videos")
         stream.width, stream.height, stream.pix_fmt = self.width_px, self.height_px, codec.pixels
         self._stream, self._frame_s = stream, Fraction(1, fps)
 
