@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.replay.export.pictures import rgb_picture
 from planner.replay.export.source import Camera, Received, Source
 from planner.world.errors import FileError, PlannerError
 from planner.world.observation import RgbImage
+from planner.world.picture_codec import decode_colour
 
 # Stamps go through seconds and back.
 _EQUAL_S = 1e-6
@@ -118,7 +118,7 @@ class _Line:
 
 def _picture(source: Source, message: Received) -> RgbImage:
     try:
-        return rgb_picture(message.content)
+        return decode_colour(message.content)
     except PlannerError as error:
         where = f"{message.topic} at {message.world_s:.3f} s"
         raise FileError(source.folder, where, str(error)) from None

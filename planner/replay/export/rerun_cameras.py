@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from planner.replay.export import rerun_paths
-from planner.replay.export.pictures import depth_picture, rgb_picture
 from planner.replay.export.rerun_stream import Recording
 from planner.replay.export.source import Camera, Received, Source
 from planner.world.errors import FileError, PlannerError
+from planner.world.picture_codec import decode_colour, decode_depth, encode_colour
 
-_JPEG_QUALITY = 90
 _PNG_EFFORT = 1
 _MOST_MM = 65534.0
 _MAGIC = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
@@ -80,7 +79,7 @@ class Cameras:
         import cv2
         import rerun as rr
 
-        millimetres = np.minimum(np.rint(depth_picture(content) * 1000), _MOST_MM).astype(np.uint16)
+        millimetres = np.minimum(np.rint(decode_depth(content) * 1000), _MOST_MM).astype(np.uint16)
         _, data = cv2.imencode(".png", millimetres, [cv2.IMWRITE_PNG_COMPRESSION, _PNG_EFFORT])
         path = rerun_paths.depth(camera.agent, camera.name)
         self._place(path, content)
@@ -104,13 +103,9 @@ def _plane(frame: str) -> str:
 
 def _jpeg(content: Any) -> tuple[bytes, str]:
     """A colour picture as it was recorded where that is a JPEG or PNG, else as a JPEG."""
-    import cv2
-
     if hasattr(content, "format"):
         data = bytes(content.data)
         for magic, media_type in _MAGIC.items():
             if data.startswith(magic):
                 return data, media_type
-    bgr = np.ascontiguousarray(rgb_picture(content)[..., ::-1])
-    _, encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
-    return encoded.tobytes(), "image/jpeg"
+    return encode_colour(decode_colour(content)), "image/jpeg"

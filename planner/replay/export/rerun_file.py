@@ -27,7 +27,7 @@ def write_rrd(source: Source, path: Path) -> None:
     name = source.folder.resolve().name
     cameras = [(camera.agent, camera.name) for camera in source.cameras]
     # Recordings of one identity are one to the viewer: bags of one name are told apart.
-    identity = f"{name}-{source.start_ns}"
+    identity = f"{name}-{source.bag.start_ns}"
     was_strict = rr.strict_mode()
     # What Rerun cannot take is an error, and not a line in the log.
     rr.set_strict_mode(True)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from planner.replay.bag import Bag
+from planner.replay.task import load_task
+from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
-from planner.world.house_checks import load_episode, load_house
 
 CLOCK = "/clock"
 STATES = "/world/state"
-DIAGNOSTICS = "/diagnostics"
 IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 # The clock of a world that is loaded anew goes back by more than messages can be out of order.
 _NEW_WORLD_NS = 500_000_000
@@ -83,7 +83,9 @@ class Source:
         """
         self.folder = folder
         self.bag = Bag(folder)
-        self.types: Mapping[str, str] = _types(self.bag)
+        self.types: Mapping[str, str] = {
+            name: info.type_name for name, info in sorted(self.bag.topics.items()) if info.count
+        }
         if not self.types:
             raise FileError(folder, "", "holds no message: there is nothing to export")
 
@@ -91,12 +93,13 @@ class Source:
         """The topics of some types, sorted."""
         return sorted(topic for topic, name in self.types.items() if name in type_names)
 
-    def messages(self, topics: Sequence[str], *, all_worlds: bool = False) -> Iterator[Received]:
+    def messages(self, topics: Sequence[str]) -> Iterator[Received]:
         """The messages of those of some topics that the bag has, in the order of receipt.
+
+        Those of worlds that were loaded before the last one are left out.
 
         Args:
             topics: their names; none are no messages.
-            all_worlds: also those of worlds that were loaded before the last one.
 
         Raises:
             FileError: where the bag cannot be read, or a message is none of its type.
@@ -104,10 +107,7 @@ class Source:
         wanted = [topic for topic in topics if topic in self.types]
         if not wanted:
             return
-        begin_ns = 0 if all_worlds else self._clock.begin_ns
-        for message in self.bag.messages(wanted):
-            if message.received_ns < begin_ns:
-                continue
+        for message in self.bag.messages(wanted, start_ns=self._clock.begin_ns):
             stamp_ns = stamp_of(message.content)
             clock_ns = self._clock.at(message.received_ns)
             if not stamp_ns or (self.simulated and stamp_ns > clock_ns + _OTHER_CLOCK_NS):
@@ -125,11 +125,6 @@ class Source:
     def simulated(self) -> bool:
         """Whether the world has a clock of its own, from 0 at its beginning."""
         return CLOCK in self.types
-
-    @cached_property
-    def start_ns(self) -> int:
-        """When the first message was received."""
-        return next((message.received_ns for message in self.bag.raw()), 0)
 
     @property
     def begin_ns(self) -> int:
@@ -191,38 +186,35 @@ class Source:
         return tuple(sorted(found))
 
     @cached_property
-    def world_names(self) -> tuple[str, str]:
-        """Name of the house and of the episode, each "" where the bag does not say."""
-        for message in self.messages((STATES,)):
-            return str(message.content.house), str(message.content.episode_id)
-        for message in self.messages((DIAGNOSTICS,)):
-            for status in message.content.status:
-                values = {str(v.key): str(v.value) for v in status.values}
-                if status.name == "bridge: world" and values.get("house"):
-                    return values["house"], values.get("episode", "")
-        return "", ""
-
-    @cached_property
     def house(self) -> House | None:
-        """The house that the bag was recorded in, where it is known here."""
-        house, episode = self.world_names
-        if not _is_name(house):
-            return None
-        try:
-            return load_episode(episode)[1] if _is_name(episode) else load_house(house)
-        except PlannerError:
-            return None
+        """The house that the bag was recorded in; None where neither bag nor this machine has it.
+
+        Raises:
+            FileError: where the bag's own is damaged.
+        """
+        return self._task[1]
 
     @cached_property
     def instruction(self) -> str:
-        """What was asked of the robots, from the episode; "" where that is not known here."""
-        _, episode = self.world_names
-        if not _is_name(episode):
-            return ""
+        """What the episode asks of the robots; "" where there is none or it is not known here.
+
+        Raises:
+            FileError: where the bag's own is damaged.
+        """
+        episode = self._task[0]
+        return "" if episode is None else episode.instruction
+
+    @cached_property
+    def _task(self) -> tuple[Episode | None, House | None]:
         try:
-            return load_episode(episode)[0].instruction
+            return load_task(self.bag)
+        except FileError as error:
+            # A bag that does not say its house is no damaged one.
+            if self.bag.world_info is None and not self.bag.attachments():
+                return None, None
+            raise error from None
         except PlannerError:
-            return ""
+            return None, None
 
 
 class _Clock:
@@ -267,25 +259,3 @@ def stamp_of(content: Any) -> int:
     if stamp is None or not hasattr(stamp, "nanosec"):
         return 0
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
-
-
-def _types(bag: Bag) -> dict[str, str]:
-    from mcap.reader import make_reader
-
-    from planner.replay.recovery import mcap_file
-
-    with mcap_file(bag.folder).open("rb") as stream:
-        summary = make_reader(stream).get_summary()
-    if summary is None or summary.statistics is None:
-        return {}
-    counts = summary.statistics.channel_message_counts
-    return {
-        channel.topic: summary.schemas[channel.schema_id].name
-        for number, channel in sorted(summary.channels.items())
-        if counts.get(number) and channel.schema_id in summary.schemas
-    }
-
-
-def _is_name(text: str) -> bool:
-    # A text of a bag is looked up among the installed ones, and is no path.
-    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", text) is not None

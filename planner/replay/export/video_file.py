@@ -37,7 +37,7 @@ class VideoFile:
         """Begins it; nothing is there before the first frame.
 
         Args:
-            path: of the file, whose name ends with `.mp4`.
+            path: of the file.
             size_px: width and height; odd ones lose a row or column, as 4:2:0 has none.
             fps: frames a second.
             codec: how.
@@ -54,7 +54,7 @@ class VideoFile:
         if codec.encoder not in av.codecs_available:
             raise PlannerError(f"the installed PyAV has no encoder {codec.encoder}")
         self.frames = 0
-        self._container = av.open(str(path), "w")
+        self._container = av.open(str(path), "w", format="mp4")
         stream = self._container.add_stream(codec.encoder, rate=fps, options=dict(codec.options))
         if not isinstance(stream, av.VideoStream):
             raise PlannerError(f"{codec.encoder} encodes no videos")
