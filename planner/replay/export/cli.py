@@ -110,8 +110,24 @@ def _rerun(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
     return f"{path.stat().st_size / 1e6:.1f} MB; rerun {path} shows it"
 
 
+def _lerobot(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
+    need("export", "av", "pyarrow")
+    from planner.replay.export.lerobot_dataset import AGENT, CAMERA, FPS, Wish, write_dataset
+    from planner.replay.export.lerobot_layout import INFO
+
+    agents, camera = tuple(args.agent or (AGENT,)), args.camera or CAMERA
+    wish = Wish(agents, camera, args.fps or FPS, not args.no_language_columns)
+    with new_folder(path, marker=INFO, force=args.force) as folder:
+        made = write_dataset(sources, folder, wish)
+    untold = f"; the instruction of {made.untold} is not known" if made.untold else ""
+    return f"{made.episodes} episodes, {made.frames} frames{untold}"
+
+
 FORMATS: Mapping[str, Format] = {
     "rerun": Format(".rrd", _rerun),
+    "lerobot": Format(
+        "_lerobot", _lerobot, ("agent", "camera", "fps", "no_language_columns"), several=True
+    ),
     "csv": Format("_csv", _csv, ("topics",)),
     "video": Format(".mp4", _video, ("agent", "camera", "fps", "speed")),
 }

@@ -42,6 +42,11 @@ class Steps(Generic[ValueT]):
         place = bisect_right(self._times, time_s)
         return self._values[place - 1] if place else None
 
+    @property
+    def span_s(self) -> tuple[float, float]:
+        """The times of the first and the last value; there has to be one."""
+        return self._times[0], self._times[-1]
+
     def __iter__(self) -> Iterator[tuple[float, ValueT]]:
         return iter(zip(self._times, self._values, strict=True))
 

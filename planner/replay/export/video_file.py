@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +28,7 @@ class Codec:
 # Every player shows it, and browsers do.
 H264 = Codec("libx264", {"crf": "23", "preset": "veryfast"})
 # LeRobot's own choice: a key frame every other frame, for quick access to any of them.
-AV1 = Codec("libsvtav1", {"crf": "30", "g": "2", "preset": "12"})
+AV1 = Codec("libsvtav1", {"crf": "30", "g": "2", "preset": "8"})
 
 
 class VideoFile:
@@ -54,6 +55,8 @@ class VideoFile:
         if codec.encoder not in av.codecs_available:
             raise PlannerError(f"the installed PyAV has no encoder {codec.encoder}")
         self.frames = 0
+        # SVT-AV1 describes itself in twenty lines otherwise; 1 = errors only.
+        os.environ.setdefault("SVT_LOG", "1")
         self._container = av.open(str(path), "w", format="mp4")
         stream = self._container.add_stream(codec.encoder, rate=fps, options=dict(codec.options))
         if not isinstance(stream, av.VideoStream):
@@ -65,10 +68,10 @@ class VideoFile:
         """Adds a frame, (h, w, 3) uint8.
 
         Raises:
-            PlannerError: where it is smaller than the video.
+            PlannerError: where it is of another size than the video.
         """
         height, width = picture.shape[:2]
-        if height < self.height_px or width < self.width_px:
+        if (height // 2 * 2, width // 2 * 2) != (self.height_px, self.width_px):
             size = f"{self.width_px}x{self.height_px}"
             raise PlannerError(f"a picture of {width}x{height} in a video of {size} pixels")
         pixels = np.ascontiguousarray(picture[: self.height_px, : self.width_px])

@@ -1,0 +1,227 @@
+"""`--to lerobot`: bags as a LeRobot data set, version 3.0; an episode a bag and agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from planner.replay.export.frames import Span, frames, instants, spans
+from planner.replay.export.lerobot_language import (
+    EVENTS,
+    PERSISTENT,
+    Language,
+    column,
+    language_of,
+)
+from planner.replay.export.lerobot_layout import (
+    ACTION,
+    CALL,
+    DONE,
+    RESULT,
+    STATE,
+    EpisodeEntry,
+    Plan,
+    data_file,
+    picture_key,
+    video_file,
+    write_meta,
+)
+from planner.replay.export.lerobot_motion import Body, Floats, actions, read_body
+from planner.replay.export.lerobot_stats import (
+    Stats,
+    picture_stats,
+    sampled,
+    thinned,
+    vector_stats,
+)
+from planner.replay.export.source import Camera, Source
+from planner.replay.export.timeline import Story, read_story
+from planner.replay.export.video_file import AV1, VideoFile
+from planner.world.errors import FileError, PlannerError
+from planner.world.observation import RgbImage
+
+FPS, CAMERA, AGENT = 10, "hand", "agent_0"
+MOST_FRAMES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is exported.
+
+    Attributes:
+        agents: an episode of each of every bag.
+        camera: name of their camera.
+        fps: frames a second, of the world's time.
+        language: whether the language columns are written, which LeRobot has since 0.6.
+    """
+
+    agents: Sequence[str] = (AGENT,)
+    camera: str = CAMERA
+    fps: int = FPS
+    language: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was written; `untold` is how many episodes have no known instruction."""
+
+    episodes: int
+    frames: int
+    untold: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One episode before it is written."""
+
+    source: Source
+    agent: str
+    camera: Camera
+    span: Span
+    body: Body
+    times_s: list[float]
+
+
+def write_dataset(sources: Sequence[Source], folder: Path, wish: Wish) -> Made:
+    """Writes the data set.
+
+    Raises:
+        FileError: where a bag lacks what an episode needs, or has another body or other pictures
+            than the first one.
+        PlannerError: where FFmpeg lacks the encoder.
+        OSError: where the disk does not take it.
+    """
+    plan: Plan | None = None
+    tasks: list[str] = []
+    entries: list[EpisodeEntry] = []
+    untold = first_frame = 0
+    for draft in _drafts(sources, wish):
+        if plan is None:
+            plan = _plan(draft, wish)
+        _check_alike(plan, draft)
+        story = read_story(draft.source)
+        language = language_of(story, draft.agent, draft.times_s)
+        tasks += [task for task in dict.fromkeys(language.tasks) if task not in tasks]
+        untold += not any(language.tasks)
+        entry = _write_episode(
+            folder, plan, draft, story, language, len(entries), first_frame, tasks
+        )
+        entries.append(entry)
+        first_frame += entry.length
+    if plan is None:
+        raise PlannerError("no agent was named")
+    write_meta(folder, plan, entries, tasks)
+    return Made(len(entries), first_frame, untold)
+
+
+def _drafts(sources: Sequence[Source], wish: Wish) -> Iterator[_Draft]:
+    for source in sources:
+        for agent in dict.fromkeys(wish.agents):
+            camera = source.camera(agent, wish.camera)
+            span = spans(source, [camera]).get(camera)
+            if span is None:
+                raise FileError(source.folder, camera.rgb, "has no picture")
+            body = read_body(source, agent)
+            first_s = max(span.first_s, body.first_s)
+            if (body.last_s - first_s) * wish.fps > MOST_FRAMES:
+                reason = f"motion spans {body.last_s - first_s:.0f} s: too many frames"
+                raise FileError(source.folder, f"/{agent}/odometry", reason)
+            times_s = instants(first_s, body.last_s, 1 / wish.fps)
+            if not times_s:
+                reason = "pictures begin after the last odometry: no time at which both are known"
+                raise FileError(source.folder, camera.rgb, reason)
+            yield _Draft(source, agent, camera, span, body, times_s)
+
+
+def _plan(draft: _Draft, wish: Wish) -> Plan:
+    info = draft.source.bag.world_info
+    bodies = dict(zip(info.agents, info.bodies, strict=False)) if info else {}
+    robot = bodies.get(draft.agent, "") or "unknown"
+    size = (draft.span.size_px[0] // 2 * 2, draft.span.size_px[1] // 2 * 2)
+    return Plan(wish.fps, draft.body.names, wish.camera, size, robot, wish.language)
+
+
+def _check_alike(plan: Plan, draft: _Draft) -> None:
+    if draft.body.names != plan.names:
+        reason = f"has {draft.body.names.state}, the episodes before {plan.names.state}"
+        raise FileError(draft.source.folder, f"/{draft.agent}/joint_states", reason)
+    size = (draft.span.size_px[0] // 2 * 2, draft.span.size_px[1] // 2 * 2)
+    if size != plan.size_px:
+        reason = f"has pictures of {size}, the episodes before of {plan.size_px} pixels"
+        raise FileError(draft.source.folder, draft.camera.rgb, reason)
+
+
+def _write_episode(
+    folder: Path,
+    plan: Plan,
+    draft: _Draft,
+    story: Story,
+    language: Language,
+    index: int,
+    first_frame: int,
+    tasks: Sequence[str],
+) -> EpisodeEntry:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    count = len(draft.times_s)
+    states = draft.body.states(draft.times_s)
+    done = np.arange(count) == count - 1
+    numbers = {
+        STATE: states,
+        ACTION: actions(states, plan.fps),
+        DONE: done,
+        # Reckoned as LeRobot does, in double precision first.
+        "timestamp": (np.arange(count) / plan.fps).astype(np.float32),
+        "frame_index": np.arange(count),
+        "episode_index": np.full(count, index),
+        "index": np.arange(first_frame, first_frame + count),
+        "task_index": np.array([tasks.index(task) for task in language.tasks]),
+    }
+    columns = {name: _column(values) for name, values in numbers.items()}
+    columns[CALL] = pa.array(language.calls, pa.string())
+    columns[RESULT] = pa.array(language.results, pa.string())
+    if plan.language:
+        columns[PERSISTENT] = column([language.persistent] * count, timed=True)
+        columns[EVENTS] = column(language.events, timed=False)
+    table = pa.table({name: columns[name] for name in plan.features if name in columns})
+    pq.write_table(table, data_file(folder, index), compression="snappy")
+    stats: dict[str, Stats] = {name: vector_stats(values) for name, values in numbers.items()}
+    samples = _write_video(video_file(folder, plan.camera, index), plan, draft)
+    stats[picture_key(plan.camera)] = picture_stats(samples, count)
+    verdict = "unknown" if story.verdict is None else "success" if story.verdict else "failure"
+    return EpisodeEntry(
+        index,
+        first_frame,
+        count,
+        tuple(dict.fromkeys(language.tasks)),
+        draft.source.folder.resolve().name,
+        draft.agent,
+        verdict,
+        stats,
+    )
+
+
+def _write_video(path: Path, plan: Plan, draft: _Draft) -> list[RgbImage]:
+    """Writes an episode's pictures; returns some of them for the statistics."""
+    chosen, samples = sampled(len(draft.times_s)), []
+    with VideoFile(path, plan.size_px, plan.fps, AV1) as video:
+        shown = frames(draft.source, [draft.camera], draft.times_s)
+        for number, frame in enumerate(shown):
+            picture = frame.pictures[draft.camera]
+            video.add(picture)
+            if number in chosen:
+                samples.append(thinned(picture))
+    return samples
+
+
+def _column(values: np.ndarray | Floats) -> object:
+    import pyarrow as pa
+
+    if values.ndim == 1:
+        return pa.array(values)
+    flat = pa.array(values.reshape(-1), pa.float32())
+    return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])

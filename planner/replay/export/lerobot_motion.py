@@ -1,0 +1,171 @@
+"""What one agent's body did, at a constant rate: LeRobot's `observation.state` and `action`.
+
+State: the base's pose in `map` and its measured velocity, the joints, the gripper; the newest
+message of each up to the frame's time. Bags hold what a body did, not what its motors were told,
+so an action is what was done until the next frame: the mean velocity of the base in its own frame,
+and where joints and gripper were then. From a state and its action follows the next state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.replay.export.source import Received, Source
+from planner.replay.export.timeline import Steps
+from planner.world.errors import FileError
+from planner.world.geometry import Pose, wrap_angle_rad
+
+_BASE_STATE = ("x.pos", "y.pos", "theta.pos", "x.vel", "theta.vel")
+_BASE_ACTION = ("x.vel", "y.vel", "theta.vel")
+_MAP = "map"
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class BodyNames:
+    """The names of the numbers of state and action, as LeRobot's own mobile robots have them.
+
+    `x`, `y` in metres and `theta` in radians, `.vel` a second; joints in radians, the gripper's
+    opening from 0 to 1.
+    """
+
+    joints: tuple[str, ...]
+    gripper: tuple[str, ...]
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Of `observation.state`."""
+        return (*_BASE_STATE, *self._parts)
+
+    @property
+    def action(self) -> tuple[str, ...]:
+        """Of `action`."""
+        return (*_BASE_ACTION, *self._parts)
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        return tuple(f"{name}.pos" for name in (*self.joints, *self.gripper))
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    pose: Pose
+    linear_m_s: float
+    angular_rad_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The recorded motion of one agent, with the times between which all of it is known."""
+
+    names: BodyNames
+    first_s: float
+    last_s: float
+    _base: Steps[_Base]
+    _odometry_frame: Steps[Pose]
+    _joints: Steps[tuple[float, ...]]
+    _gripper: Steps[tuple[float, ...]]
+
+    def states(self, times_s: Sequence[float]) -> Floats:
+        """The states at some times, (n, len(names.state)) float32."""
+        rows = [self._state(time_s) for time_s in times_s]
+        return np.array(rows, np.float32).reshape(len(rows), len(self.names.state))
+
+    def _state(self, time_s: float) -> list[float]:
+        base = _known(self._base.at(time_s))
+        frame = self._odometry_frame.at(time_s) or Pose((0.0, 0.0, 0.0))
+        pose = frame.compose(base.pose)
+        x, y, _ = pose.position_m
+        parts = (*(self._joints.at(time_s) or ()), *(self._gripper.at(time_s) or ()))
+        return [x, y, pose.yaw_rad, base.linear_m_s, base.angular_rad_s, *parts]
+
+
+def read_body(source: Source, agent: str) -> Body:
+    """Reads what a bag has of an agent's body.
+
+    Raises:
+        FileError: where it has no odometry of the agent, or cannot be read.
+    """
+    odometry, joints = f"/{agent}/odometry", f"/{agent}/joint_states"
+    gripper, links = f"/{agent}/gripper_state", "/tf"
+    base: Steps[_Base] = Steps()
+    frames: Steps[Pose] = Steps()
+    found: dict[str, Steps[tuple[float, ...]]] = {joints: Steps(), gripper: Steps()}
+    names: dict[str, tuple[str, ...]] = {joints: (), gripper: ()}
+    odometry_frame = ""
+    for message in source.messages((odometry, joints, gripper)):
+        if message.topic == odometry:
+            odometry_frame = odometry_frame or str(message.content.header.frame_id)
+            base.add(message.world_s, _base(message))
+            continue
+        named = tuple(str(name) for name in message.content.name)
+        names[message.topic] = names[message.topic] or named
+        positions = _in_order(names[message.topic], named, message)
+        if positions is not None:
+            found[message.topic].add(message.world_s, positions)
+    if not len(base):
+        known = ", ".join(source.agents) or "none"
+        raise FileError(source.folder, odometry, f"has no message; agents of this bag: {known}")
+    for message in source.messages((links,)):
+        for link in message.content.transforms:
+            if link.header.frame_id == _MAP and link.child_frame_id == odometry_frame:
+                frames.add(message.world_s, _pose(link.transform))
+    begins_s = [base.span_s[0], *(s.span_s[0] for s in found.values() if len(s))]
+    if len(frames):
+        begins_s.append(frames.span_s[0])
+    first_s, last_s = max(begins_s), base.span_s[1]
+    body = BodyNames(names[joints], names[gripper])
+    return Body(body, first_s, last_s, base, frames, found[joints], found[gripper])
+
+
+def actions(states: Floats, fps: int) -> Floats:
+    """What was done from each of (n, k) states to the next, (n, k - 2) float32.
+
+    At the last state nothing more is done: the base stands, joints and gripper stay.
+    """
+    after = np.concatenate((states[1:], states[-1:])).astype(np.float64)
+    now = states.astype(np.float64)
+    moved, yaw = after[:, :2] - now[:, :2], now[:, 2]
+    forward = np.cos(yaw) * moved[:, 0] + np.sin(yaw) * moved[:, 1]
+    left = -np.sin(yaw) * moved[:, 0] + np.cos(yaw) * moved[:, 1]
+    turned = np.array([wrap_angle_rad(float(angle)) for angle in after[:, 2] - yaw])
+    velocities = np.stack((forward, left, turned), axis=1) * fps
+    parts = after[:, len(_BASE_STATE) :]
+    return np.concatenate((velocities, parts), axis=1).astype(np.float32)
+
+
+def _base(message: Received) -> _Base:
+    twist = message.content.twist.twist
+    pose = message.content.pose.pose
+    p, q = pose.position, pose.orientation
+    placed = Pose(
+        (float(p.x), float(p.y), float(p.z)), (float(q.x), float(q.y), float(q.z), float(q.w))
+    )
+    return _Base(placed, float(twist.linear.x), float(twist.angular.z))
+
+
+def _pose(transform: object) -> Pose:
+    t, q = transform.translation, transform.rotation  # type: ignore[attr-defined]
+    return Pose(
+        (float(t.x), float(t.y), float(t.z)), (float(q.x), float(q.y), float(q.z), float(q.w))
+    )
+
+
+def _in_order(
+    wanted: tuple[str, ...], named: tuple[str, ...], message: Received
+) -> tuple[float, ...] | None:
+    """A message's positions by the names of the first one; None where it lacks some."""
+    if len(message.content.position) != len(named):
+        return None
+    positions = dict(zip(named, map(float, message.content.position), strict=True))
+    return tuple(positions[n] for n in wanted) if positions.keys() >= set(wanted) else None
+
+
+def _known(base: _Base | None) -> _Base:
+    if base is None:
+        raise ValueError("a time before the first odometry")
+    return base

@@ -1,0 +1,76 @@
+"""The statistics that LeRobot normalises with: of each episode, and of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.observation import RgbImage
+
+Stats: TypeAlias = Mapping[str, NDArray[np.float64]]
+_QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
+# As LeRobot does: some pictures of an episode, and of each some pixels.
+MOST_PICTURES, _MOST_PX = 100, 150
+
+
+def vector_stats(values: NDArray[np.generic]) -> Stats:
+    """Of (n,) or (n, k) numbers: one number a column."""
+    columns = np.asarray(values, np.float64).reshape(len(values), -1)
+    return _stats(columns, len(values))
+
+
+def picture_stats(samples: Sequence[RgbImage], frames: int) -> Stats:
+    """Of sampled pictures, by channel, from 0 to 1, shaped (3, 1, 1); `frames` is the count."""
+    pixels = np.concatenate([sample.reshape(-1, 3) for sample in samples]).astype(np.float64) / 255
+    made = _stats(pixels, frames)
+    return {
+        name: value if name == "count" else value.reshape(3, 1, 1) for name, value in made.items()
+    }
+
+
+def thinned(picture: RgbImage) -> RgbImage:
+    """Every so many pixels of a picture."""
+    step = max(max(picture.shape[:2]) // _MOST_PX, 1)
+    return picture[::step, ::step].copy()
+
+
+def sampled(count: int) -> frozenset[int]:
+    """Which of so many frames are sampled, evenly."""
+    return frozenset(
+        np.linspace(0, count - 1, min(count, MOST_PICTURES)).round().astype(int).tolist()
+    )
+
+
+def combined(parts: Sequence[Stats]) -> Stats:
+    """Of all episodes together; quantiles are means weighted by frames, as LeRobot's."""
+    weights = np.array([float(part["count"][0]) for part in parts])
+    total = weights.sum()
+
+    def mean(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.tensordot(weights, np.stack(values), axes=1) / total
+
+    mean_of_all = mean([part["mean"] for part in parts])
+    variance = mean([part["std"] ** 2 + (part["mean"] - mean_of_all) ** 2 for part in parts])
+    return {
+        "min": np.min([part["min"] for part in parts], axis=0),
+        "max": np.max([part["max"] for part in parts], axis=0),
+        "mean": mean_of_all,
+        "std": np.sqrt(variance),
+        "count": np.array([total]),
+        **{name: mean([part[name] for part in parts]) for name in _QUANTILES},
+    }
+
+
+def _stats(columns: NDArray[np.float64], count: int) -> Stats:
+    found = np.quantile(columns, list(_QUANTILES.values()), axis=0)
+    return {
+        "min": columns.min(axis=0),
+        "max": columns.max(axis=0),
+        "mean": columns.mean(axis=0),
+        "std": columns.std(axis=0),
+        "count": np.array([float(count)]),
+        **dict(zip(_QUANTILES, found, strict=True)),
+    }
