@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.replay.export.frames import Span, frames, instants, spans
 from planner.replay.export.lerobot_language import (
@@ -29,7 +30,7 @@ from planner.replay.export.lerobot_layout import (
     video_file,
     write_meta,
 )
-from planner.replay.export.lerobot_motion import Body, Floats, actions, read_body
+from planner.replay.export.lerobot_motion import Body, actions, read_body
 from planner.replay.export.lerobot_stats import (
     Stats,
     picture_stats,
@@ -94,27 +95,14 @@ def write_dataset(sources: Sequence[Source], folder: Path, wish: Wish) -> Made:
         PlannerError: where FFmpeg lacks the encoder.
         OSError: where the disk does not take it.
     """
-    plan: Plan | None = None
-    tasks: list[str] = []
-    entries: list[EpisodeEntry] = []
-    untold = first_frame = 0
+    writer: _Writer | None = None
     for draft in _drafts(sources, wish):
-        if plan is None:
-            plan = _plan(draft, wish)
-        _check_alike(plan, draft)
-        story = read_story(draft.source)
-        language = language_of(story, draft.agent, draft.times_s)
-        tasks += [task for task in dict.fromkeys(language.tasks) if task not in tasks]
-        untold += not any(language.tasks)
-        entry = _write_episode(
-            folder, plan, draft, story, language, len(entries), first_frame, tasks
-        )
-        entries.append(entry)
-        first_frame += entry.length
-    if plan is None:
-        raise PlannerError("no agent was named")
-    write_meta(folder, plan, entries, tasks)
-    return Made(len(entries), first_frame, untold)
+        writer = writer or _Writer(folder, _plan(draft, wish))
+        _check_alike(writer.plan, draft)
+        writer.add(draft)
+    if writer is None:
+        raise PlannerError("no bag or no agent was named")
+    return writer.finish()
 
 
 def _drafts(sources: Sequence[Source], wish: Wish) -> Iterator[_Draft]:
@@ -154,55 +142,71 @@ def _check_alike(plan: Plan, draft: _Draft) -> None:
         raise FileError(draft.source.folder, draft.camera.rgb, reason)
 
 
-def _write_episode(
-    folder: Path,
-    plan: Plan,
-    draft: _Draft,
-    story: Story,
-    language: Language,
-    index: int,
-    first_frame: int,
-    tasks: Sequence[str],
-) -> EpisodeEntry:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+class _Writer:
+    """Writes one episode after another, then what is said of all of them."""
 
-    count = len(draft.times_s)
-    states = draft.body.states(draft.times_s)
-    done = np.arange(count) == count - 1
-    numbers = {
-        STATE: states,
-        ACTION: actions(states, plan.fps),
-        DONE: done,
-        # Reckoned as LeRobot does, in double precision first.
-        "timestamp": (np.arange(count) / plan.fps).astype(np.float32),
-        "frame_index": np.arange(count),
-        "episode_index": np.full(count, index),
-        "index": np.arange(first_frame, first_frame + count),
-        "task_index": np.array([tasks.index(task) for task in language.tasks]),
-    }
-    columns = {name: _column(values) for name, values in numbers.items()}
-    columns[CALL] = pa.array(language.calls, pa.string())
-    columns[RESULT] = pa.array(language.results, pa.string())
-    if plan.language:
-        columns[PERSISTENT] = column([language.persistent] * count, timed=True)
-        columns[EVENTS] = column(language.events, timed=False)
-    table = pa.table({name: columns[name] for name in plan.features if name in columns})
-    pq.write_table(table, data_file(folder, index), compression="snappy")
-    stats: dict[str, Stats] = {name: vector_stats(values) for name, values in numbers.items()}
-    samples = _write_video(video_file(folder, plan.camera, index), plan, draft)
-    stats[picture_key(plan.camera)] = picture_stats(samples, count)
-    verdict = "unknown" if story.verdict is None else "success" if story.verdict else "failure"
-    return EpisodeEntry(
-        index,
-        first_frame,
-        count,
-        tuple(dict.fromkeys(language.tasks)),
-        draft.source.folder.resolve().name,
-        draft.agent,
-        verdict,
-        stats,
-    )
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.plan = plan
+        self._folder = folder
+        self._tasks: list[str] = []
+        self._entries: list[EpisodeEntry] = []
+        self._frames = self._untold = 0
+
+    def add(self, draft: _Draft) -> None:
+        """Writes an episode's table and video."""
+        index, count, plan = len(self._entries), len(draft.times_s), self.plan
+        story = read_story(draft.source)
+        language = language_of(story, draft.agent, draft.times_s)
+        tasks = tuple(dict.fromkeys(language.tasks))
+        self._tasks += [task for task in tasks if task not in self._tasks]
+        numbers = self._numbers(draft, language)
+        self._write_table(data_file(self._folder, index), numbers, language)
+        stats: dict[str, Stats] = {name: vector_stats(values) for name, values in numbers.items()}
+        samples = _write_video(video_file(self._folder, plan.camera, index), plan, draft)
+        stats[picture_key(plan.camera)] = picture_stats(samples, count)
+        bag = draft.source.folder.resolve().name
+        verdict = "unknown" if story.verdict is None else "success" if story.verdict else "failure"
+        self._entries.append(
+            EpisodeEntry(index, self._frames, count, tasks, bag, draft.agent, verdict, stats)
+        )
+        self._frames += count
+        self._untold += not any(tasks)
+
+    def finish(self) -> Made:
+        """Writes `meta/`."""
+        write_meta(self._folder, self.plan, self._entries, self._tasks)
+        return Made(len(self._entries), self._frames, self._untold)
+
+    def _numbers(self, draft: _Draft, language: Language) -> dict[str, NDArray[np.generic]]:
+        count = len(draft.times_s)
+        states = draft.body.states(draft.times_s)
+        return {
+            STATE: states,
+            ACTION: actions(states, self.plan.fps),
+            DONE: np.arange(count) == count - 1,
+            # Reckoned as LeRobot does, in double precision first.
+            "timestamp": (np.arange(count) / self.plan.fps).astype(np.float32),
+            "frame_index": np.arange(count),
+            "episode_index": np.full(count, len(self._entries)),
+            "index": np.arange(self._frames, self._frames + count),
+            "task_index": np.array([self._tasks.index(task) for task in language.tasks]),
+        }
+
+    def _write_table(
+        self, path: Path, numbers: Mapping[str, NDArray[np.generic]], language: Language
+    ) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns = {name: _column(values) for name, values in numbers.items()}
+        columns[CALL] = pa.array(language.calls, pa.string())
+        columns[RESULT] = pa.array(language.results, pa.string())
+        if self.plan.language:
+            count = len(language.calls)
+            columns[PERSISTENT] = column([language.persistent] * count, timed=True)
+            columns[EVENTS] = column(language.events, timed=False)
+        table = pa.table({name: columns[name] for name in self.plan.features if name in columns})
+        pq.write_table(table, path, compression="snappy")
 
 
 def _write_video(path: Path, plan: Plan, draft: _Draft) -> list[RgbImage]:
@@ -218,10 +222,9 @@ def _write_video(path: Path, plan: Plan, draft: _Draft) -> list[RgbImage]:
     return samples
 
 
-def _column(values: np.ndarray | Floats) -> object:
+def _column(values: NDArray[np.generic]) -> object:
     import pyarrow as pa
 
     if values.ndim == 1:
         return pa.array(values)
-    flat = pa.array(values.reshape(-1), pa.float32())
-    return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])

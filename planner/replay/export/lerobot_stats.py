@@ -50,7 +50,8 @@ def combined(parts: Sequence[Stats]) -> Stats:
     total = weights.sum()
 
     def mean(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        return np.tensordot(weights, np.stack(values), axes=1) / total
+        summed: NDArray[np.float64] = np.tensordot(weights, np.stack(values), axes=1)
+        return summed / total
 
     mean_of_all = mean([part["mean"] for part in parts])
     variance = mean([part["std"] ** 2 + (part["mean"] - mean_of_all) ** 2 for part in parts])
