@@ -39,7 +39,7 @@ from planner.replay.export.lerobot_stats import (
     vector_stats,
 )
 from planner.replay.export.source import Camera, Source
-from planner.replay.export.timeline import Story, read_story
+from planner.replay.export.timeline import read_story
 from planner.replay.export.video_file import AV1, VideoFile
 from planner.world.errors import FileError, PlannerError
 from planner.world.observation import RgbImage

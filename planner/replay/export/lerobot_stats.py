@@ -50,8 +50,8 @@ def combined(parts: Sequence[Stats]) -> Stats:
     total = weights.sum()
 
     def mean(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        summed: NDArray[np.float64] = np.tensordot(weights, np.stack(values), axes=1)
-        return summed / total
+        found: NDArray[np.float64] = np.tensordot(weights, np.stack(values), axes=1) / total
+        return found
 
     mean_of_all = mean([part["mean"] for part in parts])
     variance = mean([part["std"] ** 2 + (part["mean"] - mean_of_all) ** 2 for part in parts])
