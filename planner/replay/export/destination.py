@@ -6,7 +6,7 @@ import importlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from planner.world.errors import PlannerError
@@ -44,7 +44,8 @@ def new_file(path: Path, *, force: bool) -> Iterator[Path]:
     except OSError as error:
         raise PlannerError(f"{path}: cannot be written: {error}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
