@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often forbid bytecode: each node and each worker of tests would compile all it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm demo demo-spot spot test-spot bench clean
+.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -69,6 +69,15 @@ test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 
 
 # What is asked may have blanks, quotes and dollars: it goes by the environment, as it was typed.
 export DEMO_TASK := $(value TASK)
+
+test-lerobot: setup ## opt-in: exported data sets in LeRobot's own loader (5 GB, minutes; Python 3.12)
+	@$(TIMED) LeRobot env PLANNER_LEROBOT_PYTHON="$$(scripts/lerobot.sh)" \
+	  $(BIN)/pytest -n 0 test/planner/replay/export/test_lerobot_loaders.py $(ARGS)
+
+test-rerun: setup ## opt-in: exported recordings in Rerun's own reader (the extra viewer)
+	@$(TIMED) 'viewers' $(BIN)/pip install -qq -c constraints.txt rerun-sdk
+	@$(TIMED) Rerun $(BIN)/pytest -n 0 test/planner/replay/export/test_rerun_file.py \
+	  test/planner/replay/export/test_lerobot_loaders.py $(ARGS)
 
 demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
 	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \

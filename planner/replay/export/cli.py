@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +77,12 @@ def run(args: argparse.Namespace) -> int:
         raise PlannerError(f"--speed {args.speed:g}: from 0.01 to 1000")
     path: Path = args.output or Path(args.bags[0].resolve().name + chosen.suffix)
     check_outside(path, args.bags)
-    words = chosen.export([Source(bag) for bag in args.bags], path, args)
-    print(f"{path}: {words}")
+    sources = [Source(bag) for bag in args.bags]
+    for source in sources:
+        if source.bag.cut_short:
+            state = "is still being written" if source.bag.is_open else "was cut short"
+            print(f"{source.folder}: the bag {state}: exported as far as it goes", file=sys.stderr)
+    print(f"{path}: {chosen.export(sources, path, args)}")
     return 0
 
 

@@ -111,7 +111,9 @@ def _write(
                     "w", encoding="utf-8", errors="backslashreplace", newline=""
                 )
             )
-            writers[topic] = csv.DictWriter(stream, table.columns, restval="", lineterminator="\r\n")
+            writers[topic] = csv.DictWriter(
+                stream, table.columns, restval="", lineterminator="\r\n"
+            )
             writers[topic].writeheader()
         for topic, received_ns, content in _messages(source, list(tables)):
             row = columns[topic].row(content)

@@ -74,10 +74,16 @@ class Tape:
         if "header" in names:
             frame = fields.pop("frame_id", "")
             fields["header"] = {"stamp": stamp(time_s), "frame_id": frame}
+        self.put_made(topic, full, time_s, message(full, fields), late_ns)
+
+    def put_made(
+        self, topic: str, full: str, time_s: float, made: Any, late_ns: int = LATE_NS
+    ) -> None:
+        """A message that is there already, of a type's full name."""
         if topic not in self._topics:
             text = STORE.generate_msgdef(full, ros_version=2)[0]
             self._topics[topic] = (self.writer.add_topic(Topic(topic, full, text, "")), full)
-        data = bytes(STORE.serialize_cdr(message(full, fields), full))
+        data = bytes(STORE.serialize_cdr(made, full))
         received_ns = START_NS + round(time_s * 1e9) + late_ns
         self.writer.write(self._topics[topic][0], received_ns, received_ns, data)
 
