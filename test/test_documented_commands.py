@@ -57,6 +57,23 @@ RUN: Mapping[str, Says] = {
 }
 # `file::test`.
 ELSEWHERE: Mapping[str, str] = {
+    "planner export BAG --to rerun": (
+        "test/planner/replay/export/test_rerun_file.py::test_both_times_are_those_of_the_bag"
+    ),
+    "planner export BAG --to lerobot --agent agent_0 --agent agent_1 -o DIR": (
+        "test/planner/replay/export/test_lerobot_dataset.py"
+        "::test_several_agents_are_episodes_and_a_bag_of_another_body_is_refused"
+    ),
+    "planner export BAG1 BAG2 --to lerobot -o DIR": (
+        "test/planner/replay/export/test_cli.py::test_several_bags_are_one_data_set"
+    ),
+    "planner export BAG --to csv --topics /evaluation /skills/results": (
+        "test/planner/replay/export/test_csv_tables.py::test_only_the_topics_that_were_asked_for"
+    ),
+    "planner export BAG --to video --fps 20 --speed 4": (
+        "test/planner/replay/export/test_video.py"
+        "::test_speed_shortens_it_and_agents_stand_side_by_side"
+    ),
     "planner spot-look": (
         "test/sim_bridge/spot/test_connection.py"
         "::test_spot_look_tells_how_the_robot_is_and_moves_nothing"

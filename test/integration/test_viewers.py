@@ -72,10 +72,12 @@ def test_every_panel_has_its_place() -> None:
     assert sorted(placed_panels()) == sorted(panels())
 
 
-def test_both_files_are_shipped() -> None:
+def test_these_files_are_shipped() -> None:
+    # Rerun's shows an export and no topics: test/planner/replay/export/test_rerun_file.py.
     assert {path.name for path in (config_dir() / "viewers").iterdir()} == {
         "planner.rviz",
         "foxglove_layout.json",
+        "planner.rbl",
     }
 
 
