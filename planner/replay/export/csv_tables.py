@@ -45,19 +45,29 @@ def write_csv(source: Source, folder: Path, topics: Sequence[str] = ()) -> int:
     chosen = _chosen(source, topics)
     columns = {topic: Columns() for topic in chosen}
     stamped: set[str] = set()
-    for topic, _, content in _messages(source, chosen):
+    unreadable: dict[str, str] = {}
+    for topic, _, content in _messages(source, chosen, unreadable):
         columns[topic].look(content)
         if topic not in stamped and stamp_of(content):
             stamped.add(topic)
+    if unreadable.keys() >= (set(topics) or set(chosen)):
+        topic, reason = next(iter(unreadable.items()))
+        raise FileError(source.folder, topic, reason)
+    readable = [topic for topic in chosen if topic not in unreadable]
     tables = {}
-    for topic, file in file_names(chosen).items():
+    for topic, file in file_names(readable).items():
         head = [RECEIVED, STAMP] if topic in stamped else [RECEIVED]
         made = columns[topic]
         tables[topic] = _Table(file, topic, source.types[topic])
         tables[topic].columns = [*head, *made.names]
         tables[topic].left_out = made.left_out
     _write(source, folder, tables, columns)
-    document = {"version": 1, "bag": source.folder.name, "tables": _sorted(tables)}
+    document = {
+        "version": 1,
+        "bag": source.folder.resolve().name,
+        "tables": [asdict(tables[topic]) for topic in sorted(tables)],
+        "unreadable": unreadable,
+    }
     text = json.dumps(document, indent=2, ensure_ascii=True) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     return sum(table.rows for table in tables.values())
@@ -94,9 +104,19 @@ def _chosen(source: Source, topics: Sequence[str]) -> list[str]:
     return sorted(set(topics) or source.types)
 
 
-def _messages(source: Source, topics: Sequence[str]) -> Iterator[tuple[str, int, Any]]:
-    for message in source.bag.messages(topics):
-        yield message.topic, message.received_ns, message.content
+def _messages(
+    source: Source, topics: Sequence[str], unreadable: dict[str, str]
+) -> Iterator[tuple[str, int, Any]]:
+    """Messages of the topics that can be read; why another cannot goes into `unreadable`."""
+    for raw in source.bag.raw(topics):
+        if raw.topic in unreadable:
+            continue
+        try:
+            content = raw.content()
+        except ValueError as error:
+            unreadable[raw.topic] = str(error)
+            continue
+        yield raw.topic, raw.received_ns, content
 
 
 def _write(
@@ -115,14 +135,10 @@ def _write(
                 stream, table.columns, restval="", lineterminator="\r\n"
             )
             writers[topic].writeheader()
-        for topic, received_ns, content in _messages(source, list(tables)):
+        for topic, received_ns, content in _messages(source, list(tables), {}):
             row = columns[topic].row(content)
             row[RECEIVED] = str(received_ns)
             if tables[topic].columns[1:2] == [STAMP]:
                 row[STAMP] = str(stamp_of(content))
             writers[topic].writerow(row)
             tables[topic].rows += 1
-
-
-def _sorted(tables: dict[str, _Table]) -> list[dict[str, object]]:
-    return [asdict(tables[topic]) for topic in sorted(tables)]

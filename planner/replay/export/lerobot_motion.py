@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from planner.replay.export.source import Received, Source
 from planner.replay.export.timeline import Steps
 from planner.world.errors import FileError
-from planner.world.geometry import Pose, wrap_angle_rad
+from planner.world.geometry import IDENTITY, Pose, wrap_angle_rad
 
 _BASE_STATE = ("x.pos", "y.pos", "theta.pos", "x.vel", "theta.vel")
 _BASE_ACTION = ("x.vel", "y.vel", "theta.vel")
@@ -90,36 +91,66 @@ def read_body(source: Source, agent: str) -> Body:
     Raises:
         FileError: where it has no odometry of the agent, or cannot be read.
     """
-    odometry, joints = f"/{agent}/odometry", f"/{agent}/joint_states"
-    gripper, links = f"/{agent}/gripper_state", "/tf"
-    base: Steps[_Base] = Steps()
-    frames: Steps[Pose] = Steps()
-    found: dict[str, Steps[tuple[float, ...]]] = {joints: Steps(), gripper: Steps()}
-    names: dict[str, tuple[str, ...]] = {joints: (), gripper: ()}
-    odometry_frame = ""
-    for message in source.messages((odometry, joints, gripper)):
-        if message.topic == odometry:
-            odometry_frame = odometry_frame or str(message.content.header.frame_id)
-            base.add(message.world_s, _base(message))
-            continue
-        named = tuple(str(name) for name in message.content.name)
-        names[message.topic] = names[message.topic] or named
-        positions = _in_order(names[message.topic], named, message)
-        if positions is not None:
-            found[message.topic].add(message.world_s, positions)
-    if not len(base):
+    draft = _Draft(agent)
+    for message in source.messages((draft.odometry, draft.joints, draft.gripper)):
+        source.tell(message, draft.add)
+    if not len(draft.base):
         known = ", ".join(source.agents) or "none"
-        raise FileError(source.folder, odometry, f"has no message; agents of this bag: {known}")
-    for message in source.messages((links,)):
+        reason = f"has no message; agents of this bag: {known}"
+        raise FileError(source.folder, draft.odometry, reason)
+    for message in source.messages(("/tf",)):
+        source.tell(message, draft.add_links)
+    return draft.body()
+
+
+class _Draft:
+    """What was read of a body so far."""
+
+    def __init__(self, agent: str) -> None:
+        self.odometry = f"/{agent}/odometry"
+        self.joints, self.gripper = f"/{agent}/joint_states", f"/{agent}/gripper_state"
+        self.base: Steps[_Base] = Steps()
+        self._frame = ""
+        self._frames: Steps[Pose] = Steps()
+        self._names: dict[str, tuple[str, ...]] = {self.joints: (), self.gripper: ()}
+        self._parts: dict[str, Steps[tuple[float, ...]]] = {
+            self.joints: Steps(),
+            self.gripper: Steps(),
+        }
+
+    def add(self, message: Received) -> None:
+        """Takes odometry, joints or the gripper."""
+        if message.topic == self.odometry:
+            self._frame = self._frame or str(message.content.header.frame_id)
+            self.base.add(message.world_s, _base(message))
+            return
+        named = tuple(str(name) for name in message.content.name)
+        wanted = self._names[message.topic] = self._names[message.topic] or named
+        positions = _in_order(wanted, named, message)
+        if positions is not None:
+            self._parts[message.topic].add(message.world_s, positions)
+
+    def add_links(self, message: Received) -> None:
+        """Takes where the odometry's frame is in the map."""
         for link in message.content.transforms:
-            if link.header.frame_id == _MAP and link.child_frame_id == odometry_frame:
-                frames.add(message.world_s, _pose(link.transform))
-    begins_s = [base.span_s[0], *(s.span_s[0] for s in found.values() if len(s))]
-    if len(frames):
-        begins_s.append(frames.span_s[0])
-    first_s, last_s = max(begins_s), base.span_s[1]
-    body = BodyNames(names[joints], names[gripper])
-    return Body(body, first_s, last_s, base, frames, found[joints], found[gripper])
+            if link.header.frame_id == _MAP and link.child_frame_id == self._frame:
+                moved = link.transform
+                self._frames.add(message.world_s, _pose(moved.translation, moved.rotation))
+
+    def body(self) -> Body:
+        """All of it."""
+        begins_s = [self.base.span_s[0]]
+        begins_s += [steps.span_s[0] for steps in self._parts.values() if len(steps)]
+        begins_s += [self._frames.span_s[0]] if len(self._frames) else []
+        return Body(
+            BodyNames(self._names[self.joints], self._names[self.gripper]),
+            max(begins_s),
+            self.base.span_s[1],
+            self.base,
+            self._frames,
+            self._parts[self.joints],
+            self._parts[self.gripper],
+        )
 
 
 def actions(states: Floats, fps: int) -> Floats:
@@ -139,20 +170,14 @@ def actions(states: Floats, fps: int) -> Floats:
 
 
 def _base(message: Received) -> _Base:
-    twist = message.content.twist.twist
-    pose = message.content.pose.pose
-    p, q = pose.position, pose.orientation
-    placed = Pose(
-        (float(p.x), float(p.y), float(p.z)), (float(q.x), float(q.y), float(q.z), float(q.w))
-    )
+    pose, twist = message.content.pose.pose, message.content.twist.twist
+    placed = _pose(pose.position, pose.orientation)
     return _Base(placed, float(twist.linear.x), float(twist.angular.z))
 
 
-def _pose(transform: object) -> Pose:
-    t, q = transform.translation, transform.rotation  # type: ignore[attr-defined]
-    return Pose(
-        (float(t.x), float(t.y), float(t.z)), (float(q.x), float(q.y), float(q.z), float(q.w))
-    )
+def _pose(p: Any, q: Any) -> Pose:
+    turn = (float(q.x), float(q.y), float(q.z), float(q.w))
+    return Pose((float(p.x), float(p.y), float(p.z)), turn if any(turn) else IDENTITY)
 
 
 def _in_order(

@@ -58,5 +58,5 @@ def _log_all(source: Source, recording: Recording) -> None:
     by_topic.update(dict.fromkeys(eyes.topics, eyes.add))
     for message in source.messages(list(by_topic)):
         recording.at(message)
-        by_topic[message.topic](message)
+        source.tell(message, by_topic[message.topic])
     frames.finish()

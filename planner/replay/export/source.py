@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,6 +120,18 @@ class Source:
                 stamp_ns,
                 message.content,
             )
+
+    def tell(self, message: Received, hear: Callable[[Received], None]) -> None:
+        """Gives a message to who reads its fields.
+
+        Raises:
+            FileError: where it lacks some: another software's, or another version's.
+        """
+        try:
+            hear(message)
+        except (AttributeError, TypeError, ValueError, IndexError) as error:
+            reason = f"is no {message.type_name} as this planner reads it: {error}"
+            raise FileError(self.folder, message.topic, reason) from None
 
     @property
     def simulated(self) -> bool:

@@ -115,7 +115,7 @@ def read_story(source: Source) -> Story:
     """
     draft = _Draft()
     for message in source.messages(STORY):
-        draft.add(message)
+        source.tell(message, draft.add)
     if not len(draft.instruction) and source.instruction:
         draft.instruction.add(-math.inf, source.instruction)
     plan = draft.plans if len(draft.plans) else draft.replies

@@ -57,7 +57,7 @@ class VideoFile:
         self.frames = 0
         # SVT-AV1 describes itself in twenty lines otherwise; 1 = errors only.
         os.environ.setdefault("SVT_LOG", "1")
-        self._container = av.open(str(path), "w", format="mp4")
+        self._container = av.open(str(path), "w", format="mp4", options={"movflags": "faststart"})
         stream = self._container.add_stream(codec.encoder, rate=fps, options=dict(codec.options))
         if not isinstance(stream, av.VideoStream):
             raise PlannerError(f"{codec.encoder} encodes no videos")

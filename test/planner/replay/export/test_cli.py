@@ -118,3 +118,15 @@ def test_what_is_no_bag_is_refused(tapes, tmp_path, capsys, damage) -> None:
     assert export(bag, "--to", "csv", "-o", tmp_path / "made") == 2
     assert said(capsys).startswith("error: ")
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("to", ["video", "lerobot"])
+def test_a_topic_of_another_type_is_one_clear_error(tapes, tmp_path, capsys, to) -> None:
+    tape = tapes.tape()
+    tapes.body(tape, 0.0)
+    tape.picture("agent_0", 0.0)
+    tape.put("/evaluation", "std_msgs/String", 0.5, data="well done")
+    assert export(tape.close(), "--to", to, "-o", tmp_path / "made") == 2
+    line = said(capsys)
+    assert "/evaluation: is no std_msgs/msg/String as this planner reads it" in line
+    assert line.count("\n") == 1

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.recorder.bag_writer import Topic
 from planner.replay.export.csv_tables import file_names, write_csv
 from planner.replay.export.flat_columns import cell
 from planner.replay.export.source import Source
@@ -122,6 +123,22 @@ def test_only_the_topics_that_were_asked_for(tapes, folder) -> None:
     }
     with pytest.raises(FileError, match="/nothing: is no topic of this bag, which has: /agent_0/"):
         write_csv(Source(bag), folder, ["/nothing"])
+
+
+def test_a_topic_whose_type_is_not_known_is_listed_and_the_others_are_written(
+    tapes, folder
+) -> None:
+    tape = tapes.tape()
+    tape.put("/s", "std_msgs/String", 0.0, data="a")
+    number = tape.writer.add_topic(Topic("/x", "other_msgs/msg/X", "%&$ no definition", ""))
+    tape.writer.write(number, tapes.start_ns, tapes.start_ns, b"\0\1\0\0abcd")
+    source = Source(tape.close())
+    assert write_csv(source, folder) == 1
+    document = json.loads((folder / "columns.json").read_text())
+    assert list(document["unreadable"]) == ["/x"]
+    assert [t["topic"] for t in document["tables"]] == ["/s"]
+    with pytest.raises(FileError, match="/x: "):
+        write_csv(source, folder, ["/x"])
 
 
 @given(st.sets(st.text(min_size=1, max_size=300), max_size=20))
