@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from planner.bench.run import Event, RunResult
 from planner.evaluation.progress import Progress
@@ -20,10 +20,12 @@ class LoggedTrace(TraceBuilder):
         super().__init__()
         self._log = log
 
-    def state(self, state: WorldState, progress: Progress) -> None:
+    def state(
+        self, state: WorldState, progress: Progress, changed: Collection[str] | None = None
+    ) -> None:
         """As `TraceBuilder`."""
         self._log.write(state)
-        super().state(state, progress)
+        super().state(state, progress, changed)
 
 
 def traced(

@@ -80,14 +80,20 @@ class TraceBuilder:
     _bodies: dict[str, EntityState] = field(default_factory=dict)
     _last: Progress | None = None
 
-    def state(self, state: WorldState, progress: Progress) -> None:
-        """Takes up a state and how the task stands in it; the first one is the start."""
+    def state(
+        self, state: WorldState, progress: Progress, changed: Collection[str] | None = None
+    ) -> None:
+        """Takes up a state and how the task stands in it; the first one is the start.
+
+        `changed`: names of the entities that are others than in the state before; None = any.
+        """
         if self._steps and state.step < self._steps[-1]:
             return
         self._stamps.append(state.stamp_s)
         self._steps.append(state.step)
-        for entity in state.entities.values():
-            if entity.kind is EntityKind.AGENT:
+        for name in state.entities if changed is None else changed:
+            entity = state.entities.get(name)
+            if entity is not None and entity.kind is EntityKind.AGENT:
                 self._body(state.step, entity)
         # The judge's list is the same object until something about it is different.
         before = self._last
@@ -272,5 +278,5 @@ class TracedEvaluator(Evaluator):
     def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:
         """As `Evaluator`."""
         progress = super().update(state, changed)
-        self._builder.state(state, progress)
+        self._builder.state(state, progress, changed)
         return progress
