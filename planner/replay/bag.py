@@ -233,6 +233,17 @@ class Bag:
             for _, message in self._read((topic,), None, None)
         )
 
+    def every(self) -> Iterator[tuple[str, StoredMessage]]:
+        """All messages with their topics, in bytes that are not copied.
+
+        Raises:
+            FileError: where the file cannot be read.
+        """
+        for file in self._files:
+            topics = {number: channel.topic for number, channel in file.channels.items()}
+            for message in file.messages(frozenset(topics), None, None):
+                yield topics[message.channel_id], message
+
     def gaps(self, topic: str) -> tuple[Gap, ...]:
         """Messages of a topic that the bag lacks, in the order of time.
 
