@@ -47,7 +47,10 @@ setup(
     # ... and because colcon evaluates setup.py and knows texts only, not parsed versions.
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=[NAME, f"{NAME}.*", "sim_bridge", "sim_bridge.*"]),
-    package_data={"": ["py.typed", "*.pyi"]},
+    package_data={
+        "": ["py.typed", "*.pyi"],
+        "planner.replay.report.assets": ["*.js", "*.css"],
+    },
     # Compiled: what looks and ways cost, a run without pictures costs.
     cffi_modules=["sim_bridge/embedded/compiled_build.py:ffibuilder"],
     data_files=[] if EDITABLE else data_files(),

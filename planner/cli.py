@@ -50,6 +50,7 @@ COMMANDS: Mapping[str, Command] = {
     "replay": Command(
         "planner.replay.replay_cli", "publish a bag again, or run another memory or planner over it"
     ),
+    "report": Command("planner.replay.report.cli", "a page about one or more bags"),
     "run": Command("planner.bench.cli", "one episode in this process, without ROS"),
     "spot-emulator": Command(
         "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"

@@ -25,7 +25,18 @@ from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 
 _TRIAL_TIMEOUT_S = 120.0
-_EXTRAS = ("local", "vlm", "train", "embed", "spot", "habitat", "viewer", "export", "ray")
+_EXTRAS = (
+    "local",
+    "vlm",
+    "train",
+    "embed",
+    "spot",
+    "habitat",
+    "viewer",
+    "export",
+    "report",
+    "ray",
+)
 
 
 class Status(StrEnum):

@@ -1,0 +1,79 @@
+// A house from above: rooms, walls, doors, furniture. Metres; the map's y is upwards, SVG's down.
+
+import { svg } from "./dom.js";
+
+const MARGIN_M = 0.6;
+
+/**
+ * How the map lies in the picture: all of a plan, or all points where there is none; turned by a
+ * quarter where that makes it wider than high.
+ */
+export class View {
+  constructor(plan, others) {
+    let [x0, y0, x1, y1] = plan ? plan.bounds_m : [Infinity, Infinity, -Infinity, -Infinity];
+    for (const [x, y] of plan ? [] : others) {
+      [x0, y0, x1, y1] = [Math.min(x0, x), Math.min(y0, y), Math.max(x1, x), Math.max(y1, y)];
+    }
+    this.turned = plan ? plan.turned : false;
+    const [[ax, ay], [bx, by]] = [this.place([x0, y0]), this.place([x1, y1])];
+    this.x = Math.min(ax, bx) - MARGIN_M;
+    this.y = Math.min(ay, by) - MARGIN_M;
+    this.width = Math.abs(bx - ax) + 2 * MARGIN_M;
+    this.height = Math.abs(by - ay) + 2 * MARGIN_M;
+  }
+
+  /** Where a point of the map is in the picture. */
+  place([x, y]) {
+    return this.turned ? [y, x] : [x, -y];
+  }
+
+  /** A heading of the map, radians, as SVG's degrees. */
+  degrees(yaw) {
+    return (this.turned ? 90 : 0) - (yaw * 180) / Math.PI;
+  }
+
+  /** Points of the map as SVG wants them. */
+  points(corners) {
+    return corners.map((corner) => this.place(corner).map((v) => v.toFixed(3)).join(",")).join(" ");
+  }
+
+  /** A translation to a point of the map. */
+  translation(corner) {
+    const [x, y] = this.place(corner);
+    return `translate(${x.toFixed(3)} ${y.toFixed(3)})`;
+  }
+}
+
+/** Groups of a plan: floors, furniture, walls and doors, names. */
+export function floorPlan(plan, view) {
+  const points = (corners) => view.points(corners);
+  const text = ([x, y], down, words) => {
+    const [left, top] = view.place([x, y]);
+    return svg("text", { x: left, y: top + down }, words.replaceAll("_", " "));
+  };
+  const floors = svg("g", { class: "floors" });
+  const furniture = svg("g", { class: "furniture" });
+  const walls = svg("g", { class: "walls" });
+  const names = svg("g", { class: "names" });
+  const pieces = svg("g", { class: "piece-names" });
+  for (const room of plan.rooms) {
+    floors.append(svg("polygon", { points: points(room.polygon_m), fill: room.rgb }));
+    walls.append(svg("polygon", { points: points(room.polygon_m) }));
+    names.append(text(room.label_m, 0, room.name));
+  }
+  for (const door of plan.doors) {
+    walls.append(svg("polygon", { class: door.entrance ? "door entrance" : "door", points: points(door.polygon_m) }));
+    if (door.leaf_m.length > 1) {
+      walls.append(svg("polyline", { class: "arc", points: points(door.leaf_m.slice(1)) }));
+      walls.append(svg("polyline", { class: "leaf", points: points([door.leaf_m[0], door.leaf_m.at(-1)]) }));
+    }
+  }
+  for (const piece of plan.pieces) {
+    const group = svg("g", null, svg("title", null, piece.name));
+    for (const part of piece.parts) group.append(svg("polygon", { points: points(part.polygon_m), fill: part.rgb }));
+    group.append(svg("polygon", { class: "outline", points: points(piece.outline_m) }));
+    furniture.append(group);
+    pieces.append(text(piece.center_m, 0.05, piece.name));
+  }
+  return { floors, furniture, walls, names, pieces };
+}

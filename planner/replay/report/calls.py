@@ -1,0 +1,118 @@
+"""What each agent did when, and what the planner decided: skill calls and decisions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from planner.replay.report.clock import WorldClock
+from planner.replay.report.document import Call, Decision, ModelCall
+from planner.replay.report.messages import Answer, Event, SkillEnd
+from planner.world.skill import CallError, SkillCode, parse_call
+
+RESULTS = "/skills/results"
+DECISIONS = "/planner/trace"
+
+
+def calls_of(
+    events: Sequence[Event[SkillEnd]], decisions: Sequence[Event[Answer]], clock: WorldClock
+) -> list[Call]:
+    """The calls that ended, in the order of their ends.
+
+    A call began as long before its end as its report says. Where it does not say, it began when
+    the planner's answer with it came, or when the agent was free.
+    """
+    answers: dict[tuple[str, str], list[float]] = {}
+    for event in decisions:
+        t_s = clock.at(event.stamp_s, event.received_ns)
+        for agent, call in zip(event.content.agents, event.content.calls, strict=False):
+            answers.setdefault((agent, call), []).append(t_s)
+    found = []
+    free_s: dict[str, float] = {}
+    timed = [(clock.at(e.stamp_s, e.received_ns), e.content) for e in events]
+    for end_s, content in sorted(timed, key=lambda pair: pair[0]):
+        took_s = content.took_s
+        free = free_s.get(content.agent, 0.0)
+        if took_s is not None:
+            start_s = end_s - took_s
+        else:
+            asked = [t for t in answers.get((content.agent, content.call), ()) if t <= end_s]
+            start_s = max(asked[-1], free) if asked else free
+        free_s[content.agent] = end_s
+        found.append(
+            Call(
+                agent=content.agent,
+                call=content.call,
+                skill=_skill(content.call),
+                start_s=round(min(max(start_s, 0.0), end_s), 3),
+                end_s=end_s,
+                start_known=took_s is not None,
+                code=content.code,
+                code_name=_code_name(content.code),
+                text=content.text,
+            )
+        )
+    return found
+
+
+def decisions_of(
+    events: Sequence[Event[Answer]], calls: Sequence[Call], clock: WorldClock
+) -> list[Decision]:
+    """The planner's answers in the order of time."""
+    failures = [call.end_s for call in calls if call.code != SkillCode.SUCCESS]
+    found: list[Decision] = []
+    before_s = -math.inf
+    for event in events:
+        content = event.content
+        t_s = clock.at(event.stamp_s, event.received_ns)
+        found.append(
+            Decision(
+                t_s=t_s,
+                planner=content.planner,
+                agents=content.agents,
+                calls=content.calls,
+                cycle=content.cycle,
+                replan=any(before_s < end_s <= t_s for end_s in failures),
+                error=content.error,
+            )
+        )
+        before_s = t_s
+    return found
+
+
+def model_calls_of(events: Sequence[Event[Answer]], clock: WorldClock) -> list[ModelCall]:
+    """The planner's answers that a language model gave, whole."""
+    return [
+        ModelCall(
+            t_s=clock.at(event.stamp_s, event.received_ns),
+            planner=event.content.planner,
+            model=event.content.model,
+            agents=event.content.agents,
+            cycle=event.content.cycle,
+            prompt=event.content.prompt,
+            reply=event.content.reply,
+            calls=event.content.calls,
+            error=event.content.error,
+            prompt_tokens=event.content.prompt_tokens,
+            cached_tokens=event.content.cached_tokens,
+            reply_tokens=event.content.reply_tokens,
+            first_token_s=event.content.first_token_s,
+            latency_s=event.content.latency_s,
+        )
+        for event in events
+        if event.content.model or event.content.prompt
+    ]
+
+
+def _skill(call: str) -> str:
+    try:
+        return parse_call(call).name.value
+    except CallError:
+        return call.partition("[")[0].strip()[:40]
+
+
+def _code_name(code: int) -> str:
+    try:
+        return SkillCode(code).name.lower()
+    except ValueError:
+        return f"code {code}"

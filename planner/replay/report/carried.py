@@ -1,0 +1,98 @@
+"""What a bag carries besides messages, and the house and the task that it is of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from planner.replay.bag import Bag
+from planner.replay.task import task_of
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_shipped_house
+
+_PARAMETERS = "parameters.yaml"
+_RECORDS = ("planner.start", "planner.recording")
+# Of those records, what tells of the software, and not of one recording.
+_VERSIONS = ("version", "ros_distro", "python", "platform", "packages", "images", "image_hz")
+_MOST_SETTINGS = 5000
+_LONGEST_SETTING = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The house and the episode of a bag; None where neither the bag nor the machine has it.
+
+    `reason`: why something is missing; "" where all is there.
+    """
+
+    house: House | None
+    episode: Episode | None
+    reason: str = ""
+
+
+def find_task(bag: Bag, episode_id: str, house: str) -> Task:
+    """Finds the house and the episode: in the bag, else by name among what is shipped."""
+    if not house and not episode_id:
+        return Task(None, None, "the bag names no house")
+    try:
+        episode, found = task_of(bag, episode_id, house)
+    except PlannerError as error:
+        reason = str(error).replace(str(bag.folder), bag.folder.name)
+    else:
+        # An episode of that name may be of another house here.
+        if not house or found.name == house:
+            return Task(found, episode)
+        reason = f"the shipped episode {episode_id} is of another house"
+    try:
+        return Task(load_shipped_house(house), None, reason)
+    except PlannerError:
+        return Task(None, None, reason)
+
+
+def settings_of(bag: Bag) -> dict[str, str]:
+    """Versions and parameters of the nodes as "node.parameter", as they were while recording.
+
+    Raises:
+        FileError: where the bag cannot be read.
+    """
+    found: dict[str, str] = {}
+    for name in _RECORDS:
+        record = bag.metadata.get(name, {})
+        _flatten({key: _parsed(record[key]) for key in _VERSIONS if key in record}, "", found)
+    text = bag.attachments().get(_PARAMETERS)
+    if text is not None:
+        try:
+            # The C loader is the same safe one, eight times faster.
+            document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+            _flatten(document, "", found)
+        except (yaml.YAMLError, RecursionError, ValueError):
+            found[_PARAMETERS] = "cannot be read"
+    return dict(sorted(found.items()))
+
+
+def _parsed(text: str) -> object:
+    if not text.startswith("{"):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _flatten(value: object, name: str, into: dict[str, str]) -> None:
+    if len(into) >= _MOST_SETTINGS:
+        return
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            word = str(key).strip("/")
+            # Where ROS's parameter files have the parameters of a node.
+            below = name if word == "ros__parameters" else f"{name}.{word}".strip(".")
+            _flatten(inner, below, into)
+        return
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    into[name[:_LONGEST_SETTING]] = text[:_LONGEST_SETTING]

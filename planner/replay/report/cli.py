@@ -1,0 +1,150 @@
+"""`planner report BAG [BAG...]`: one HTML page, report.json and tables about one or more bags.
+
+Exit status: 0 where all bags were read, whatever their verdicts; 2 where one could not be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from planner.recorder.freed_memory import keep_freed_memory
+from planner.replay.definitions import printable
+from planner.replay.judging import recordings
+from planner.replay.report.collect import Collected, collect
+from planner.replay.report.comparison import compare
+from planner.replay.report.document import BagReport, Report
+from planner.replay.report.page import page_html, report_json
+from planner.replay.report.progress_bar import ProgressBar
+from planner.replay.report.tables import has_parquet, tables_of, write_csv, write_parquet
+from planner.world.errors import FileError, PlannerError
+
+PAGE, DOCUMENT, TABLES = "report.html", "report.json", "tables"
+# All pictures of a page together, before they are written in letters, which takes a third more.
+_PICTURE_BYTES = 9_000_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "bags", nargs="+", type=Path, metavar="BAG", help="a bag, or a folder of bags"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="folder of the report; default: report beside the first bag",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="write into a folder that holds something else"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the bags, write the report, print where it is."""
+    keep_freed_memory()
+    folders = _bags(args.bags)
+    output = args.output or folders[0].resolve().parent / "report"
+    _check_output(output, folders, force=args.force)
+    names = _names(folders)
+    found: list[Collected] = []
+    errors: list[PlannerError] = []
+    for folder, name in zip(folders, names, strict=True):
+        bar = ProgressBar(f"reading {printable(name)}")
+        try:
+            found.append(collect(folder, name, _PICTURE_BYTES // len(folders), bar.show))
+        except PlannerError as error:
+            errors.append(error)
+        finally:
+            bar.end()
+    for problem in errors:
+        print(f"error: {printable(str(problem))}", file=sys.stderr)
+    if not found:
+        return 2
+    reports = tuple(one.report for one in found)
+    report = Report(reports, compare(reports, [one.trace for one in found]))
+    _write(report, found, output)
+    for one in reports:
+        print(_line(one))
+    if not has_parquet():
+        print("Parquet tables left out: pip install 'planner[report]'", file=sys.stderr)
+    print(f"report: {output / PAGE}")
+    return 2 if errors else 0
+
+
+def _bags(paths: Sequence[Path]) -> list[Path]:
+    found = [path for given in paths for path in recordings(given) if path.is_dir()]
+    if not found:
+        raise PlannerError(f"{paths[0]}: holds no bag")
+    return list(dict.fromkeys(found))
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The folders' names, with those of the folders above as far as they differ in them."""
+    parts = [folder.resolve().parts for folder in folders]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]).lstrip("/") for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{'/'.join(part)} ({i})" for i, part in enumerate(parts)]
+
+
+def _check_output(output: Path, bags: Sequence[Path], *, force: bool) -> None:
+    """Nothing of a bag, and nothing that is not ours, is written over."""
+    place = output.resolve()
+    known = {bag.resolve() for bag in bags}
+    for folder in (place, *place.parents):
+        if folder in known or (folder / "metadata.yaml").is_file():
+            raise FileError(output, "", f"is in the bag {folder}, in which nothing is written")
+    if output.exists() and not output.is_dir():
+        raise FileError(output, "", "is no folder")
+    ours = (output / PAGE).is_file() and (output / DOCUMENT).is_file()
+    if output.is_dir() and any(output.iterdir()) and not ours and not force:
+        raise FileError(output, "", "holds something that is no report; --force writes into it")
+
+
+def _write(report: Report, found: Sequence[Collected], output: Path) -> None:
+    tables = tables_of(report)
+    folder = output / TABLES
+    page = page_html(report, [one.jpegs for one in found])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Those of the report that was here before, which may have had others.
+        for name in tables:
+            for ending in ("csv", "parquet"):
+                (folder / f"{name}.{ending}").unlink(missing_ok=True)
+        _replace(output / DOCUMENT, report_json(report))
+        _replace(output / PAGE, page)
+    except OSError as error:
+        raise FileError(output, "", f"cannot be written: {error}") from None
+    write_csv(tables, folder)
+    if has_parquet():
+        write_parquet(tables, folder)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file as a whole or not at all."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _line(report: BagReport) -> str:
+    """One bag in one line."""
+    verdicts = report.verdicts
+    best = verdicts.bag or verdicts.live
+    if best is None:
+        return f"{printable(report.name)}: no verdict: {printable(verdicts.reason)}"
+    word = "success" if best.success else "failure"
+    notes = [f"{best.percent_complete:.0%} of the task", f"{best.sim_steps} steps"]
+    notes.append("judged from the bag" if best.source == "bag" else "as judged live")
+    if verdicts.agree is False:
+        notes.append("live: DIFFERENT")
+    if not verdicts.final:
+        notes.append(f"not final: {verdicts.reason}")
+    return f"{printable(report.name)}: {word}, {printable(', '.join(notes))}"

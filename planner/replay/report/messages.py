@@ -1,0 +1,325 @@
+"""What a report reads of messages by their fields, as records.
+
+A bag defines its types itself, so that a field may be missing or of another type: whatever these
+functions raise then, the message counts as one that cannot be read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from planner.memory.wording import read_description
+from planner.replay.report.document import Level
+
+T = TypeVar("T")
+# Of another bag's types: a field that is not there, or is something else.
+UNFIT = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
+_INSTRUCT_STATES = ("idle", "running", "waiting", "done", "failed", "canceled")
+# rcl_interfaces/msg/Log.
+_LOG_WARN, _LOG_ERROR = 30, 40
+_REMOVE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Generic[T]):
+    """A message: when it was received, its stamp (None without one), what it says."""
+
+    received_ns: int
+    stamp_s: float | None
+    content: T
+
+
+@dataclass(frozen=True, slots=True)
+class SkillEnd:
+    """A skill call that ended; `took_s` None = its report does not say."""
+
+    agent: str
+    call: str
+    code: int
+    text: str
+    took_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A planner's answer; latencies None = not measured."""
+
+    planner: str
+    model: str
+    agents: tuple[str, ...]
+    calls: tuple[str, ...]
+    cycle: int
+    prompt: str
+    reply: str
+    error: str
+    prompt_tokens: int
+    cached_tokens: int
+    reply_tokens: int
+    first_token_s: float | None
+    latency_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPart:
+    """A part of the task as the evaluator sees it; `first_step` None = never."""
+
+    text: str
+    satisfied: bool
+    first_step: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the evaluator says; `status`: 0 running, 1 succeeded, 2 failed."""
+
+    episode_id: str
+    status: int
+    sim_step: int
+    scoring: str
+    percent_complete: float
+    explanation: str
+    criteria: str
+    parts: tuple[JudgedPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A thing of the memory."""
+
+    name: str
+    class_name: str
+    x_m: float
+    y_m: float
+    z_m: float
+    picked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """The memory's things by their numbers, furniture left out."""
+
+    sequence: int
+    entries: Mapping[int, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEdits:
+    """Edits of things: the entry after each, None for one that went."""
+
+    sequence: int
+    edits: tuple[tuple[int, Entry | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A diagnostic status; `level` None = all is well."""
+
+    level: Level | None
+    name: str
+    message: str
+    hardware_id: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line of the log; `level` None = neither a warning nor worse."""
+
+    level: Level | None
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionState:
+    """What became of an instruction."""
+
+    instruction: str
+    state: str
+    text: str
+    question: str
+    planner: str
+    model: str
+    house: str
+    episode_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorldFacts:
+    """Which world the bridge has."""
+
+    backend: str
+    house: str
+    episode_id: str
+    agents: tuple[str, ...]
+    bodies: tuple[str, ...]
+    seed: int
+    version: str
+
+
+def seconds(stamp: Any) -> float:
+    """A stamp in seconds."""
+    return float(stamp.sec) + float(stamp.nanosec) * 1e-9
+
+
+def skill_end(content: Any) -> SkillEnd:
+    """Of planner_msgs/SkillReport."""
+    took = _finite(_pairs(content.evidence).get("sim_seconds", ""))
+    return SkillEnd(
+        agent=str(content.agent),
+        call=str(content.call),
+        code=int(content.code),
+        text=str(content.text),
+        took_s=took if took is not None and took >= 0 else None,
+    )
+
+
+def answer(content: Any) -> Answer:
+    """Of planner_msgs/PlannerTrace."""
+    return Answer(
+        planner=str(content.planner),
+        model=str(content.model),
+        agents=_texts(content.agents),
+        calls=_texts(content.calls),
+        cycle=int(content.cycle),
+        prompt=str(content.prompt),
+        reply=str(content.reply),
+        error=str(content.error),
+        prompt_tokens=int(content.prompt_tokens),
+        cached_tokens=int(content.cached_tokens),
+        reply_tokens=int(content.reply_tokens),
+        first_token_s=_finite(content.first_token_s),
+        latency_s=_finite(content.latency_s),
+    )
+
+
+def judgement(content: Any) -> Judgement:
+    """Of planner_msgs/Evaluation."""
+    share = float(content.percent_complete)
+    return Judgement(
+        episode_id=str(content.episode_id),
+        status=int(content.status),
+        sim_step=int(content.sim_step),
+        scoring=str(content.scoring),
+        percent_complete=round(min(max(share, 0.0), 1.0), 4) if math.isfinite(share) else 0.0,
+        explanation=str(content.explanation),
+        criteria=_pairs(content.metrics).get("criteria", ""),
+        parts=tuple(
+            JudgedPart(
+                str(part.text),
+                bool(part.satisfied),
+                int(part.first_step) if part.first_step >= 0 else None,
+                str(part.detail),
+            )
+            for part in content.propositions
+        ),
+    )
+
+
+def memory_state(content: Any) -> MemoryState:
+    """Of planner_msgs/EntityList."""
+    things = (entity for entity in content.entities if not entity.is_furniture)
+    return MemoryState(int(content.sequence), {int(e.id): _entry(e) for e in things})
+
+
+def memory_edits(content: Any) -> MemoryEdits:
+    """Of planner_msgs/MemoryUpdate."""
+    edits: list[tuple[int, Entry | None]] = []
+    for operation in content.operations:
+        entity = operation.entity
+        if operation.kind == _REMOVE:
+            edits.append((int(entity.id), None))
+        elif not entity.is_furniture:
+            edits.append((int(entity.id), _entry(entity)))
+    return MemoryEdits(int(content.sequence), tuple(edits))
+
+
+def _entry(entity: Any) -> Entry:
+    at = entity.position
+    place = (float(at.x), float(at.y), float(at.z))
+    if not all(map(math.isfinite, place)):
+        raise ValueError(f"the place of {entity.name} is no number")
+    class_name = read_description(str(entity.description)).class_name
+    return Entry(str(entity.name), class_name, *place, bool(entity.picked))
+
+
+def statuses(content: Any) -> tuple[Status, ...]:
+    """Of diagnostic_msgs/DiagnosticArray."""
+    return tuple(status(item) for item in content.status)
+
+
+def status(content: Any) -> Status:
+    """Of diagnostic_msgs/DiagnosticStatus; what is stale counts as an error."""
+    level = content.level
+    number = level[0] if isinstance(level, bytes) else int(level)
+    bad = Level.WARNING if number == 1 else Level.ERROR
+    return Status(
+        level=bad if number else None,
+        name=str(content.name),
+        message=str(content.message),
+        hardware_id=str(content.hardware_id),
+        values=_pairs(content.values),
+    )
+
+
+def log_line(content: Any) -> LogLine:
+    """Of rcl_interfaces/Log."""
+    number = int(content.level)
+    bad = Level.ERROR if number >= _LOG_ERROR else Level.WARNING
+    return LogLine(bad if number >= _LOG_WARN else None, str(content.name), str(content.msg))
+
+
+def instruction_state(content: Any) -> InstructionState:
+    """Of planner_msgs/InstructStatus."""
+    number = int(content.state)
+    known = number < len(_INSTRUCT_STATES)
+    return InstructionState(
+        instruction=str(content.instruction),
+        state=_INSTRUCT_STATES[number] if known else f"state {number}",
+        text=str(content.text),
+        question=str(content.question),
+        planner=str(content.planner),
+        model=str(content.model),
+        house=str(content.house),
+        episode_id=str(content.episode_id),
+    )
+
+
+def world_facts(content: Any) -> WorldFacts:
+    """Of planner_msgs/WorldInfo."""
+    return WorldFacts(
+        backend=str(content.backend),
+        house=str(content.house),
+        episode_id=str(content.episode_id),
+        agents=_texts(content.agents),
+        bodies=_texts(content.bodies),
+        seed=int(content.seed),
+        version=str(content.version),
+    )
+
+
+def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Event[T]:
+    """A message with its stamp, by what reads its kind."""
+    told = getattr(content, "header", content)
+    stamp = getattr(told, "stamp", None)
+    return Event(received_ns, None if stamp is None else seconds(stamp), read(content))
+
+
+def _texts(values: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(str(value) for value in values)
+
+
+def _pairs(values: Sequence[Any]) -> dict[str, str]:
+    return {str(item.key): str(item.value) for item in values}
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return round(number, 4) if math.isfinite(number) else None

@@ -1,0 +1,167 @@
+"""The page: one HTML file with everything in it, that asks nothing of a network.
+
+No text of a bag is ever part of the markup: it stands as JSON in a block that no browser runs,
+with the characters that could end it escaped, and the scripts make text nodes of it. A policy in
+the page's head allows nothing but the page's own script and style, by their hashes, and pictures
+that stand in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any, TypedDict
+
+from pydantic import TypeAdapter
+
+from planner.replay.report.document import ModelCall, Report
+
+# In the order in which each has what it imports before it.
+SCRIPTS = (
+    "dom.js",
+    "timeline.js",
+    "chart.js",
+    "floor_plan.js",
+    "gantt.js",
+    "player.js",
+    "sections.js",
+    "model_calls.js",
+    "comparison.js",
+    "report.js",
+)
+STYLE = "report.css"
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+# Of all prompts and replies on the page; report.json has the whole of them.
+_TEXT_CHARACTERS = 5_000_000
+_REPORT = TypeAdapter(Report)
+# What could end the block or be read as markup, and what old scripts took for line ends.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def report_json(report: Report) -> str:
+    """The content of report.json."""
+    document = _REPORT.dump_python(report, mode="json")
+    return json.dumps(document, sort_keys=True, ensure_ascii=True, indent=1) + "\n"
+
+
+def report_schema() -> dict[str, object]:
+    """The JSON Schema of report.json."""
+    return _REPORT.json_schema()
+
+
+def page_html(report: Report, pictures: Sequence[Sequence[bytes]]) -> str:
+    """The whole page.
+
+    Args:
+        report: what it shows.
+        pictures: of each bag, as JPEG, in the order of its report.
+    """
+    style, script = _asset(STYLE), _script()
+    encoded = [[base64.b64encode(jpeg).decode("ascii") for jpeg in bag] for bag in pictures]
+    return _PAGE.format(
+        policy=_policy(style, script),
+        style=style,
+        script=script,
+        data=_embedded(_shown(report)),
+        pictures=_embedded(encoded),
+    )
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>Report of a run</title>
+<style>{style}</style>
+</head>
+<body>
+<main id="report"><noscript>This page is drawn by the script in it.</noscript></main>
+<script type="application/json" id="report-data">{data}</script>
+<script type="application/json" id="report-pictures">{pictures}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def _policy(style: str, script: str) -> str:
+    return (
+        "default-src 'none'; img-src data:; "
+        f"style-src 'sha256-{_hash(style)}'; script-src 'sha256-{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath("assets", name).read_text("utf-8")
+
+
+def _script() -> str:
+    """All modules as one: each comes after those it imports, so that imports can go."""
+    texts = (_EXPORT.sub("", _IMPORT.sub("", _asset(name))) for name in SCRIPTS)
+    return "\n" + "\n".join(texts)
+
+
+def _embedded(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    # A lone surrogate is no character of UTF-8.
+    return text.encode("utf-8", "replace").decode("utf-8").translate(_ESCAPES)
+
+
+def _shown(report: Report) -> dict[str, Any]:
+    """The document for the page: prompts only with what the one before did not have."""
+    document: dict[str, Any] = _REPORT.dump_python(report, mode="json")
+    left = _TEXT_CHARACTERS
+    for bag, told in zip(document["bags"], report.bags, strict=True):
+        # As far as the page knows the prompt before, which may have been cut.
+        before = ""
+        for row, call in zip(bag["model_calls"], told.model_calls, strict=True):
+            short = _shortened(call, before, left)
+            row.update(short)
+            left -= len(short["prompt"]) + len(short["reply"])
+            before = before[: short["same"]] + short["prompt"]
+    return document
+
+
+class _Short(TypedDict):
+    """A call's texts on the page; `same`: characters that its prompt has of the one before."""
+
+    same: int
+    prompt: str
+    reply: str
+    cut: int
+
+
+def _shortened(call: ModelCall, before: str, room: int) -> _Short:
+    """A call without what the page knows already or has no room for."""
+    same = _shared(before, call.prompt)
+    own = call.prompt[same:]
+    prompt = own[: max(0, room)]
+    reply = call.reply[: max(0, room - len(own))]
+    return _Short(
+        same=same, prompt=prompt, reply=reply, cut=len(own + call.reply) - len(prompt + reply)
+    )
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

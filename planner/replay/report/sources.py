@@ -1,0 +1,150 @@
+"""Which topics of a bag a report reads, and how: by their bytes or by their fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planner.replay.bag import Bag
+from planner.replay.report import calls, faults, memory, messages, pictures, verdicts
+from planner.replay.report.clock import ClockAnchors, WorldClock
+from planner.replay.report.frames import FrameTree
+from planner.replay.report.messages import Judgement, SkillEnd
+from planner.replay.report.scan import Plan, Scanned, TakeBytes
+from planner.replay.report.things import TrueWorld
+from planner.replay.state_layout import difference
+from planner.replay.task import STATES
+from planner.replay.world_info import WORLD_INFO
+
+INSTRUCTIONS = "/instruct/status"
+_AGENT_TOPIC = re.compile(
+    r"/([A-Za-z0-9_]+)/(?:odometry|joint_states|battery_state|gripper_state|safety/.*"
+    r"|camera/.*|depth_registered/.*)"
+)
+_CAMERA = re.compile(r"/([A-Za-z0-9_]+)/camera/hand/image(?:/compressed)?")
+# States of the world and messages of /tf that are looked at.
+_MOST_STATES, _MOST_FRAMES = 4000, 12_000
+# A hundred and fifty pictures show an hour every 24 s.
+_MOST_PICTURES, _PICTURE_BYTES = 150, 14_000
+# Topics whose stamps are the world's clock, the best first, and where the stamp stands.
+_CLOCKS = (("/clock", 4), (STATES, 4), ("/tf", 8))
+_FIELDS: Mapping[str, Callable[[Any], object]] = {
+    calls.RESULTS: messages.skill_end,
+    calls.DECISIONS: messages.answer,
+    verdicts.PROGRESS: messages.judgement,
+    verdicts.RESULT: messages.judgement,
+    memory.SNAPSHOTS: messages.memory_state,
+    memory.UPDATES: messages.memory_edits,
+    faults.DIAGNOSTICS: messages.statuses,
+    faults.LOG: messages.log_line,
+    INSTRUCTIONS: messages.instruction_state,
+    WORLD_INFO: messages.world_facts,
+}
+
+
+@dataclass(slots=True)
+class Sources:
+    """Those who read a bag's bytes.
+
+    Attributes:
+        clocks: the stamps of topics, by their names.
+        frames: the frame tree.
+        world: the true world; None where the bag has no states that can be read.
+        cameras: one for each agent with pictures.
+    """
+
+    clocks: Mapping[str, ClockAnchors]
+    frames: FrameTree
+    world: TrueWorld | None
+    cameras: Sequence[pictures.Camera]
+
+    @staticmethod
+    def of(bag: Bag, picture_bytes: int) -> Sources:
+        """Makes them for the topics that a bag has.
+
+        Args:
+            bag: what is to be read.
+            picture_bytes: how much its pictures may take.
+        """
+        # Of a long bag not more than of a shorter one.
+        length_s = (bag.end_ns - bag.start_ns) * 1e-9
+        kind = bag.type_of(STATES)
+        readable = kind is not None and not difference(*kind)
+        period_s = max(0.5, length_s / _MOST_STATES)
+        return Sources(
+            {topic: ClockAnchors(at) for topic, at in _CLOCKS if topic in bag.topics},
+            FrameTree(agents_of(bag.topics), period_s=max(0.1, length_s / _MOST_FRAMES)),
+            TrueWorld(period_s=period_s) if readable else None,
+            _cameras(bag, picture_bytes),
+        )
+
+    def plan(self, bag: Bag) -> Plan:
+        """What to do with the bag's topics."""
+        fields = {topic: read for topic, read in _FIELDS.items() if topic in bag.topics}
+        receipts = (topic for topic in bag.topics if topic.endswith(faults.RECEIPTS))
+        return Plan(fields | dict.fromkeys(receipts, messages.status), self._takers())
+
+    def _takers(self) -> dict[str, TakeBytes]:
+        takers: dict[str, list[TakeBytes]] = {}
+        for topic, anchors in self.clocks.items():
+            takers.setdefault(topic, []).append(anchors.take)
+        takers.setdefault("/tf", []).append(self.frames.take)
+        takers.setdefault("/tf_static", []).append(self.frames.take_static)
+        if self.world is not None:
+            takers.setdefault(STATES, []).append(self.world.take)
+        for camera in self.cameras:
+            takers.setdefault(camera.topic, []).append(camera.take)
+        return {topic: _all(several) for topic, several in takers.items()}
+
+    def clock(self, start_ns: int, scanned: Scanned) -> tuple[WorldClock, str]:
+        """The world's clock, and the topic of its stamps, or "receipt"."""
+        later = [
+            (event.received_ns, event.stamp_s)
+            for events in (
+                scanned.of(calls.RESULTS, SkillEnd),
+                scanned.of(verdicts.PROGRESS, Judgement),
+            )
+            for event in events
+            if event.stamp_s is not None
+        ]
+        for topic, _ in _CLOCKS:
+            anchors = self.clocks.get(topic)
+            if anchors is not None and len(anchors.stamps_s) > 1:
+                return WorldClock.extended(start_ns, anchors, later), topic
+        return WorldClock(start_ns), "receipt"
+
+
+def agents_of(topics: Iterable[str]) -> tuple[str, ...]:
+    """The namespaces of the robots that published."""
+    matches = (_AGENT_TOPIC.fullmatch(topic) for topic in topics)
+    return tuple(sorted({match[1] for match in matches if match}))
+
+
+def _cameras(bag: Bag, picture_bytes: int) -> list[pictures.Camera]:
+    found = []
+    for topic, info in sorted(bag.topics.items()):
+        match = _CAMERA.fullmatch(topic)
+        if match and info.type_name in (pictures.RAW, pictures.COMPRESSED):
+            found.append((match[1], info.type_name == pictures.COMPRESSED, topic))
+    # Of a camera whose pictures came both ways those that are small already.
+    chosen = {agent: (packed, topic) for agent, packed, topic in sorted(found)}
+    most = picture_bytes // max(1, len(chosen)) // _PICTURE_BYTES
+    count = max(1, min(_MOST_PICTURES, most))
+    slot_ns = max(1, (bag.end_ns - bag.start_ns) // count)
+    return [
+        pictures.Camera(agent, packed, topic, bag.start_ns, slot_ns)
+        for agent, (packed, topic) in sorted(chosen.items())
+    ]
+
+
+def _all(takers: Sequence[TakeBytes]) -> TakeBytes:
+    if len(takers) == 1:
+        return takers[0]
+
+    def take(received_ns: int, data: memoryview) -> None:
+        for taker in takers:
+            taker(received_ns, data)
+
+    return take

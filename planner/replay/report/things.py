@@ -1,0 +1,147 @@
+"""Where things truly were: tracks of objects and agents from /world/state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from planner.memory.scores import Placed
+from planner.replay.report.clock import WorldClock, stamp_in
+from planner.replay.report.document import Place, Thing
+from planner.replay.report.frames import PathPoint, add_point
+from planner.world.errors import PlannerError
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind, Relation
+from planner.world.world_bytes import WorldBytes
+
+_MOVED_M = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a thing is from a state on."""
+
+    received_ns: int
+    stamp_s: float
+    x_m: float
+    y_m: float
+    z_m: float
+    parent: str
+    holder: str
+
+
+@dataclass(slots=True)
+class TrueWorld:
+    """What the sampled states of a recording tell.
+
+    Attributes:
+        period_s: between two states that are looked at, on their own clock.
+        spots: of each object.
+        classes: of each object.
+        paths: of each agent.
+        steps: simulation step, stamp and receipt of the states that were looked at.
+        house, episode_id: as the last state says.
+    """
+
+    period_s: float = 0.5
+    spots: dict[str, list[Spot]] = field(default_factory=dict)
+    classes: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, list[PathPoint]] = field(default_factory=dict)
+    steps: list[tuple[int, float, int]] = field(default_factory=list)
+    house: str = ""
+    episode_id: str = ""
+    _reader: WorldBytes = field(default_factory=WorldBytes)
+    _last_s: float = -math.inf
+
+    def take(self, received_ns: int, data: memoryview) -> None:
+        """Takes a serialised WorldState; of states close to one another only the first.
+
+        Raises:
+            ValueError: where the bytes are no WorldState.
+        """
+        stamp_s = stamp_in(data)
+        if 0.0 <= stamp_s - self._last_s < self.period_s:
+            return
+        self._last_s = stamp_s
+        try:
+            # Kept by the reader until the next state.
+            state = self._reader.read(bytes(data))
+        except PlannerError as error:
+            raise ValueError(str(error)) from None
+        self.house, self.episode_id = state.house, state.episode_id
+        self.steps.append((state.step, state.stamp_s, received_ns))
+        changed = self._reader.changed
+        # Only what changed is looked at: most things lie still.
+        for name in state.entities if changed is None else changed:
+            entity = state.entities.get(name)
+            if entity is not None:
+                self._take_entity(received_ns, state, entity)
+
+    def _take_entity(self, received_ns: int, state: WorldState, entity: EntityState) -> None:
+        x, y, z = entity.pose.position_m
+        if entity.kind is EntityKind.AGENT:
+            point = PathPoint(received_ns, state.stamp_s, x, y, entity.pose.yaw_rad)
+            add_point(self.paths.setdefault(entity.name, []), point)
+        if entity.kind is not EntityKind.OBJECT:
+            return
+        self.classes[entity.name] = entity.class_name
+        held = entity.relation is Relation.HELD
+        middle_m = z + entity.size_m[2] / 2
+        parent = entity.parent or ""
+        spot = Spot(received_ns, state.stamp_s, x, y, middle_m, parent, parent if held else "")
+        spots = self.spots.setdefault(entity.name, [])
+        if not spots or _differs(spots[-1], spot):
+            spots.append(spot)
+
+    def placed_at(self, received_ns: int) -> list[Placed]:
+        """The things that lay somewhere, in no hand, when something was received."""
+        found = []
+        for name, spots in self.spots.items():
+            spot = _at(spots, received_ns)
+            if spot is not None and not spot.holder:
+                place = (spot.x_m, spot.y_m, spot.z_m)
+                found.append(Placed(name, self.classes[name], place))
+        return found
+
+    def changes_ns(self) -> Iterable[int]:
+        """When anything was put somewhere else."""
+        return {spot.received_ns for spots in self.spots.values() for spot in spots}
+
+    def things(self, clock: WorldClock) -> tuple[Thing, ...]:
+        """The tracks on the report's axis."""
+        return tuple(
+            Thing(
+                name,
+                self.classes[name],
+                tuple(
+                    Place(
+                        clock.at(spot.stamp_s, spot.received_ns),
+                        round(spot.x_m, 3),
+                        round(spot.y_m, 3),
+                        spot.parent,
+                        spot.holder,
+                    )
+                    for spot in spots
+                ),
+            )
+            for name, spots in sorted(self.spots.items())
+        )
+
+
+def _differs(last: Spot, spot: Spot) -> bool:
+    if (last.parent, last.holder) != (spot.parent, spot.holder):
+        return True
+    # What is in a hand is where the hand is.
+    if spot.holder:
+        return False
+    return math.dist((last.x_m, last.y_m, last.z_m), (spot.x_m, spot.y_m, spot.z_m)) > _MOVED_M
+
+
+def _at(spots: list[Spot], received_ns: int) -> Spot | None:
+    found = None
+    for spot in spots:
+        if spot.received_ns > received_ns:
+            break
+        found = spot
+    return found
