@@ -74,6 +74,12 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/replay/export/test_video.py"
         "::test_speed_shortens_it_and_agents_stand_side_by_side"
     ),
+    "planner report BAG": (
+        "test/planner/replay/report/test_cli.py::test_a_bag_s_report_lies_beside_it"
+    ),
+    "planner report BAG BAG2 -o report": (
+        "test/planner/replay/report/test_cli.py::test_several_bags_and_one_that_cannot_be_read"
+    ),
     "planner spot-look": (
         "test/sim_bridge/spot/test_connection.py"
         "::test_spot_look_tells_how_the_robot_is_and_moves_nothing"
