@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from functools import partial
 from pathlib import Path
@@ -21,8 +20,10 @@ from std_srvs.srv import Trigger
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
 from planner.narrator.telling.node import Storyteller
+from planner.narrator.ways import Ways
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
+from planner.ros.frame_tree import FrameTree
 from planner.ros.images import rgb_array
 from planner.ros.instruct_client import InstructClient, nobody_answers
 from planner.ros.lifecycle import run_node
@@ -34,7 +35,8 @@ from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCode, SkillName, parse_call
 
-MOVED_M = 0.1
+# Wall seconds between two looks at where the agents are.
+LOOK_S = 0.05
 MOST_MOMENTS = 10
 # Wall seconds.
 VERDICT_WAIT_S, ASK_JUDGE_EVERY_S = 30.0, 4.0
@@ -57,7 +59,9 @@ class NarratorNode(Node):
         self.succeeded = False
         self._may_move = dict.fromkeys(self._agents or (ATTENDED if waits else ()), not waits)
         self._told_to_wait = False
-        self._ways: dict[str, list[Point]] = {}
+        self._frames = FrameTree(self, self._on_frames)
+        self._ways = Ways(self._frames)
+        self._looked_s = 0.0
         self._views: dict[str, RgbImage] = {}
         self._picked_at: dict[str, Point] = {}
         self._moves: list[Move] = []
@@ -112,7 +116,7 @@ class NarratorNode(Node):
 
     def _watch(self, agent: str) -> None:
         """Follows an agent's way and looks through its camera."""
-        self._ways[agent] = []
+        self._ways.follow(agent)
         self.create_subscription(
             Odometry, f"/{agent}/odometry", partial(self._on_odometry, agent), qos.STATE_INPUT
         )
@@ -125,7 +129,7 @@ class NarratorNode(Node):
     def _on_event(self, event: story.Event) -> None:
         if event.kind is story.Kind.STATE and self._story.standing is not None:
             for agent in self._story.standing.agents:
-                if agent not in self._ways:
+                if agent not in self._ways.points:
                     self._watch(agent)
         if event.line:
             self._say(event.line)
@@ -135,14 +139,15 @@ class NarratorNode(Node):
 
     def _on_odometry(self, agent: str, message: Odometry) -> None:
         now_s = self._story.at(seconds(message.header.stamp))
-        position = message.pose.pose.position
-        here, way = (position.x, position.y), self._ways[agent]
         speed, turn = message.twist.twist.linear, message.twist.twist.angular
         if not self._moving and (speed.x or speed.y or turn.z):
             self._moving = True
             self._say(story.moving_line(now_s, agent))
-        if not way or math.dist(here, way[-1]) > MOVED_M:
-            way.append(here)
+
+    def _on_frames(self) -> None:
+        if time.monotonic() - self._looked_s >= LOOK_S:
+            self._looked_s = time.monotonic()
+            self._ways.look()
 
     def _on_view(self, agent: str, message: Image) -> None:
         self._views[agent] = rgb_array(message)
@@ -209,8 +214,7 @@ class NarratorNode(Node):
 
     def _forget(self) -> None:
         """The world began anew: what was done before is no part of the run."""
-        for way in self._ways.values():
-            way.clear()
+        self._ways.clear()
         self._picked_at.clear()
         self._moves.clear()
         self._moments.clear()
@@ -263,7 +267,7 @@ class NarratorNode(Node):
             title = f"{self._episode.episode_id}: {title}"
         try:
             house = self._house or load_house(self._house_name())
-            save(draw_run(house, title, self._ways, self._moves, self._moments), path)
+            save(draw_run(house, title, self._ways.points, self._moves, self._moments), path)
         except PlannerError as error:
             self._say(f"no picture: {error}")
             return ""

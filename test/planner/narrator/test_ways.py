@@ -1,0 +1,63 @@
+"""Ways on the map: odometry drifts and turns against it, and is not drawn as if it were the map."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from planner.narrator.ways import Ways
+from planner.world.frame_links import FrameLinks
+
+
+def link(parent: str, child: str, stamp_s: float, x: float, y: float, yaw_rad: float = 0.0):
+    stamp = SimpleNamespace(sec=int(stamp_s), nanosec=round((stamp_s % 1) * 1e9))
+    turn = SimpleNamespace(x=0.0, y=0.0, z=math.sin(yaw_rad / 2), w=math.cos(yaw_rad / 2))
+    return SimpleNamespace(
+        header=SimpleNamespace(stamp=stamp, frame_id=parent),
+        child_frame_id=child,
+        transform=SimpleNamespace(translation=SimpleNamespace(x=x, y=y, z=0.0), rotation=turn),
+    )
+
+
+def followed(*rounds: tuple[float, list]) -> Ways:
+    told = dict(enumerate(links for _, links in rounds))
+    frames = FrameLinks(lambda data: told[data[0]])
+    ways = Ways(frames)
+    ways.follow("agent_0")
+    for number, (stamp_s, _) in enumerate(rounds):
+        frames.hear(stamp_s, bytes([number]))
+        ways.look()
+    return ways
+
+
+def test_a_way_is_drawn_where_the_robot_is_on_the_map() -> None:
+    quarter = math.pi / 2
+    ways = followed(
+        *(
+            (
+                1.0 + k,
+                [
+                    link("map", "agent_0/odom", 1.0 + k, 10.0, 5.0, quarter),
+                    link("agent_0/odom", "agent_0/base_link", 1.0 + k, 1.0 * k, 0.0),
+                ],
+            )
+            for k in range(3)
+        )
+    )
+    expected = [(10.0, 5.0), (10.0, 6.0), (10.0, 7.0)]
+    for got, wanted in zip(ways.points["agent_0"], expected, strict=True):
+        assert got == pytest.approx(wanted)
+
+
+def test_a_robot_whose_place_on_the_map_is_unknown_is_not_drawn() -> None:
+    ways = followed((1.0, [link("agent_0/odom", "agent_0/base_link", 1.0, 3.0, 4.0)]))
+    assert ways.points == {"agent_0": []}
+
+
+def test_who_stands_adds_no_points() -> None:
+    ways = followed(
+        *((1.0 + k, [link("map", "agent_0/base_link", 1.0 + k, 0.01 * k, 0.0)]) for k in range(5))
+    )
+    assert ways.points["agent_0"] == [(0.0, 0.0)]
