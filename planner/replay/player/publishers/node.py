@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +23,10 @@ from planner.ros import compressed_pictures, qos
 from planner.world.errors import PlannerError
 
 # DDS does not tell how many messages a publisher kept, so bags do not know it. Of a latched topic
-# a few, as `ros2 bag play` keeps: late joiners ask for one, and get the last.
-_DEPTH, _DEPTH_OF_LARGE, _DEPTH_OF_LATCHED, _DEPTH_OF_TF_STATIC = 1000, 10, 10, 100
+# a few, as `ros2 bag play` keeps: late joiners ask for one, and get the last. Of a stream that is
+# latched, and of pictures, so much that readers have been asked what they lack before it is gone.
+_DEPTH, _DEPTH_OF_LARGE, _DEPTH_OF_LATCHED = 1000, 50, 10
+_DEPTHS_BY_NAME = {TF_STATIC: 100, "/world/state": 1000}
 _LARGE = {
     "sensor_msgs/msg/Image",
     "sensor_msgs/msg/CompressedImage",
@@ -37,6 +40,9 @@ _LOOK_AFTER = 10
 _AT_ONCE = Duration(seconds=0)
 # Not waited for again so soon after that was in vain.
 _IMPATIENCE_S = 1.0
+# Readers are asked so often at the latest what they lack. What was kept for longer has arrived, or
+# nobody will ever want it, though the last message is not known to have.
+_ASKED_EVERY_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,7 @@ class _Writer:
         # Sent since all that was sent before was known to have arrived.
         self._open = 0
         self._impatient_until_s = 0.0
+        self._sent_s: deque[float] = deque(maxlen=profile.depth)
 
     def send(self, data: bytes) -> None:
         if self._reliable and self._open >= min(self._kept, _LOOK_AFTER):
@@ -207,6 +214,7 @@ class _Writer:
             # A reliable writer whose readers do not keep up refuses.
             self.lost += 1
         self._open += 1
+        self._sent_s.append(time.monotonic())
 
     def _look_for_readers(self) -> None:
         """Sees whether readers have all, and waits where the next message would push one out."""
@@ -214,6 +222,8 @@ class _Writer:
             self._open = 0
         elif self._open >= self._kept and time.monotonic() >= self._impatient_until_s:
             self._open = 0
+            if time.monotonic() - self._sent_s[0] >= _ASKED_EVERY_S:
+                return
             if not self.publisher.wait_for_all_acked(self._patience):
                 self.is_slow = True
                 self._impatient_until_s = time.monotonic() + _IMPATIENCE_S
@@ -222,7 +232,7 @@ class _Writer:
 def _profile(outgoing: Outgoing) -> QoSProfile:
     recorded = outgoing.qos
     if recorded.latched:
-        depth = _DEPTH_OF_TF_STATIC if outgoing.name == TF_STATIC else _DEPTH_OF_LATCHED
+        depth = _DEPTHS_BY_NAME.get(outgoing.name, _DEPTH_OF_LATCHED)
     else:
         depth = _DEPTH_OF_LARGE if outgoing.type_name in _LARGE else _DEPTH
     return QoSProfile(
