@@ -66,6 +66,8 @@ def task_of(bag: Bag, episode_id: str, house: str) -> tuple[Episode, House]:
     Raises:
         PlannerError: where there is no such episode or house, or it is unsound.
     """
+    if not episode_id:
+        raise PlannerError("there is no goal to judge by: the run had no episode")
     for house_text, episode_text, source in _carried(bag, episode_id, house):
         if episode_text:
             episode, carried = episode_from_json(episode_text, house_text, source)

@@ -12,7 +12,7 @@ from planner.cli import main
 from planner.replay.bag import Bag
 from planner.replay.judging import Judged, Unjudged, judge
 from planner.replay.runs import Request
-from planner.replay.task import load_task
+from planner.replay.task import load_task, task_of
 from planner.world.errors import PlannerError
 
 SHIPPED = "night_light_0"
@@ -180,3 +180,8 @@ def test_only_perceived_free_words_have_no_goal_either(film, messages) -> None:
     (found,) = judge(bag.close(), Request())
     assert isinstance(found, Unjudged)
     assert found.instructions[0].text == "no way"
+
+
+def test_a_run_without_an_episode_is_told_as_that(film) -> None:
+    with pytest.raises(PlannerError, match="no goal to judge by: the run had no episode"):
+        task_of(Bag(film.solved().everything().close()), "", "small")
