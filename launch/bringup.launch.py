@@ -14,6 +14,7 @@ from launch_ros.actions import Node
 
 from planner.bringup import ARGUMENTS, Argument, Arguments, NodeSpec, node_list
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
+from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.world.errors import PlannerError
 
@@ -22,6 +23,8 @@ RESPAWN_DELAY_S = 1.0
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the bring-up's arguments, then start the nodes that they ask for."""
+    # The launch system may become a ROS node itself; what it starts inherits this.
+    confine(os.environ)
     return LaunchDescription([*map(declare, ARGUMENTS), OpaqueFunction(function=start)])
 
 

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from planner.network import confine
+
 # Lists of folders through which a sourced ROS takes effect.
 _SEARCH_PATHS = (
     "AMENT_PREFIX_PATH",
@@ -25,16 +27,19 @@ _SEARCH_PATHS = (
 def ros_environment(base: Mapping[str, str], prefix: Path = Path(sys.prefix)) -> dict[str, str]:
     """Return `base` made fit for nodes that run in the Python environment at `prefix`.
 
-    Discovery stays on this machine unless `base` says otherwise. Where `prefix` carries ROS
-    itself (the PyPI wheels), every other ROS that `base` has sourced is taken out of it: two
-    of them in one process do not work.
+    ROS stays on the loopback unless `base` says otherwise, see `planner.network`. Where `prefix`
+    carries ROS itself (the PyPI wheels), every other ROS that `base` has sourced is taken out of
+    it: two of them in one process do not work.
+
+    Raises:
+        PlannerError: as `planner.network.confine`.
     """
     environment = {
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         "RCUTILS_LOGGING_USE_STDOUT": "0",
         "PYTHONUNBUFFERED": "1",
         **base,
     }
+    confine(environment)
     if not _carries_ros(prefix):
         return environment
     sourced = [Path(p) for p in base.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]

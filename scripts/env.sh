@@ -12,6 +12,12 @@ else
   export PATH=$VIRTUAL_ENV/bin:$PATH
   export AMENT_PREFIX_PATH=$VIRTUAL_ENV
   export CMAKE_PREFIX_PATH=$VIRTUAL_ENV
-  export ROS_AUTOMATIC_DISCOVERY_RANGE=${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}
+  # On the loopback only, for `ros2` and programs of one's own too; as planner/network.py.
+  if [ "${PLANNER_NETWORK:-loopback}" != open ] && [ -z "${FASTDDS_DEFAULT_PROFILES_FILE:-}" ]; then
+    export FASTDDS_DEFAULT_PROFILES_FILE=$_planner_root/config/dds/fastdds_loopback.xml
+    export ROS_AUTOMATIC_DISCOVERY_RANGE=SYSTEM_DEFAULT
+  elif [ "${PLANNER_NETWORK:-loopback}" != open ]; then
+    export ROS_AUTOMATIC_DISCOVERY_RANGE=${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}
+  fi
 fi
 unset _planner_root

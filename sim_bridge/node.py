@@ -18,14 +18,13 @@ from tf2_msgs.msg import TFMessage
 
 from planner.ros import parameters, qos
 from planner.ros.conversions import time_message, transform_message
-from planner.ros.domain_lock import DomainLock, domain_id
+from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
 from planner.ros.presence import is_of_process, same_host
 from planner.ros.world_messages import WorldMessages
 from planner.world.episode import MOST_AGENTS
 from planner.world.errors import PlannerError
-from planner.world.share import config_dir
 from sim_bridge.agent.node import AgentPort
 from sim_bridge.frames import Link, fixed_links
 from sim_bridge.lockstep.node import LockstepPort
@@ -101,7 +100,7 @@ class BridgeNode(Node):
     def _refuse_other_bridges(self) -> None:
         # On this machine the lock is exact. Only a wider discovery meets bridges elsewhere; one
         # of this machine that is listed then was killed, and the graph has not forgotten it.
-        if os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").upper() in ("LOCALHOST", "OFF"):
+        if lock_is_exact(os.environ):
             return
         own = [gid for gid in self._gids("/rosout") if is_of_process(gid, os.getpid())]
         deadline = time.monotonic() + DISCOVERY_S
@@ -458,6 +457,4 @@ class BeatExecutor(SingleThreadedExecutor):
 
 def main() -> int:
     """Runs the node until it is asked to stop; returns the process's exit status."""
-    profile = config_dir() / "dds" / "fastdds_bridge.xml"
-    os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(profile))
-    return run_node(BridgeNode, make_executor=BeatExecutor)
+    return run_node(BridgeNode, make_executor=BeatExecutor, large_messages=True)

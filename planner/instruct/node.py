@@ -25,6 +25,7 @@ from planner.instruct.order import End, Order, Stopped
 from planner.narrator import story
 from planner.narrator.story import Event, Kind
 from planner.narrator.telling.node import Storyteller
+from planner.network import SETTING, asked, confine, meets_no_other_machine
 from planner.ros import qos
 from planner.ros.instruct_client import InstructClient, nobody_answers
 from planner.world.errors import PlannerError
@@ -50,6 +51,7 @@ def give(order: Order, show: Callable[[Event], None]) -> End:
     Raises:
         PlannerError: where no task planner answers in time.
     """
+    confine(os.environ)
     # Ctrl-C cancels the instruction, which takes a ROS that still runs.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node(f"instruct_{os.getpid()}")
@@ -281,9 +283,9 @@ def _line_is_there() -> bool:
 
 def _where_it_looked() -> str:
     domain = os.environ.get("ROS_DOMAIN_ID") or "0"
-    discovery = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    where = "on this machine" if meets_no_other_machine(os.environ) else "on the network"
     return (
-        f"in ROS domain {domain} (ROS_DOMAIN_ID), looked for by "
-        f"ROS_AUTOMATIC_DISCOVERY_RANGE={discovery}; are the nodes running "
+        f"in ROS domain {domain} (ROS_DOMAIN_ID), looked for {where} "
+        f"({SETTING}={asked(os.environ)}); are the nodes running "
         "(planner up planner:=...), in the same domain?"
     )

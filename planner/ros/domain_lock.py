@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 
+from planner.network import meets_no_other_machine
 from planner.world.errors import PlannerError
 
 # DDS reckons its UDP ports from the domain; those of higher ones do not exist.
@@ -21,6 +22,11 @@ def domain_id(environment: Mapping[str, str]) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) > HIGHEST_DOMAIN:
         raise PlannerError(f"ROS_DOMAIN_ID: {text!r} is not a number from 0 to {HIGHEST_DOMAIN}")
     return int(text)
+
+
+def lock_is_exact(environment: Mapping[str, str]) -> bool:
+    """Whether no process in this environment meets a bridge that the lock does not know of."""
+    return meets_no_other_machine(environment)
 
 
 class DomainLock:

@@ -11,6 +11,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
+from planner.network import confine
 from planner.world.errors import PlannerError
 
 
@@ -19,11 +20,12 @@ def run_node(
     argv: Sequence[str] | None = None,
     *,
     make_executor: Callable[[], Executor] = SingleThreadedExecutor,
+    large_messages: bool = False,
 ) -> int:
     """Run one node until it is asked to stop, and return the process's exit status.
 
-    DDS traffic stays on this machine unless the environment says otherwise. The node's
-    `destroy_node` is always called; a node that holds something closes it there.
+    ROS stays on the loopback unless the environment says otherwise, see `planner.network`. The
+    node's `destroy_node` is always called; a node that holds something closes it there.
 
     Args:
         make_node: called once ROS is up; a `PlannerError` from it means that the node cannot
@@ -31,13 +33,17 @@ def run_node(
         argv: the process's arguments, program name first; default `sys.argv`.
         make_executor: the single-threaded executor is the fastest by far; a node that needs
             another one says so here.
+        large_messages: whether the node sends pictures.
 
     Returns:
         0 after SIGINT, SIGTERM or a shutdown of ROS; `EXIT_CONFIGURATION` (78) where ROS or the
         node cannot run as set up; 1 after a `PlannerError` while running. Both errors are told
         in one line. Any other exception is a defect and passes through.
     """
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    try:
+        confine(os.environ, large_messages=large_messages)
+    except PlannerError as error:
+        return _tell(str(error), EXIT_CONFIGURATION)
     try:
         rclpy.init(args=list(sys.argv if argv is None else argv))
     except Exception as error:

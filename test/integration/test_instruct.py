@@ -159,7 +159,7 @@ def test_who_is_not_there_is_said_in_one_line(
     domain = os.environ["ROS_DOMAIN_ID"]
     assert re.fullmatch(
         rf"error: no task planner answered within 0.5 s in ROS domain {domain} \(ROS_DOMAIN_ID\), "
-        r"looked for by ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST; .*\n",
+        r"looked for on this machine \(PLANNER_NETWORK=loopback\); .*\n",
         one.said,
     )
 

@@ -10,9 +10,11 @@ def prefix_with_ros(folder: Path) -> Path:
     return folder
 
 
-def test_discovery_stays_on_this_machine_unless_asked(tmp_path: Path) -> None:
-    assert ros_environment({}, tmp_path)["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
-    opened = ros_environment({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, tmp_path)
+def test_ros_stays_on_the_loopback_unless_asked(tmp_path: Path) -> None:
+    made = ros_environment({}, tmp_path)
+    assert Path(made["FASTDDS_DEFAULT_PROFILES_FILE"]).name == "fastdds_loopback.xml"
+    opened = ros_environment({"PLANNER_NETWORK": "open"}, tmp_path)
+    assert "FASTDDS_DEFAULT_PROFILES_FILE" not in opened
     assert opened["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SUBNET"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from rclpy.node import Node
 
 from planner.memory.updater import Operation
 from planner.memory.wording import PLACED
+from planner.network import confine
 from planner.ros.conversions import point_message
 from planner.world.entity import Entity, OperationKind
 from planner.world.errors import PlannerError
@@ -25,9 +27,10 @@ class RemoteMemory:
     """A running memory; close it in the end."""
 
     def __init__(self) -> None:
-        """Joins the graph of nodes."""
+        """Joins the graph of nodes; on the loopback alone, see `planner.network`."""
         self._own = not rclpy.ok()
         if self._own:
+            confine(os.environ)
             rclpy.init()
         self._node: Node = rclpy.create_node("memory_client")
 

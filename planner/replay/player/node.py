@@ -16,6 +16,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from planner.network import confine
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.bag import Bag, TopicInfo
 from planner.replay.player.controls import KEYS, Keyboard, terminal_controls
@@ -43,7 +44,6 @@ from planner.ros import compressed_pictures
 from planner.ros.definitions import definition, message_class
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.world.errors import PlannerError
-from planner.world.share import config_dir
 
 NAME = "replay"
 # Published by every node, or meant for several publishers.
@@ -184,9 +184,7 @@ def _closing(
 def _node() -> Iterator[Node]:
     """A node that publishes and does nothing else; Ctrl-C stays an exception."""
     # As the bridge: Fast DDS's own shared memory holds no two pictures.
-    profile = config_dir() / "dds" / "fastdds_bridge.xml"
-    os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(profile))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    confine(os.environ, large_messages=True)
     keep_freed_memory()
     try:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)

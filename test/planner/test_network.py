@@ -1,0 +1,127 @@
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from planner.network import confine, meets_no_other_machine
+from planner.world.errors import PlannerError
+from planner.world.share import config_dir
+
+PROFILES, RANGE = "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_AUTOMATIC_DISCOVERY_RANGE"
+NAMESPACE = "{http://www.eprosima.com}"
+
+
+def confined(*, large_messages: bool = False, **environment: str) -> dict[str, str]:
+    confine(environment, large_messages=large_messages)
+    return environment
+
+
+def profile(environment: dict[str, str]) -> str:
+    path = Path(environment[PROFILES])
+    assert path.is_file()
+    return path.name
+
+
+@pytest.mark.parametrize("discovery", ["", "LOCALHOST", "SUBNET", "localhost"])
+def test_ros_stays_on_the_loopback_whatever_the_discovery_range(discovery: str) -> None:
+    made = confined(**{RANGE: discovery})
+    assert profile(made) == "fastdds_loopback.xml"
+    assert made[RANGE] == "SYSTEM_DEFAULT"
+    assert meets_no_other_machine(made)
+
+
+def test_no_discovery_at_all_stays_so() -> None:
+    made = confined(**{RANGE: "OFF"})
+    assert (profile(made), made[RANGE]) == ("fastdds_loopback.xml", "OFF")
+
+
+def test_who_sends_pictures_has_more_shared_memory_on_the_loopback_and_off_it() -> None:
+    assert profile(confined(large_messages=True)) == "fastdds_bridge_loopback.xml"
+    made = confined(large_messages=True, PLANNER_NETWORK="open")
+    assert profile(made) == "fastdds_bridge.xml"
+
+
+def test_a_child_of_a_confined_process_gets_what_it_needs_itself() -> None:
+    parent = confined()
+    assert confined(large_messages=True, **parent) == confined(large_messages=True)
+    assert confined(**confined(large_messages=True)) == parent
+
+
+def test_one_setting_opens_it_also_where_a_parent_was_confined() -> None:
+    for before in ({}, confined(), confined(large_messages=True)):
+        made = confined(**before, PLANNER_NETWORK="open")
+        assert made == {"PLANNER_NETWORK": "open", RANGE: "SUBNET"}
+        assert not meets_no_other_machine(made)
+
+
+def test_once_open_the_discovery_range_is_ros_own_affair() -> None:
+    made = confined(PLANNER_NETWORK="Open", **{RANGE: "LOCALHOST"})
+    assert made[RANGE] == "LOCALHOST"
+    assert meets_no_other_machine(made)
+
+
+@pytest.mark.parametrize(("network", "discovery"), [("", "LOCALHOST"), ("open", "SUBNET")])
+def test_a_profile_of_ones_own_stays(network: str, discovery: str) -> None:
+    made = confined(PLANNER_NETWORK=network, **{PROFILES: "/etc/my_dds.xml"})
+    assert made[PROFILES] == "/etc/my_dds.xml"
+    assert made[RANGE] == discovery
+
+
+def test_other_middlewares_are_only_asked_to_look_at_this_machine() -> None:
+    made = confined(RMW_IMPLEMENTATION="rmw_cyclonedds_cpp")
+    assert PROFILES not in made
+    assert made[RANGE] == "LOCALHOST"
+    assert profile(confined(RMW_IMPLEMENTATION="rmw_fastrtps_dynamic_cpp"))
+
+
+def test_a_word_that_is_neither_is_refused() -> None:
+    with pytest.raises(PlannerError, match="PLANNER_NETWORK: 'opne' is neither loopback nor open"):
+        confined(PLANNER_NETWORK="opne")
+
+
+def test_without_our_profile_nothing_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.network.config_dir", lambda: tmp_path)
+    with pytest.raises(PlannerError, match=r"fastdds_loopback\.xml is not there"):
+        confined()
+
+
+def test_whoever_joins_ros_confines_itself_first() -> None:
+    # Within the bridge; in a process that was started with `ros_environment`.
+    confined_already = {"sim_bridge/external/node.py", "planner/network_probe.py"}
+    root = config_dir().parent
+    joining = {
+        path.relative_to(root).as_posix(): text
+        for folder in ("planner", "sim_bridge")
+        for path in (root / folder).rglob("*.py")
+        if re.search(r"^\s+rclpy\.init\(", text := path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert len(joining) > 4
+    careless = {name for name, text in joining.items() if "confine(os.environ" not in text}
+    assert careless - confined_already == set()
+
+
+@pytest.mark.parametrize("name", ["fastdds_loopback.xml", "fastdds_bridge_loopback.xml"])
+def test_a_loopback_profile_names_no_other_address(name: str) -> None:
+    tree = ET.parse(config_dir() / "dds" / name)  # noqa: S314 - our own file
+    kinds = [each.text for each in tree.iter(f"{NAMESPACE}type")]
+    assert kinds == ["SHM", "UDPv4"]
+    assert [each.text for each in tree.iter(f"{NAMESPACE}useBuiltinTransports")] == ["false"]
+    addresses = [each.text for each in tree.iter(f"{NAMESPACE}address")]
+    assert addresses == ["127.0.0.1"] * 3
+
+
+def test_the_bridge_has_the_same_buffers_on_the_loopback_as_off_it() -> None:
+    def sizes(name: str) -> list[tuple[str, str | None]]:
+        tree = ET.parse(config_dir() / "dds" / name)  # noqa: S314 - our own file
+        kept = ("segment_size", "maxMessageSize", "sendBufferSize", "receiveBufferSize")
+        return [
+            (tag, each.text)
+            for each in tree.iter()
+            if (tag := each.tag.removeprefix(NAMESPACE)) in kept
+        ]
+
+    assert len(sizes("fastdds_bridge.xml")) == 4
+    assert sizes("fastdds_bridge_loopback.xml") == sizes("fastdds_bridge.xml")
