@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
-from planner import renderer_probe
+from planner import network_probe, renderer_probe
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 
@@ -45,6 +45,7 @@ class Status(StrEnum):
     PRESENT = "present"
     MISSING = "missing"
     ABSENT = "absent"
+    WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,10 @@ class Finding:
 
     Attributes:
         part: what was looked for.
-        status: `MISSING` where the core needs it, `ABSENT` where it does without.
+        status: `MISSING` where the core needs it, `ABSENT` where it does without, `WARNING` where
+            it works and is unsafe.
         detail: version and place, or what went wrong.
-        cure: how to get it; "" where it is present.
+        cure: how to get it, or what to do; "" where it is present.
     """
 
     part: str
@@ -85,6 +87,7 @@ def examine() -> tuple[Finding, ...]:
         _python,
         _ros,
         _interfaces,
+        _network,
         _compiled,
         _renderers,
         _build_tools,
@@ -105,7 +108,8 @@ def table(findings: Iterable[Finding]) -> str:
     for row in rows:
         lines.append(f"{row.part:<{part}}  {row.status:<{status}}  {row.detail}".rstrip())
         if row.cure:
-            lines.append(f"{'':<{part}}  {'':<{status}}  get it: {row.cure}")
+            lead = "do" if row.status is Status.WARNING else "get it"
+            lines.append(f"{'':<{part}}  {'':<{status}}  {lead}: {row.cure}")
     missing = [row.part for row in rows if row.status is Status.MISSING]
     lines.append("")
     lines.append(
@@ -184,6 +188,23 @@ def _interfaces() -> Iterable[Finding]:
             f"import {package}.msg, pathlib; print(pathlib.Path({package}.__file__).parent)"
         )
         yield _needed(package, answer, cure)
+
+
+def _network() -> Iterable[Finding]:
+    answer = trial(network_probe.SOCKETS)
+    if answer.worked:
+        reach = network_probe.judge(os.environ, answer.line)
+        status = Status.PRESENT if reach.guarded else Status.WARNING
+        yield Finding("network", status, reach.detail, reach.cure)
+    else:
+        yield Finding("network", Status.WARNING, f"no node starts: {answer.line}", "docs/setup.md")
+    security = trial(network_probe.SECURITY)
+    yield Finding(
+        "security (SROS 2)",
+        Status.PRESENT if security.worked else Status.ABSENT,
+        security.line,
+        "" if security.worked else "comes with a distribution's own ROS 2 (docs/setup.md)",
+    )
 
 
 def _compiled() -> Iterable[Finding]:

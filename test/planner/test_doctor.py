@@ -42,6 +42,33 @@ def test_this_environment_has_what_the_core_needs(capsys: pytest.CaptureFixture[
     assert set(found) >= {f"extra {name}" for name in doctor._EXTRAS}
 
 
+@pytest.mark.parametrize(
+    ("environment", "status", "detail"),
+    [
+        ({}, Status.PRESENT, "loopback only"),
+        ({"PLANNER_NETWORK": "open"}, Status.WARNING, "open without security"),
+    ],
+)
+def test_it_says_how_far_the_nodes_can_be_reached(
+    environment: dict[str, str], status: Status, detail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PLANNER_NETWORK", "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_SECURITY_ENABLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    network, security = doctor._network()
+    assert (network.part, network.status) == ("network", status)
+    assert network.detail.startswith(detail)
+    assert bool(network.cure) == (status is Status.WARNING)
+    assert security.detail.startswith("the middleware was built with")
+
+
+def test_what_to_do_about_a_warning_is_shown() -> None:
+    shown = doctor.table([Finding("network", Status.WARNING, "open", "close it")])
+    assert "do: close it" in shown
+    assert "everything the core needs is here" in shown
+
+
 @pytest.mark.parametrize(("status", "code"), [(Status.MISSING, 1), (Status.ABSENT, 0)])
 def test_only_what_the_core_needs_counts(
     status: Status,

@@ -1,0 +1,73 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from planner import network_probe
+from planner.network_probe import judge
+
+REACHABLE = json.dumps(["udp 0.0.0.0:7410", "udp 0.0.0.0:7411"])
+SECURED = {"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_KEYSTORE": "/keys"}
+
+
+def test_no_reachable_socket_is_loopback_only() -> None:
+    reach = judge({}, "[]")
+    assert reach.guarded
+    assert reach.detail.startswith("loopback only")
+    assert not reach.cure
+
+
+def test_a_range_that_has_no_effect_is_told() -> None:
+    asked = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    assert "no effect without PLANNER_NETWORK=open" in judge(asked, "[]").detail
+    assert "no effect" not in judge({}, "[]").detail
+
+
+@pytest.mark.parametrize(
+    ("environment", "why"),
+    [
+        ({"PLANNER_NETWORK": "open"}, "by PLANNER_NETWORK=open"),
+        ({"FASTDDS_DEFAULT_PROFILES_FILE": "/a.xml"}, "by FASTDDS_DEFAULT_PROFILES_FILE=/a.xml"),
+        ({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, "does not cover rmw_cyclonedds_cpp"),
+        ({}, "though nothing asks for it"),
+    ],
+)
+def test_open_without_security_is_a_warning_that_says_why(
+    environment: dict[str, str], why: str
+) -> None:
+    reach = judge(environment, REACHABLE)
+    assert not reach.guarded
+    assert reach.detail.startswith("open without security")
+    assert "2 sockets" in reach.detail
+    assert why in reach.detail
+    assert reach.cure
+
+
+def test_only_enforced_security_guards() -> None:
+    opened = {"PLANNER_NETWORK": "open", **SECURED}
+    enforced = judge({**opened, "ROS_SECURITY_STRATEGY": "Enforce"}, REACHABLE)
+    assert enforced.guarded
+    assert enforced.detail.startswith("SROS 2, enforced (/keys)")
+    for strategy in ("", "Permissive"):
+        reach = judge({**opened, "ROS_SECURITY_STRATEGY": strategy}, REACHABLE)
+        assert not reach.guarded
+        assert reach.cure == "export ROS_SECURITY_STRATEGY=Enforce"
+
+
+def test_the_program_tells_of_a_node_that_nothing_confines() -> None:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FASTDDS_", "ROS_SECURITY_"))
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", network_probe.SOCKETS],
+        env={**environment, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    sockets = json.loads(done.stdout)
+    assert any(each.startswith("udp 0.0.0.0:") for each in sockets), sockets
