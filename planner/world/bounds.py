@@ -1,0 +1,269 @@
+"""What the numbers, texts, lists and stamps of a message from outside may be.
+
+A finite number can be as harmful as one that is not: 1e18 m overflows a grid's index. So each field
+of each goal, request and command has a bound here, by its path in the message or, where that has
+none, by its place in the message type around it. `planner.ros.message_bounds` applies the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+# Ten kilometres: far beyond any house, and far from where a grid's index or a ray would break.
+FARTHEST_M = 10_000.0
+LONGEST_STANDOFF_M = 100.0
+# Several turns, so that an angle need not be normalised.
+LARGEST_ANGLE_RAD = 100.0
+LONGEST_TIME_S = 86_400.0
+LONGEST_NAME = 256
+LONGEST_TEXT = 10_000
+LONGEST_PATH = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite number from `low` to `high`; `free` allows NaN, which stands for no value."""
+
+    low: float
+    high: float
+    unit: str = ""
+    free: bool = False
+
+    def reason(self, value: float) -> str:
+        """Why a value is refused; empty where it is not."""
+        if math.isnan(value):
+            return "" if self.free else "not a number"
+        if self.low <= value <= self.high:
+            return ""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{value:g} is outside {self.low:g} to {self.high:g}{unit}"
+
+    def first_bad(self, values: Sequence[float]) -> int | None:
+        """The index of the first value that is refused."""
+        numbers = np.asarray(values, np.float64)
+        good = (numbers >= self.low) & (numbers <= self.high)
+        if self.free:
+            good |= np.isnan(numbers)
+        bad = np.flatnonzero(~good)
+        return int(bad[0]) if len(bad) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of at most so many characters, none of which is NUL: no path has it."""
+
+    longest: int
+
+    def reason(self, value: str) -> str:
+        """Why a value is refused; empty where it is not."""
+        if len(value) > self.longest:
+            return f"{len(value)} characters, more than {self.longest}"
+        return "a NUL character" if "\0" in value else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An array of at most so many items."""
+
+    most: int
+
+    def reason(self, count: int) -> str:
+        """Why so many are refused; empty where they are not."""
+        return f"{count} items, more than {self.most}" if count > self.most else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A time of the node's clock, so old or so far ahead at most; zero means now."""
+
+    oldest_s: float
+    ahead_s: float
+
+    def reason(self, stamp_s: float, now_s: float) -> str:
+        """Why a stamp is refused; empty where it is not."""
+        if stamp_s == 0.0:
+            return ""
+        age_s = now_s - stamp_s
+        if age_s > self.oldest_s:
+            return f"{age_s:.1f} s old, more than {self.oldest_s:g} s; zero means now"
+        if -age_s > self.ahead_s:
+            return f"{-age_s:.1f} s ahead, more than {self.ahead_s:g} s; zero means now"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Every value of the field's type is taken; `why` says what makes that safe."""
+
+    why: str
+
+
+Bound: TypeAlias = Number | Text | Items | Stamp | Anything
+
+
+class UnboundedFieldError(LookupError):
+    """A field of a message that nobody gave a bound."""
+
+
+POSITION = Number(-FARTHEST_M, FARTHEST_M, "m")
+# NaN where the field is not used; where it is, the reader asks for finite numbers.
+POSITION_OR_NONE = Number(-FARTHEST_M, FARTHEST_M, "m", free=True)
+DISTANCE = Number(0.0, LONGEST_STANDOFF_M, "m")
+DISTANCE_OR_NONE = Number(0.0, LONGEST_STANDOFF_M, "m", free=True)
+ANGLE = Number(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, "rad")
+ANGLE_OR_NONE = Number(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, "rad", free=True)
+DURATION = Number(0.0, LONGEST_TIME_S, "s")
+_UNIT = Number(-1.001, 1.001)
+_NAME, _TEXT, _PATH = Text(LONGEST_NAME), Text(LONGEST_TEXT), Text(LONGEST_PATH)
+# A command is for now: in a frame of a moving body an old point is another place.
+COMMAND_STAMP = Stamp(oldest_s=10.0, ahead_s=1.0)
+# A person answers a question of up to a minute ago.
+ANSWER_STAMP = Stamp(oldest_s=60.0, ahead_s=1.0)
+_FLAG = Anything("a flag")
+_NOT_READ = Anything("nobody reads it")
+_AT_RECEIPT = Anything("the time of receipt counts")
+
+# Of parts of messages, by type, for every message that gives no bound for the same field itself.
+_PARTS: dict[str, dict[str, Bound]] = {
+    "std_msgs/Header": {"frame_id": _NAME},
+    "geometry_msgs/Point": {"x": POSITION, "y": POSITION, "z": POSITION},
+    "geometry_msgs/Vector3": {"x": POSITION, "y": POSITION, "z": POSITION},
+    "geometry_msgs/Quaternion": {"x": _UNIT, "y": _UNIT, "z": _UNIT, "w": _UNIT},
+    "planner_msgs/Operation": {"kind": Anything("the memory knows the kinds")},
+    "planner_msgs/Entity": {
+        "id": Anything("the memory knows its ids"),
+        "name": _NAME,
+        "is_furniture": _FLAG,
+        "description": _TEXT,
+        "room": _NAME,
+        # A person may not know where a thing is; the memory refuses what it cannot use.
+        "position.x": POSITION_OR_NONE,
+        "position.y": POSITION_OR_NONE,
+        "position.z": POSITION_OR_NONE,
+        "seen_distance_m": Number(-1.0, FARTHEST_M, "m", free=True),
+        "seen": _NOT_READ,
+        "picked": _FLAG,
+    },
+}
+
+# Of whole messages: by type, or by the topic where messages of a common type are commands.
+_WHOLE: dict[str, dict[str, Bound]] = {
+    "planner_msgs/ExecutePrimitive_Goal": {
+        "name": Text(64),
+        "target.header.stamp": COMMAND_STAMP,
+        "target.point.x": POSITION_OR_NONE,
+        "target.point.y": POSITION_OR_NONE,
+        "target.point.z": POSITION_OR_NONE,
+        "relation": Text(64),
+        "has_reference": _FLAG,
+        "reference.header.stamp": COMMAND_STAMP,
+        "reference.point.x": POSITION_OR_NONE,
+        "reference.point.y": POSITION_OR_NONE,
+        "reference.point.z": POSITION_OR_NONE,
+        "heading_rad": ANGLE_OR_NONE,
+        "standoff_m": DISTANCE_OR_NONE,
+        "pan_rad": Items(1000),
+        "pan_rad[]": ANGLE,
+        "tilt_rad": Items(1000),
+        "tilt_rad[]": ANGLE,
+        "timeout_s": DURATION,
+        "tolerance_m": DISTANCE,
+        "thing_class": _NAME,
+    },
+    "planner_msgs/ExecuteSkill_Goal": {
+        "call": _TEXT,
+        "points": Items(64),
+        "points[].header.stamp": ANSWER_STAMP,
+        "timeout_s": DURATION,
+    },
+    "planner_msgs/FollowInstruction_Goal": {
+        "instruction": _TEXT,
+        "agents": Items(64),
+        "agents[]": _NAME,
+        "dialogue": Items(100),
+        "dialogue[]": _TEXT,
+        "max_calls": Number(0, 1_000_000),
+    },
+    "planner_msgs/EditMemory_Request": {"source": _NAME, "operations": Items(1000)},
+    "planner_msgs/QueryMemory_Request": {
+        "text": _TEXT,
+        "room": _NAME,
+        "limit": Anything("a limit on what there is"),
+        "with_updates": _FLAG,
+        "since_sequence": Anything("the memory knows its sequence"),
+    },
+    "planner_msgs/SaveMemory_Request": {"path": _PATH},
+    "planner_msgs/LoadMemory_Request": {"path": _PATH},
+    "planner_msgs/LoadEpisode_Request": {
+        "house": _PATH,
+        "episode": _PATH,
+        "seed": Anything("opening a world refuses what is no seed"),
+    },
+    "planner_msgs/StepWorld_Request": {"duration_s": DURATION},
+    "safety/approve_at": {"header.stamp": ANSWER_STAMP},
+    "/people": {
+        "header.stamp": Anything("people.seen_for_s bounds it"),
+        "poses": Items(1000),
+        **{f"poses[].orientation.{axis}": _NOT_READ for axis in "xyzw"},
+    },
+    "/instruct/answer": {"data": _TEXT},
+    "/lockstep": {
+        "stamp": Anything("a time of the world, or the end of all time"),
+        "frame_id": _NAME,
+    },
+    "nav_msgs/Odometry": {
+        "header.stamp": _AT_RECEIPT,
+        "child_frame_id": _NAME,
+        "pose.covariance[]": _NOT_READ,
+        **{
+            f"twist.twist.{part}.{axis}": Number(-100.0, 100.0)
+            for part in ("linear", "angular")
+            for axis in "xyz"
+        },
+        "twist.covariance[]": _NOT_READ,
+    },
+    "sensor_msgs/JointState": {
+        "header.stamp": _AT_RECEIPT,
+        "name": Items(256),
+        "name[]": _NAME,
+        "position": Items(256),
+        "position[]": Number(-10_000.0, 10_000.0),
+        "velocity": Items(256),
+        "velocity[]": _NOT_READ,
+        "effort": Items(256),
+        "effort[]": _NOT_READ,
+    },
+    "tf2_msgs/TFMessage": {
+        "transforms": Items(1000),
+        "transforms[].header.stamp": _AT_RECEIPT,
+        "transforms[].child_frame_id": _NAME,
+    },
+}
+
+BOUNDS: Mapping[str, Mapping[str, Bound]] = {**_PARTS, **_WHOLE}
+WHOLE_MESSAGES = tuple(_WHOLE)
+
+
+def bound_of(owners: Sequence[tuple[str, str]]) -> Bound:
+    """The bound of a field: that of the outermost message that has one.
+
+    Args:
+        owners: each message type (or topic) around the field, outermost first, with the field's
+            path in it, such as `points[].header.stamp`.
+
+    Raises:
+        UnboundedFieldError: where none has one.
+    """
+    for owner, path in owners:
+        bound = BOUNDS.get(owner, {}).get(path)
+        if bound is not None:
+            return bound
+    owner, path = owners[0]
+    raise UnboundedFieldError(
+        f"{owner}: the field {path} has no bound; give it one in planner/world/bounds.py"
+    )

@@ -1,0 +1,170 @@
+"""Every field of what comes from outside has a bound, and what is out of bounds is named."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import planner_msgs.action
+import planner_msgs.srv
+import pytest
+from geometry_msgs.msg import PointStamped, PoseArray
+from hypothesis import given
+from hypothesis import strategies as st
+from nav_msgs.msg import Odometry
+from planner_msgs.action import ExecutePrimitive, FollowInstruction
+from planner_msgs.msg import Operation
+from planner_msgs.srv import EditMemory, LoadMemory
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header, String
+from tf2_msgs.msg import TFMessage
+
+from planner.ros.conversions import time_message
+from planner.ros.message_bounds import MessageBounds, bounds_of, type_name
+from planner.world.bounds import (
+    BOUNDS,
+    FARTHEST_M,
+    WHOLE_MESSAGES,
+    Bound,
+    Number,
+    UnboundedFieldError,
+    bound_of,
+)
+
+NOW_S = 1000.0
+GOAL = ExecutePrimitive.Goal
+
+
+def parts(module: Any, part: str) -> list[Any]:
+    """The goals or requests of every interface of a module."""
+    kinds = [getattr(module, name) for name in dir(module) if not name.startswith("_")]
+    return [getattr(kind, part) for kind in kinds if hasattr(kind, part)]
+
+
+INTERFACES = [*parts(planner_msgs.action, "Goal"), *parts(planner_msgs.srv, "Request")]
+TOPICS = {
+    "safety/approve_at": PointStamped,
+    "/people": PoseArray,
+    "/instruct/answer": String,
+    "/lockstep": Header,
+    "nav_msgs/Odometry": Odometry,
+    "sensor_msgs/JointState": JointState,
+    "tf2_msgs/TFMessage": TFMessage,
+}
+
+
+@pytest.mark.parametrize("kind", INTERFACES, ids=type_name)
+def test_every_field_of_a_goal_or_request_has_a_bound(kind: Any) -> None:
+    assert MessageBounds(kind).problem(kind(), NOW_S) == ""
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_every_field_of_a_command_has_a_bound(name: str) -> None:
+    assert MessageBounds(TOPICS[name], name).problem(TOPICS[name](), NOW_S) == ""
+
+
+def test_whatever_has_bounds_is_checked_by_this_test() -> None:
+    assert {type_name(kind) for kind in INTERFACES} | set(TOPICS) == set(WHOLE_MESSAGES)
+
+
+def test_every_bound_is_of_a_field_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: set[tuple[str, str]] = set()
+
+    def noted(owners: Any) -> Bound:
+        bound = bound_of(owners)
+        used.add(next(o for o in owners if BOUNDS.get(o[0], {}).get(o[1]) is bound))
+        return bound
+
+    monkeypatch.setattr("planner.ros.message_bounds.bound_of", noted)
+    for kind in INTERFACES:
+        MessageBounds(kind)
+    for name, kind in TOPICS.items():
+        MessageBounds(kind, name)
+    assert {(owner, path) for owner, table in BOUNDS.items() for path in table} - used == set()
+
+
+def test_a_field_that_nobody_gave_a_bound_is_named() -> None:
+    class Grown(GOAL):  # type: ignore[misc]
+        @classmethod
+        def get_fields_and_field_types(cls) -> dict[str, str]:
+            return {**GOAL.get_fields_and_field_types(), "speed_m_s": "double"}
+
+    with pytest.raises(UnboundedFieldError, match="ExecutePrimitive_Goal: the field speed_m_s"):
+        MessageBounds(Grown, type_name(GOAL))
+
+
+def set_field(message: Any, path: str, value: Any) -> Any:
+    *inner, last = path.split(".")
+    owner = message
+    for name in inner:
+        owner = getattr(owner, name)
+    setattr(owner, last, value)
+    return message
+
+
+NUMBERS = {
+    path: bound
+    for path, bound in BOUNDS[type_name(GOAL)].items()
+    if isinstance(bound, Number) and not path.endswith("[]")
+}
+
+
+@given(
+    path=st.sampled_from(sorted(NUMBERS)),
+    value=st.one_of(
+        st.floats(),
+        st.sampled_from([1e18, -1e18, 1e308, 5e-324, -5e-324, FARTHEST_M, math.nan]),
+    ),
+)
+def test_a_goal_is_in_bounds_exactly_where_its_numbers_are(path: str, value: float) -> None:
+    bound = NUMBERS[path]
+    good = bound.free if math.isnan(value) else bound.low <= value <= bound.high
+    problem = bounds_of(GOAL).problem(set_field(GOAL(), path, value), NOW_S)
+    assert (problem == "") is good
+    assert good or problem.startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "says"),
+    [
+        (GOAL, {"name": "x" * 65}, "name: 65 characters, more than 64"),
+        (GOAL, {"target.header.frame_id": "x" * 257}, "target.header.frame_id: 257 characters"),
+        (GOAL, {"pan_rad": [0.0] * 1001}, "pan_rad: 1001 items, more than 1000"),
+        (GOAL, {"tilt_rad": [0.0, 1e18]}, "tilt_rad[1]: 1e+18 is outside -100 to 100 rad"),
+        (GOAL, {"tilt_rad": [math.nan]}, "tilt_rad[0]: not a number"),
+        (LoadMemory.Request, {"path": "a\0b"}, "path: a NUL character"),
+        (FollowInstruction.Goal, {"dialogue": ["x" * 10_001]}, "dialogue[0]: 10001 characters"),
+    ],
+)
+def test_texts_and_arrays(kind: Any, fields: dict[str, Any], says: str) -> None:
+    message = kind()
+    for path, value in fields.items():
+        set_field(message, path, value)
+    assert bounds_of(kind).problem(message, NOW_S).startswith(says)
+
+
+def test_a_field_of_an_item_is_named_with_its_place() -> None:
+    request = EditMemory.Request(operations=[Operation(), Operation()])
+    request.operations[1].entity.position.y = 1e18
+    problem = bounds_of(EditMemory.Request).problem(request, NOW_S)
+    assert problem.startswith("operations[1].entity.position.y: 1e+18 is outside")
+
+
+@pytest.mark.parametrize(
+    ("stamp_s", "says"),
+    [
+        (0.0, ""),
+        (NOW_S, ""),
+        (NOW_S - 9.0, ""),
+        (NOW_S + 0.5, ""),
+        (NOW_S - 11.0, "11.0 s old"),
+        (NOW_S + 2.0, "2.0 s ahead"),
+        (2_000_000_000.0, "s ahead"),
+    ],
+)
+def test_stamps(stamp_s: float, says: str) -> None:
+    goal = GOAL()
+    goal.target.header.stamp = time_message(stamp_s)
+    problem = bounds_of(GOAL).problem(goal, NOW_S)
+    assert says in problem
+    assert bool(problem) is bool(says)
