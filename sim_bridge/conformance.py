@@ -20,7 +20,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from sim_bridge.backend import Backend
-from sim_bridge.conformance_checks import acting, episodes, handling, sensing
+from sim_bridge.conformance_checks import acting, episodes, handling, numbers, sensing
 from sim_bridge.conformance_checks.trial import ConformanceError, Setting, Trial, UnsuitableError
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.registry import BACKENDS, make_backend
@@ -30,6 +30,7 @@ CHECKS: tuple[Callable[[Trial], None], ...] = (
     *sensing.CHECKS,
     *acting.CHECKS,
     *handling.CHECKS,
+    *numbers.CHECKS,
 )
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 
+from planner.world.bounds import (
+    ANGLE,
+    ANGLE_OR_NONE,
+    DISTANCE,
+    DISTANCE_OR_NONE,
+    DURATION,
+    FARTHEST_M,
+    POSITION,
+    Number,
+)
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 
 
@@ -39,16 +48,22 @@ def refusal_of(
 def _bad_numbers(primitive: Primitive) -> str:
     """What is wrong with the numbers of a primitive; empty when nothing is."""
     looks_around = primitive.name is PrimitiveName.LOOK and primitive.views_rad
-    if not looks_around and not all(map(math.isfinite, primitive.target_m)):
-        return f"the target {primitive.target_m} is not a finite point"
-    if primitive.reference_m is not None and not all(map(math.isfinite, primitive.reference_m)):
-        return f"the reference {primitive.reference_m} is not a finite point"
-    if not all(math.isfinite(v) for view in primitive.views_rad for v in view):
-        return "a view is not finite"
-    if math.isinf(primitive.heading_rad) or math.isinf(primitive.standoff_m):
-        return "heading and standoff are finite or NaN"
-    if not math.isfinite(primitive.timeout_s) or primitive.timeout_s < 0:
-        return f"the timeout {primitive.timeout_s} is not a finite time of 0 or more"
-    if not math.isfinite(primitive.tolerance_m) or primitive.tolerance_m < 0:
-        return f"the tolerance {primitive.tolerance_m} is not a finite distance of 0 or more"
+    points = {
+        "target": None if looks_around else primitive.target_m,
+        "reference": primitive.reference_m,
+    }
+    for what, point_m in points.items():
+        if point_m is not None and POSITION.first_bad(point_m) is not None:
+            return f"the {what} {point_m} is no finite point within {FARTHEST_M:g} m"
+    numbers: list[tuple[str, float, Number]] = [
+        *(("a view", angle, ANGLE) for view in primitive.views_rad for angle in view),
+        ("the heading", primitive.heading_rad, ANGLE_OR_NONE),
+        ("the standoff", primitive.standoff_m, DISTANCE_OR_NONE),
+        ("the timeout", primitive.timeout_s, DURATION),
+        ("the tolerance", primitive.tolerance_m, DISTANCE),
+    ]
+    for what, value, bound in numbers:
+        reason = bound.reason(value)
+        if reason:
+            return f"{what}: {reason}"
     return ""

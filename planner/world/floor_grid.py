@@ -123,10 +123,11 @@ class FloorGrid:
 
     def cell(self, x_m: float, y_m: float) -> int | None:
         """The index of the cell that holds the point, or None outside the grid."""
-        column = math.floor((x_m - self.origin_m[0]) / self.cell_m)
-        row = math.floor((y_m - self.origin_m[1]) / self.cell_m)
+        column = (x_m - self.origin_m[0]) / self.cell_m
+        row = (y_m - self.origin_m[1]) / self.cell_m
+        # Compared before they become whole: an infinite one could not.
         if 0 <= row < self.rows and 0 <= column < self.columns:
-            return row * self.columns + column
+            return math.floor(row) * self.columns + math.floor(column)
         return None
 
     def point(self, cell: int) -> tuple[float, float]:
@@ -202,8 +203,8 @@ class FloorGrid:
             return 0, 0, self.free
         reach = reach_m / self.cell_m + 1
         row, column = (y_m - self.origin_m[1]) / self.cell_m, (x_m - self.origin_m[0]) / self.cell_m
-        top, left = max(0, math.floor(row - reach)), max(0, math.floor(column - reach))
-        bottom, right = max(0, math.ceil(row + reach)), max(0, math.ceil(column + reach))
+        top, bottom = _span(row - reach, row + reach, self.rows)
+        left, right = _span(column - reach, column + reach, self.columns)
         return top, left, self.free[top:bottom, left:right]
 
     @cached_property
@@ -219,6 +220,12 @@ class FloorGrid:
                 del self._fields[next(iter(self._fields))]
         self._fields[goal] = field
         return field
+
+
+def _span(low: float, high: float, count: int) -> tuple[int, int]:
+    """The range of the first `count` whole numbers around an interval, which may be far off."""
+    first, last = min(max(low, 0.0), count), min(max(high, 0.0), count)
+    return math.floor(first), math.ceil(last)
 
 
 def _rasterise(

@@ -1,0 +1,110 @@
+"""Numbers: whatever a finite float can be, a primitive of it ends with a code and harms nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner.world.bounds import (
+    FARTHEST_M,
+    LARGEST_ANGLE_RAD,
+    LONGEST_STANDOFF_M,
+    LONGEST_TIME_S,
+)
+from planner.world.geometry import Vec3
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
+from planner.world.vocabulary import Relation
+from sim_bridge.conformance_checks.trial import ConformanceError, Trial, expect
+from sim_bridge.pacing import TICK_S
+
+SENSELESS = (1e18, -1e18, 1e308, -1e308, math.nextafter(FARTHEST_M, math.inf))
+TINY = 5e-324
+# A little while, in which a primitive does something with its numbers.
+TICKS = 3
+
+
+def senseless_numbers_are_refused(trial: Trial) -> None:
+    """A finite number beyond all bounds ends a primitive as BAD_TARGET, in each field."""
+    here = trial.base().position_m
+    for name in sorted(trial.can().primitives):
+        sound = _sound(name, here)
+        for value in SENSELESS:
+            for what, primitive in _with_number(sound, value):
+                trial.refused(PrimitiveCode.BAD_TARGET, f"{name} with {what} {value:g}", primitive)
+            if abs(value) > LONGEST_TIME_S:
+                end = trial.finish(
+                    trial.backend.start(trial.agent, replace(sound, timeout_s=value))
+                )
+                # A rule of safety may come first.
+                refused = end.code in (PrimitiveCode.BAD_TARGET, PrimitiveCode.NOT_ALLOWED)
+                expect(refused, f"{name} with timeout {value:g} ended as {end.code.name}")
+
+
+def extreme_numbers_end_somehow(trial: Trial) -> None:
+    """The largest number that is allowed, and the smallest there is, end a primitive somehow."""
+    here = trial.base().position_m
+    for name in sorted(trial.can().primitives):
+        sound = _sound(name, here)
+        for frame in ("map", f"{trial.agent}/odom", f"{trial.agent}/base_link"):
+            for value in (FARTHEST_M, -FARTHEST_M, TINY, -TINY, 0.0):
+                for axis in range(3):
+                    target_m = _moved(here, axis, value)
+                    _ends(trial, replace(sound, target_m=target_m, frame=frame))
+        for extreme in _extremes(sound, here):
+            _ends(trial, extreme)
+
+
+def _sound(name: PrimitiveName, target_m: Vec3) -> Primitive:
+    relation = Relation.ON if name is PrimitiveName.PLACE else None
+    return Primitive(name, target_m, relation=relation)
+
+
+def _moved(point_m: Vec3, axis: int, value: float) -> Vec3:
+    x, y, z = (value if number == axis else old for number, old in enumerate(point_m))
+    return (x, y, z)
+
+
+def _with_number(sound: Primitive, value: float) -> Iterator[tuple[str, Primitive]]:
+    for axis in range(3):
+        target_m = _moved(sound.target_m, axis, value)
+        yield f"target[{axis}]", replace(sound, target_m=target_m)
+    yield "reference", replace(sound, reference_m=(value, 0.0, 0.0))
+    yield "heading", replace(sound, heading_rad=value)
+    yield "standoff", replace(sound, standoff_m=value)
+    yield "tolerance", replace(sound, tolerance_m=value)
+    yield "pan", replace(sound, views_rad=((value, 0.0),))
+    yield "tilt", replace(sound, views_rad=((0.0, value),))
+
+
+def _extremes(sound: Primitive, here: Vec3) -> Iterator[Primitive]:
+    for angle in (LARGEST_ANGLE_RAD, -LARGEST_ANGLE_RAD, TINY):
+        yield replace(sound, heading_rad=angle)
+        if sound.name is PrimitiveName.LOOK:
+            yield replace(sound, views_rad=((angle, angle),))
+    for distance in (LONGEST_STANDOFF_M, TINY, 0.0):
+        yield replace(sound, standoff_m=distance, tolerance_m=distance)
+    for time in (LONGEST_TIME_S, TINY):
+        yield replace(sound, timeout_s=time)
+    if sound.name is PrimitiveName.PLACE:
+        for value in (FARTHEST_M, TINY):
+            yield replace(sound, reference_m=(value, *here[1:]))
+
+
+def _ends(trial: Trial, primitive: Primitive) -> None:
+    backend = trial.backend
+    try:
+        handle = backend.start(trial.agent, primitive)
+        for _ in range(TICKS):
+            if backend.poll(handle).done:
+                break
+            backend.step(TICK_S)
+        backend.stop(trial.agent)
+        backend.step(TICK_S)
+    except Exception as error:
+        raise ConformanceError(f"{primitive} raised {error!r}") from error
+    result = backend.poll(handle).result
+    expect(result is not None, f"{primitive} goes on after a stop")
+
+
+CHECKS = (senseless_numbers_are_refused, extreme_numbers_end_somehow)
