@@ -70,6 +70,21 @@ def read_request(
     )
 
 
+def out_of_bounds(problem: str) -> PrimitiveResult:
+    """The result that refuses a goal of which a field is out of bounds.
+
+    Args:
+        problem: the field's path in ExecutePrimitive, a colon and what is wrong.
+    """
+    field = problem.partition(":")[0]
+    code = PrimitiveCode.BAD_TARGET
+    if field == "name":
+        code = PrimitiveCode.UNKNOWN_PRIMITIVE
+    elif field.endswith("frame_id"):
+        code = PrimitiveCode.BAD_FRAME
+    return PrimitiveResult(code, f"the goal is out of bounds: {problem}")
+
+
 def _check_frame(agent: str, agents: Collection[str], frame: str) -> PrimitiveResult | None:
     if frame in ("map", f"{agent}/odom", f"{agent}/base_link"):
         return None

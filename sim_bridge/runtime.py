@@ -26,6 +26,8 @@ from sim_bridge.safety.rules import Rule
 
 # How long a robot whose pictures did not come is not asked for any.
 LOOK_AGAIN_S = 1.0
+# Of what somebody asked for and there is not, in a receipt.
+LONGEST_NAME_SHOWN = 64
 
 
 @runtime_checkable
@@ -100,12 +102,23 @@ class Runtime:
         """Starts what a request asks for; a refusal is the job's result."""
         primitive = read_request(agent, self.agents, request)
         if isinstance(primitive, PrimitiveResult):
-            return _refused(agent, request, primitive)
+            return self.refuse(agent, request.name, primitive)
         handle = self.backend.start(agent, primitive)
         job = Job(agent, request.name, handle, self.backend.poll(handle))
         if not job.status.done:
             self._running.append(job)
         return job
+
+    def refuse(self, agent: str, name: str, result: PrimitiveResult) -> Job:
+        """The job of a request that nobody begins; it leaves a receipt.
+
+        Args:
+            agent: that was asked.
+            name: of the primitive, as it was asked for: anything.
+            result: why not.
+        """
+        self.gate.refused(agent, name[:LONGEST_NAME_SHOWN] or "primitive", result.text)
+        return Job(agent, name, None, PrimitiveStatus("refused", 0.0, result))
 
     def refresh(self) -> None:
         """Brings the status of every running job up to date."""
@@ -151,7 +164,10 @@ class Runtime:
         if answer in (Answer.DOCK, Answer.UNDOCK):
             return self.gate.go_home(agent, leave=answer is Answer.UNDOCK)
         approve = answer is not Answer.REFUSE
-        return self.gate.answer(agent, approve=approve, remember=answer is Answer.APPROVE_KIND)
+        outcome = self.gate.answer(agent, approve=approve, remember=answer is Answer.APPROVE_KIND)
+        if not outcome.success:
+            self.gate.refused(agent, answer, outcome.message, Rule.APPROVAL)
+        return outcome
 
     def step(self, dt_s: float = TICK_S) -> None:
         """Lets time pass and brings the jobs up to date."""
@@ -186,10 +202,6 @@ class Runtime:
     def close(self) -> None:
         """Stops every agent and frees the backend."""
         self.backend.close()
-
-
-def _refused(agent: str, request: Request, result: PrimitiveResult) -> Job:
-    return Job(agent, request.name, None, PrimitiveStatus("refused", 0.0, result))
 
 
 def _end(job: Job, code: PrimitiveCode, text: str) -> None:

@@ -135,10 +135,12 @@ class SafetyGate:
         if guard is not None and guard.approvals.asked is not None:
             busy = PrimitiveResult(PrimitiveCode.BUSY, f"{agent} waits for approval of another")
             self._finish_status(entry, busy)
+            self.refused(agent, entry.name, busy.text)
             return handle
         if guard is None or self._is_busy(guard):
             # The world has its own words for unknown and for busy agents.
             entry.inner = self.backend.start(agent, primitive)
+            self._note_refusal(entry)
             return handle
         guard.attended_s = self.now_s()
         refusal = self._verdicts.refusal(agent, guard, primitive)
@@ -360,6 +362,10 @@ class SafetyGate:
         """What the agent is allowed to do, in one word."""
         return self._guards[agent].mode
 
+    def refused(self, agent: str, command: str, reason: str, rule: Rule | None = None) -> None:
+        """Keeps a receipt of a command that nobody began."""
+        self._note(agent, command, False, reason, rule)
+
     def take_receipts(self) -> list[Receipt]:
         """The receipts since the last call, oldest first."""
         taken = list(self._receipts)
@@ -498,7 +504,16 @@ class SafetyGate:
 
     def _launch(self, entry: Entry) -> None:
         entry.inner = self.backend.start(entry.agent, entry.primitive)
-        self._note(entry.agent, entry.primitive.name, True, "allowed", None)
+        if not self._note_refusal(entry):
+            self._note(entry.agent, entry.primitive.name, True, "allowed", None)
+
+    def _note_refusal(self, entry: Entry) -> bool:
+        """Whether the world behind refused at once to begin; then that is noted."""
+        result = None if entry.inner is None else self.backend.poll(entry.inner).result
+        if result is None or result.succeeded:
+            return False
+        self.refused(entry.agent, entry.name, result.text)
+        return True
 
     def _finish(self, entry: Entry, result: PrimitiveResult) -> None:
         self._finish_status(entry, result)

@@ -48,7 +48,8 @@ def test_rule_15_it_finishes_its_step_and_goes_to_the_dock_and_switches_off_ther
     let_pass(gate, 1)
     assert robot.operated[-1] is Command.POWER_OFF
     assert Command.SIT not in robot.operated
-    assert told(gate) == [("dock", True), ("dock", True), ("power_off", True)]
+    busy = ("navigate", False)
+    assert told(gate) == [("dock", True), busy, ("dock", True), ("power_off", True)]
     battery(gate, robot, 0.05)
     assert robot.home == ["dock"]
     assert robot.operated[-1] is Command.POWER_OFF, "on the dock an empty battery is no matter"
