@@ -39,6 +39,7 @@ from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.loop_thread import Desk, LoopThread
+from planner.ros.message_bounds import bounds_of
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.world_clock import WorldClock
 from planner.world.episode import Episode
@@ -54,6 +55,7 @@ SAY_EVERY_S = 5.0
 # For the judge's answer.
 FINISH_PATIENCE_S = 5.0
 BRIDGE_STATUS = "bridge: world"
+ANSWER = "/instruct/answer"
 NOTHING_YET = Doing(0, "", {})
 # The world's clock this far behind what it was: it was started anew, or loaded.
 BACKWARDS_S = 0.5
@@ -106,9 +108,16 @@ class TaskPlannerNode(Node):
         self.create_subscription(
             DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
         )
-        self.create_subscription(String, "/instruct/answer", self._on_answer, qos.EVENTS)
+        self.create_subscription(String, ANSWER, self._on_answer, qos.EVENTS)
         self._server = GoalServer(
-            self, FollowInstruction, "/instruct", on_goal=self._on_goal, on_cancel=self._on_cancel
+            self,
+            FollowInstruction,
+            "/instruct",
+            on_goal=self._on_goal,
+            on_wrong=self._on_wrong,
+            on_cancel=self._on_cancel,
+            now_s=lambda: float(self.get_clock().now().nanoseconds) * 1e-9,
+            fault_code=int(InstructionCode.PLANNER_FAULT),
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
@@ -238,6 +247,10 @@ class TaskPlannerNode(Node):
         )
         self._keep_watch()
         self._loop.call(partial(self._start, goal, self._episode))
+
+    def _on_wrong(self, goal: Goal, problem: str) -> None:
+        text = f"the request is out of bounds: {problem}"
+        self._conclude(goal, Outcome(InstructionCode.BAD_REQUEST, text))
 
     def _on_cancel(self, goal: Goal) -> None:
         if goal == self._goal:
@@ -390,6 +403,11 @@ class TaskPlannerNode(Node):
         return answer
 
     def _on_answer(self, message: String) -> None:
+        problem = bounds_of(String, ANSWER).problem(message, 0.0)
+        if problem:
+            self.get_logger().warning(f"{ANSWER} is not read: {problem}")
+            return
+
         def take() -> None:
             if not self._questions.answer(message.data):
                 self._say("an answer came, but nothing was asked")

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from action_msgs.msg import GoalStatus
 from rclpy.action.server import ActionServer, CancelResponse, ServerGoalHandle
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.service_introspection import ServiceIntrospectionState
 from service_msgs.msg import ServiceEventInfo
 
 from planner.ros import qos
 from planner.ros.action_ends import ActionEnds
+from planner.ros.message_bounds import bounds_of
 from planner.ros.presence import Peers
 
+RCLError = rclpy_implementation.RCLError
 # The report of a request may come after the goal has ended, and then nobody takes it back.
 SENDERS_KEPT = 64
+
+UNKNOWN_GOAL = (
+    "this server knows no such goal: its result was kept for 10 s, or it was given to a server "
+    "that has ended"
+)
 
 Goal: TypeAlias = ServerGoalHandle[Any, Any, Any]
 
@@ -27,7 +36,12 @@ class GoalServer(ActionServer[Any, Any, Any]):
     executor, or as a coroutine that it asks anew in a busy loop. Here a goal is
     only remembered, and its callback runs when the result is there.
 
-    Every goal is accepted: what is wrong with one is told by its result's code and text.
+    Every goal is accepted: what is wrong with one is told by its result's code and text. One that
+    is out of the bounds of `planner.world.bounds` never gets to `on_goal`.
+
+    Results are kept for ten seconds. Whoever asks for one later, or asks the server that came after
+    the one that took the goal, gets a result with `fault_code`: rclpy would answer with an empty
+    one, whose code 0 reads as success.
 
     rclpy does not tell who sent a goal. Service introspection does: it reports each request on a
     topic, with the goal's id and the sender's GUID.
@@ -40,9 +54,27 @@ class GoalServer(ActionServer[Any, Any, Any]):
         name: str,
         *,
         on_goal: Callable[[Goal], None],
+        on_wrong: Callable[[Goal, str], None],
         on_cancel: Callable[[Goal], None],
+        now_s: Callable[[], float],
+        fault_code: int,
     ) -> None:
-        """Serves the action `name`."""
+        """Serves the action `name`.
+
+        Args:
+            node: that serves it.
+            action: the action's class.
+            name: the action's full name.
+            on_goal: gets each goal that is in bounds.
+            on_wrong: gets each other one, to conclude it, with the field and what is wrong.
+            on_cancel: gets each goal whose client cancels it.
+            now_s: the clock that stamps in goals are of.
+            fault_code: of a result that is not known here.
+
+        Raises:
+            UnboundedFieldError: where a field of the goal has no bound.
+        """
+        self._bounds = bounds_of(action.Goal)
         super().__init__(
             node,
             action,
@@ -50,8 +82,12 @@ class GoalServer(ActionServer[Any, Any, Any]):
             execute_callback=_never,
             handle_accepted_callback=self._begin,
             cancel_callback=self._cancel,
+            goal_service_qos_profile=qos.REQUESTS,
+            result_service_qos_profile=qos.REQUESTS,
+            cancel_service_qos_profile=qos.REQUESTS,
         )
-        self._on_goal = on_goal
+        self._on_goal, self._on_wrong, self._now_s = on_goal, on_wrong, now_s
+        self._fault_code = fault_code
         self._on_cancel = on_cancel
         self._ends = ActionEnds(node, name)
         self._senders: dict[bytes, Peers] = {}
@@ -117,7 +153,26 @@ class GoalServer(ActionServer[Any, Any, Any]):
     def _begin(self, goal: Goal) -> None:
         self._open.add(bytes(goal.goal_id.uuid))
         goal.execute()
-        self._on_goal(goal)
+        problem = self._bounds.problem(goal.request, self._now_s())
+        if problem:
+            self._on_wrong(goal, problem)
+        else:
+            self._on_goal(goal)
+
+    async def _execute_get_result_request(self, request_header_and_message: Any) -> None:
+        """Answers for a goal that is not, or no longer, known with a code that is no success."""
+        request_header, request = request_header_and_message
+        if bytes(request.goal_id.uuid) in self._goal_handles:
+            await super()._execute_get_result_request(request_header_and_message)
+            return
+        response = self.action_type.Impl.GetResultService.Response()
+        response.status = GoalStatus.STATUS_UNKNOWN
+        response.result.code, response.result.text = self._fault_code, UNKNOWN_GOAL
+        try:
+            with self._lock:
+                self._handle.send_result_response(request_header, response)
+        except RCLError:
+            self._logger.warning("a result was not sent: its client is gone")
 
     def _cancel(self, goal: Goal) -> CancelResponse:
         self._on_cancel(goal)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from action_msgs.msg import GoalStatus
 from planner_msgs.action import FollowInstruction
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
@@ -15,6 +16,7 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from planner.ros.action_ends import ActionEnds, accept_patience_s
+from planner.ros.goal_answers import why_no_result
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
@@ -121,7 +123,18 @@ class InstructClient:
         if self._canceled:
             handle.cancel_goal_async()
         ended = handle.get_result_async()
-        ended.add_done_callback(lambda done: answer.set_result(done.result().result))
+        ended.add_done_callback(lambda done: self._on_ended(answer, done.result()))
+
+    @staticmethod
+    def _on_ended(answer: Future[Any], told: Any) -> None:
+        reason = why_no_result(told)
+        if told is None or told.status == GoalStatus.STATUS_UNKNOWN:
+            # Its server has ended, and another one was asked.
+            answer.set_result(None)
+        elif reason:
+            answer.set_exception(PlannerError(f"the task planner gave no result: {reason}"))
+        else:
+            answer.set_result(told.result)
 
     async def pause(self, seconds: float) -> None:
         """Lets the executor do other work for a while."""

@@ -60,10 +60,12 @@ class MessageBounds:
         return _problem(message, self._fields, "", now_s)
 
 
-@cache
 def bounds_of(message_type: Any, name: str = "") -> MessageBounds:
-    """The check of a type of message; see `MessageBounds`."""
-    return MessageBounds(message_type, name)
+    """The check of a type of message, made once; see `MessageBounds`."""
+    return _bounds_of(message_type, name)
+
+
+_bounds_of = cache(MessageBounds)
 
 
 def type_name(message_type: Any) -> str:

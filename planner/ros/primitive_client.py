@@ -13,6 +13,7 @@ from rclpy.node import Node
 
 from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.conversions import pose_record, seconds
+from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
 from planner.ros.primitive_messages import goal_message, result_record
 from planner.world.geometry import Pose
@@ -166,8 +167,9 @@ class PrimitiveClient:
         answer.add_done_callback(lambda done: self._ended(task, done.result()))
 
     def _ended(self, task: _Task, answer: Any) -> None:
-        if answer is None:
-            self._finish(task, _fault("the bridge gave no result"))
+        reason = why_no_result(answer)
+        if reason:
+            self._finish(task, _fault(f"the bridge gave no result: {reason}"))
         else:
             self._finish(task, result_record(answer.result))
 

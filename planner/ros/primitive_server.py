@@ -23,10 +23,21 @@ class PrimitiveServer(GoalServer):
         name: str,
         *,
         on_goal: Callable[[Goal], None],
+        on_wrong: Callable[[Goal, str], None],
         on_cancel: Callable[[Goal], None],
+        now_s: Callable[[], float],
     ) -> None:
-        """Serves the action `name`."""
-        super().__init__(node, ExecutePrimitive, name, on_goal=on_goal, on_cancel=on_cancel)
+        """Serves the action `name`; see `GoalServer`."""
+        super().__init__(
+            node,
+            ExecutePrimitive,
+            name,
+            on_goal=on_goal,
+            on_wrong=on_wrong,
+            on_cancel=on_cancel,
+            now_s=now_s,
+            fault_code=int(PrimitiveCode.BACKEND_FAULT),
+        )
 
     def feedback(self, goal: Goal, phase: str, progress: float, stamp_s: float, base: Pose) -> None:
         """Tells a goal's client how it stands; `base` is in `map`."""

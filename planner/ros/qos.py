@@ -61,6 +61,10 @@ TF_STATIC = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # For nodes only the newest time matters, and they ask for no more; a recorder wants every one.
 CLOCK = _profile(1000)
 
+# Goals and questions for results: as many as may come at once, each of which gets an answer. The
+# middleware's own ten lose the rest in silence.
+REQUESTS = _profile(1000)
+
 # Velocities, heartbeats: an old command must never be carried out late.
 COMMAND = _profile(1)
 

@@ -12,6 +12,7 @@ from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
 from planner.ros.action_ends import ActionEnds, accept_patience_s
+from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 
@@ -142,8 +143,10 @@ class SkillClient:
         answer.add_done_callback(lambda done: self._answered(errand, done.result()))
 
     def _answered(self, errand: _Errand, answer: Any) -> None:
-        if answer is None:
-            self._end(errand, _failure(SkillCode.BACKEND_FAULT, "The skills gave no result."))
+        reason = why_no_result(answer)
+        if reason:
+            text = f"The skills gave no result: {reason}."
+            self._end(errand, _failure(SkillCode.BACKEND_FAULT, text))
             return
         message = answer.result
         evidence = {item.key: item.value for item in message.evidence}

@@ -29,7 +29,7 @@ from sim_bridge.asking.node import AskingTopics
 from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Every, Exposures
-from sim_bridge.requests import Request
+from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.robot_description import robot_description
 from sim_bridge.runtime import Job, Runtime
 from sim_bridge.safety.approvals import Answer
@@ -89,7 +89,12 @@ class AgentPort:
         self._description = Outlet(node, String, f"/{agent}/robot_description", qos.LATCHED, losses)
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
         self._server = PrimitiveServer(
-            node, f"/{agent}/primitive", on_goal=self._begin, on_cancel=self._cancel
+            node,
+            f"/{agent}/primitive",
+            on_goal=self._begin,
+            on_wrong=self._refuse,
+            on_cancel=self._cancel,
+            now_s=runtime.now_s,
         )
         self._pursuits: list[_Pursuit] = []
         # What the robot is still at, and who waits for the answer.
@@ -279,6 +284,10 @@ class AgentPort:
 
     def _begin(self, goal: Goal) -> None:
         job = self._runtime.begin(self.agent, read_goal(goal.request))
+        self._pursuits.append(_Pursuit(goal, job))
+
+    def _refuse(self, goal: Goal, problem: str) -> None:
+        job = self._runtime.refuse(self.agent, goal.request.name, out_of_bounds(problem))
         self._pursuits.append(_Pursuit(goal, job))
 
     def _cancel(self, goal: Goal) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import rclpy
 from action_msgs.msg import GoalStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from nursery import Node, ending
 from planner_msgs.action import ExecutePrimitive
 from planner_msgs.msg import WorldState as WorldMessage
@@ -19,6 +20,7 @@ from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_srvs.srv import Trigger
 
 from planner.world.episode import Episode
 from planner.world.house import House, write_house
@@ -132,6 +134,21 @@ class Client:
         self.node.destroy_subscription(subscription)
         return heard[-1]
 
+    def receipts(self, agent: str = "agent_0") -> list[DiagnosticStatus]:
+        """A list that fills with an agent's receipts from now on."""
+        heard = self.listen(DiagnosticStatus, f"/{agent}/safety/receipts", 1000)
+        # A publisher that we have found has not yet found us. The answer is to no question.
+        self.wait(
+            lambda: (
+                not self.call(Trigger, f"/{agent}/safety/refuse").success
+                and self.idle(0.2) is None
+                and heard
+            ),
+            "a receipt",
+        )
+        heard.clear()
+        return heard
+
     def state(self) -> WorldState:
         """Ground truth now: the first call gets the beginning, then the present."""
         if not self._states:
@@ -177,6 +194,11 @@ class Client:
     def do(self, name: str, target: Any = None, agent: str = "agent_0", **more: Any) -> Any:
         """Carries out a primitive; returns its result message."""
         return self.start(name, target, agent, **more).result()
+
+
+def refusals(receipts: list[DiagnosticStatus]) -> list[DiagnosticStatus]:
+    """The receipts of commands that were refused."""
+    return [receipt for receipt in receipts if receipt.level == DiagnosticStatus.WARN]
 
 
 class Pursuit:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from planner_msgs.msg import SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode
 from rclpy.action import ActionClient
 from skill_world import belief_of
+from unique_identifier_msgs.msg import UUID
 
 from planner.environment import ros_environment
 from planner.ros.memory_messages import GraphMessages
@@ -174,6 +177,31 @@ def test_refusals_come_at_once_with_code_and_text(caller: Caller) -> None:
         assert result.code == code, result.text
         assert result.text.startswith("Unexpected failure! - ")
         assert goal.status == GoalStatus.STATUS_ABORTED
+
+
+@pytest.mark.parametrize("timeout_s", [1e18, math.inf, math.nan, -1.0])
+def test_a_senseless_timeout_is_refused(caller: Caller, timeout_s: float) -> None:
+    result = caller.run("Navigate[table_1]", timeout_s=timeout_s)
+    assert result.code == SkillCode.WRONG_ARGUMENTS
+    assert "timeout_s" in result.text
+
+
+def test_a_point_ten_light_years_away_is_refused(caller: Caller) -> None:
+    far = PointStamped()
+    far.header.frame_id, far.point.x = "map", 1e17
+    result = caller.run("Navigate[table_1]", points=[far])
+    assert result.code == SkillCode.WRONG_ARGUMENTS
+    assert "points[0].point.x" in result.text
+
+
+def test_a_result_that_nobody_knows_is_no_success(caller: Caller) -> None:
+    answer = caller.call(
+        ExecuteSkill.Impl.GetResultService,
+        "/agent_0/skill/_action/get_result",
+        goal_id=UUID(uuid=list(uuid.uuid4().bytes)),
+    )
+    assert answer.status == GoalStatus.STATUS_UNKNOWN
+    assert answer.result.code == SkillCode.BACKEND_FAULT
 
 
 def test_a_canceled_skill_stops_the_agent(caller: Caller) -> None:

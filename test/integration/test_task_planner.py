@@ -13,9 +13,11 @@ from action_msgs.msg import GoalStatus
 from bridge_harness import Client, write_world
 from nav_msgs.msg import Odometry
 from planner_harness import LATCHED, Instructions, Process, Start, planner_alone, script
+from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
+from unique_identifier_msgs.msg import UUID
 
 from planner.planning.session import InstructionCode
 from planner.ros.conversions import seconds
@@ -293,6 +295,8 @@ def test_traces_of_a_dialogue(alone: Start, client: Client, tmp_path: Path) -> N
 UNFOLLOWABLE = [
     ("", {}, InstructionCode.BAD_REQUEST, "empty"),
     ("x" * 100_000, {}, InstructionCode.BAD_REQUEST, "characters"),
+    ("Tidy up.", {"dialogue": ["x"] * 101}, InstructionCode.BAD_REQUEST, "dialogue: 101 items"),
+    ("Tidy up.", {"max_calls": 2**32 - 1}, InstructionCode.BAD_REQUEST, "max_calls"),
     ("Tidy up.", {"agents": ["agent_9"]}, InstructionCode.BAD_REQUEST, "agent_9"),
     ("Tidy up.", {}, InstructionCode.NO_GOAL, "model_url"),
     ("请整理厨房; rm -rf / $(reboot)", {}, InstructionCode.NO_GOAL, "model_url"),
@@ -309,6 +313,13 @@ def test_what_cannot_be_followed_ends_with_a_code_and_a_sentence(
         assert result.code == code, result.text
         assert word in result.text
         assert not begun
+    late = client.call(
+        FollowInstruction.Impl.GetResultService,
+        "/instruct/_action/get_result",
+        goal_id=UUID(uuid=[7] * 16),
+    )
+    assert late.status == GoalStatus.STATUS_UNKNOWN
+    assert late.result.code == InstructionCode.PLANNER_FAULT
 
 
 def test_react_without_a_model_says_what_it_needs(alone: Start, client: Client) -> None:

@@ -39,7 +39,14 @@ class SkillServer:
         self._words, self._said_s = words, math.inf
         name = f"/{executor.agent}/skill"
         self._server = GoalServer(
-            node, ExecuteSkill, name, on_goal=self._begin, on_cancel=self._cancel
+            node,
+            ExecuteSkill,
+            name,
+            on_goal=self._begin,
+            on_wrong=self._refuse,
+            on_cancel=self._cancel,
+            now_s=lambda: float(node.get_clock().now().nanoseconds) * 1e-9,
+            fault_code=int(SkillCode.BACKEND_FAULT),
         )
         self._goals: list[Goal] = []
         self._told: SkillStatus | None = None
@@ -89,6 +96,12 @@ class SkillServer:
             self._goals.append(goal)
             self._on_work()
         self._say(self._executor.quiet_until_s)
+
+    def _refuse(self, goal: Goal, problem: str) -> None:
+        text = f"The goal is out of bounds: {problem}."
+        in_call = problem.startswith("call:")
+        code = SkillCode.UNPARSABLE if in_call else SkillCode.WRONG_ARGUMENTS
+        self._conclude(goal, SkillResult.failure(code, text))
 
     def _say(self, quiet_until_s: float) -> None:
         """Tells a world in lockstep until when it need not wait for this agent."""
