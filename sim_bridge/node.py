@@ -20,6 +20,7 @@ from planner.ros import parameters, qos
 from planner.ros.conversions import time_message, transform_message
 from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
 from planner.ros.lifecycle import run_node
+from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
 from planner.ros.presence import is_of_process, same_host
 from planner.ros.world_messages import WorldMessages
@@ -345,6 +346,7 @@ class BridgeNode(Node):
         self, request: LoadEpisode.Request, response: LoadEpisode.Response
     ) -> LoadEpisode.Response:
         try:
+            self._check_bounds(request)
             self._take_up(
                 open_world(request.house, request.episode, request.seed, self._agent_count)
             )
@@ -355,8 +357,14 @@ class BridgeNode(Node):
         response.house, response.episode_id = self._runtime.house, self._runtime.episode_id
         return response
 
+    def _check_bounds(self, request: LoadEpisode.Request | StepWorld.Request) -> None:
+        problem = bounds_of(type(request)).problem(request, self._runtime.now_s())
+        if problem:
+            raise PlannerError(f"the request is out of bounds: {problem}")
+
     def _on_step(self, request: StepWorld.Request, response: StepWorld.Response) -> object:
         try:
+            self._check_bounds(request)
             if self._pace.mode is not TimeMode.STEPPED:
                 raise PlannerError(
                     f"time is {self._pace.mode}; /world/step needs time_mode:=stepped"

@@ -18,6 +18,7 @@ from std_msgs.msg import Header
 
 from planner.ros import qos
 from planner.ros.conversions import seconds, time_message
+from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
 
 _LATEST = Time(sec=2**31 - 1)
@@ -65,7 +66,13 @@ class LockstepEars:
     """What a world hears of one voice; `on_word` gets agent and time, which may be infinite."""
 
     def __init__(self, node: Node, voice: Voice, on_word: Callable[[str, float], None]) -> None:
+        bounds = bounds_of(Header, "/lockstep")
+
         def hear(word: Header) -> None:
+            problem = bounds.problem(word, 0.0)
+            if problem:
+                node.get_logger().warning(f"{voice.value} is not heard: {problem}", once=True)
+                return
             late = word.stamp.sec == _LATEST.sec
             on_word(word.frame_id, math.inf if late else seconds(word.stamp))
 

@@ -11,12 +11,16 @@ from sensor_msgs.msg import Image
 
 from planner.ros import images, qos
 from planner.ros.conversions import header, point_m, point_message
+from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
 from planner.world.observation import RgbImage
+from sim_bridge.control import Outcome
 from sim_bridge.frames import optical_frame
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.approvals import Asked
+from sim_bridge.safety.rules import Rule
 
+APPROVE_AT = "safety/approve_at"
 _CROSS_PX = 12
 _CROSS_RGB = (255, 0, 0)
 
@@ -27,6 +31,7 @@ class AskingTopics:
     def __init__(self, node: Node, runtime: Runtime, agent: str, losses: Counter[str]) -> None:
         """Advertises and listens under the agent's namespace."""
         self._node, self._runtime, self._agent = node, runtime, agent
+        self._bounds = bounds_of(PointStamped, APPROVE_AT)
         self._shown: Asked | None = None
         topic = f"/{agent}/safety"
         self._image = Outlet(node, Image, f"{topic}/asks/image", qos.LATCHED, losses)
@@ -50,8 +55,13 @@ class AskingTopics:
             self._image.publish(images.rgb_message(head, marked(asked.view.rgb, asked.pixel)))
 
     def _answer(self, message: PointStamped) -> None:
-        frame = message.header.frame_id
-        outcome = self._runtime.gate.answer_at(self._agent, point_m(message.point), frame)
+        problem = self._bounds.problem(message, self._runtime.now_s())
+        gate, frame = self._runtime.gate, message.header.frame_id
+        if problem:
+            outcome = Outcome(False, f"{APPROVE_AT} is out of bounds: {problem}")
+            gate.refused(self._agent, APPROVE_AT, outcome.message, Rule.APPROVAL)
+        else:
+            outcome = gate.answer_at(self._agent, point_m(message.point), frame)
         # A line of the log has one severity for good, so there are two.
         if outcome.success:
             self._node.get_logger().info(f"{self._agent}: {outcome.message}")

@@ -24,6 +24,7 @@ from tf2_msgs.msg import TFMessage
 
 from planner.ros import images, qos
 from planner.ros.conversions import point_m, pose_record
+from planner.ros.message_bounds import bounds_of
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from sim_bridge.control import Outcome
@@ -114,7 +115,16 @@ class Ros2Ear:
         with self._lock:
             self._heard = replace(self._heard, **news)
 
+    def _refuses(self, message: Any, what: str) -> bool:
+        """Whether a message is out of bounds; then it is said and not used."""
+        problem = bounds_of(type(message)).problem(message, 0.0)
+        if problem:
+            self._note(wrong=f"{what} of {self._options.namespace} is not used: {problem}")
+        return bool(problem)
+
     def _on_odometry(self, message: Odometry) -> None:
+        if self._refuses(message, "odometry"):
+            return
         name = self._options.namespace
         frame, child = message.header.frame_id, message.child_frame_id
         known = [f"{name}/{odom}" for odom in ODOMETRY_FRAMES]
@@ -134,9 +144,13 @@ class Ros2Ear:
         )
 
     def _on_joints(self, message: JointState) -> None:
+        if self._refuses(message, "joint_states"):
+            return
         self._note(joints=dict(zip(message.name, map(float, message.position), strict=False)))
 
     def _on_frames(self, message: TFMessage) -> None:
+        if self._refuses(message, "tf"):
+            return
         frames = dict(self.heard().frames)
         for link in message.transforms:
             turned = link.transform.rotation

@@ -10,6 +10,7 @@ from rclpy.node import Node
 
 from planner.ros import qos
 from planner.ros.conversions import header, point_m, pose_message, seconds
+from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.pacing import Every
@@ -26,6 +27,7 @@ class PeopleTopic:
     def __init__(self, node: Node, runtime: Runtime, losses: Counter[str]) -> None:
         """Advertises the topic where the truth is known, listens to it where it is not."""
         self._node, self._runtime = node, runtime
+        self._bounds = bounds_of(PoseArray, TOPIC)
         self._told = ""
         self._due = Every(RATE_HZ)
         self._outlet: Outlet | None = None
@@ -46,11 +48,17 @@ class PeopleTopic:
     def _heard(self, message: PoseArray) -> None:
         stamp_s = seconds(message.header.stamp)
         now_s = self._node.get_clock().now().nanoseconds * 1e-9
-        why = self._runtime.gate.people.report(
-            [point_m(pose.position) for pose in message.poses],
-            frame=message.header.frame_id,
-            # Without a stamp they were seen when they were told.
-            age_s=now_s - stamp_s if stamp_s else 0.0,
+        people = self._runtime.gate.people
+        problem = self._bounds.problem(message, now_s)
+        why = (
+            people.unusable(f"the report is out of bounds: {problem}")
+            if problem
+            else people.report(
+                [point_m(pose.position) for pose in message.poses],
+                frame=message.header.frame_id,
+                # Without a stamp they were seen when they were told.
+                age_s=now_s - stamp_s if stamp_s else 0.0,
+            )
         )
         if why and why != self._told:
             self._node.get_logger().warning(f"{TOPIC}: {why}")

@@ -50,11 +50,14 @@ class People:
         """
         why = self._fault(positions_m, frame, age_s)
         if why:
-            self._why = why
-            self._reported = ()
-        else:
-            self._why = ""
-            self._reported = tuple(positions_m)
+            return self.unusable(why)
+        self._why, self._reported = "", tuple(positions_m)
+        self._seen_s = self._backend.now_s()
+        return ""
+
+    def unusable(self, why: str) -> str:
+        """Somebody reported what cannot be used: until the next report persons may be anywhere."""
+        self._why, self._reported = why, ()
         self._seen_s = self._backend.now_s()
         return why
 

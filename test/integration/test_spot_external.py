@@ -42,11 +42,11 @@ CAMERA = "spot/hand_color_image_sensor"
 class StandIn:
     """Topics and services of spot_ros2, for a robot that stands at (1, 0.5) of its odometry."""
 
-    def __init__(self, odometry_frame: str = "spot/odom") -> None:
+    def __init__(self, odometry_frame: str = "spot/odom", x_m: float = 1.0) -> None:
         self._client = Client("stand_in")
         node = self._client.node
         self.asked: list[str] = []
-        self._odometry_frame = odometry_frame
+        self._odometry_frame, self._x_m = odometry_frame, x_m
 
         def offer(kind: type, topic: str) -> Any:
             return node.create_publisher(kind, topic, OFFERED)
@@ -81,7 +81,7 @@ class StandIn:
     def _publish(self) -> None:
         odometry = Odometry(header=header(1.0, self._odometry_frame), child_frame_id="spot/body")
         place = odometry.pose.pose
-        place.position.x, place.position.y, place.position.z = 1.0, 0.5, 0.52
+        place.position.x, place.position.y, place.position.z = self._x_m, 0.5, 0.52
         place.orientation.w = 1.0
         self._odometry.publish(odometry)
         self._joints.publish(JointState(name=["spot/arm_f1x"], position=[-1.5708]))
@@ -196,15 +196,17 @@ def asks_first_and_heeds_people(client: Client) -> None:
     def told(key: str) -> str:
         return next(v.value for v in states[-1].values if v.key == key) if states else ""
 
-    def say(frame: str) -> None:
-        tell.publish(PoseArray(header=Header(frame_id=frame), poses=[Pose()]))
+    def say(frame: str, x_m: float) -> None:
+        person = Pose(position=Point(x=x_m))
+        tell.publish(PoseArray(header=Header(frame_id=frame), poses=[person]))
 
-    def warned(words: str, frame: str = "") -> bool:
+    def warned(words: str, frame: str = "", x_m: float = 0.0) -> bool:
         if frame:
-            say(frame)
+            say(frame, x_m)
         return words in told("warns")
 
     client.wait(lambda: warned("in the frame 'kitchen'; report them in 'map'", "kitchen"), "it")
+    client.wait(lambda: warned("poses[0].position.x: 1e+18", "map", 1e18), "the place")
     client.wait(lambda: warned("", "map") and not told("warns"), "persons in the map")
     client.wait(lambda: warned("start the tracker again"), "the tracker's silence")
     client.node.destroy_publisher(tell)
@@ -235,6 +237,17 @@ def test_odometry_in_a_wrong_frame_is_told_and_not_used(world: dict[str, Path]) 
         wrong.close()
     assert "tells of 'spot/body' in 'world'" in running.log
     assert "spot/odom or spot/vision" in running.log
+    assert "Traceback" not in running.log
+
+
+def test_odometry_out_of_bounds_is_told_and_not_used(world: dict[str, Path]) -> None:
+    wrong = StandIn(x_m=1e18)
+    try:
+        running = Bridge(backend="external", **world)
+        assert running.ended() == EXIT_CONFIGURATION
+    finally:
+        wrong.close()
+    assert "pose.pose.position.x: 1e+18 is outside" in running.log
     assert "Traceback" not in running.log
 
 
