@@ -198,6 +198,10 @@ def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
         assert (refused.success, refused.code) == (False, 1)
         assert "operation 1: Remove: Object.100 is furniture" in refused.message
         assert not edit(client, Operation(kind=9)).success
+        bottle.position.x = 1e18
+        far = edit(client, Operation(kind=Operation.ADD, entity=bottle))
+        assert (far.success, far.code) == (False, 1)
+        assert "operations[0].entity.position.x: 1e+18 is outside" in far.message
         copy = str(tmp_path / "copy.sqlite")
         saved = client.call(SaveMemory, "/memory/save", path=copy)
         assert (saved.success, saved.path) == (True, copy)

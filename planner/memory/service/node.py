@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from planner_msgs.msg import Operation as OperationMessage
 from planner_msgs.srv import EditMemory, LoadMemory, QueryMemory, SaveMemory
@@ -17,13 +18,13 @@ from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
 from planner.ros.conversions import point_m
 from planner.ros.memory_messages import change_message, entity_message
+from planner.ros.message_bounds import bounds_of
 from planner.world.entity import OperationKind
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import OPERATION_KINDS
 
 FAILED = 1
 NOT_READY = 2
-MOST_OPERATIONS = 1000
 
 
 class MemoryServices:
@@ -56,6 +57,12 @@ class MemoryServices:
             raise _NotReadyError("the memory does not know its world yet; is a bridge running?")
         return memory
 
+    def _check_bounds(self, request: Any) -> None:
+        now_s = float(self._node.get_clock().now().nanoseconds) * 1e-9
+        problem = bounds_of(type(request)).problem(request, now_s)
+        if problem:
+            raise PlannerError(f"the request is out of bounds: {problem}")
+
     def _refuse(self, response: object, error: PlannerError) -> None:
         code = NOT_READY if isinstance(error, _NotReadyError) else FAILED
         response.success, response.code, response.message = False, code, str(error)  # type: ignore[attr-defined]
@@ -64,6 +71,7 @@ class MemoryServices:
         self, request: QueryMemory.Request, response: QueryMemory.Response
     ) -> QueryMemory.Response:
         try:
+            self._check_bounds(request)
             memory = self._ready()
             response.sequence = memory.sequence
             answer = ask(memory, request.text, request.room, int(request.limit))
@@ -89,10 +97,9 @@ class MemoryServices:
         self, request: EditMemory.Request, response: EditMemory.Response
     ) -> EditMemory.Response:
         try:
+            self._check_bounds(request)
             memory = self._ready()
             response.sequence = memory.sequence
-            if len(request.operations) > MOST_OPERATIONS:
-                raise PlannerError(f"{len(request.operations)} operations, over {MOST_OPERATIONS}")
             operations = [
                 _operation(index, message, memory)
                 for index, message in enumerate(request.operations)
@@ -111,6 +118,7 @@ class MemoryServices:
         self, request: SaveMemory.Request, response: SaveMemory.Response
     ) -> SaveMemory.Response:
         try:
+            self._check_bounds(request)
             memory = self._ready()
             path = memory.save(Path(request.path) if request.path else None)
             response.path, response.sequence = str(path), memory.sequence
@@ -123,6 +131,7 @@ class MemoryServices:
         self, request: LoadMemory.Request, response: LoadMemory.Response
     ) -> LoadMemory.Response:
         try:
+            self._check_bounds(request)
             memory = self._ready()
             response.sequence = memory.sequence
             memory.load(read_file(Path(request.path)))
