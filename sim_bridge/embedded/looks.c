@@ -118,7 +118,8 @@ intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double
         if (!in_picture(boxes, eye, row, farthest_m)) continue;
         look->view[look->in_view++] = row;
         const double fraction = FILL * picture_share(eye, points_of(boxes, row) + PROBES);
-        if (!(fraction >= least_fraction)) continue;
+        /* What fills nothing of the picture is not seen, however little is asked for. */
+        if (!(fraction >= least_fraction && fraction > 0.0)) continue;
         look->rows[look->count] = row;
         look->fractions[look->count++] = fraction;
     }
