@@ -85,6 +85,7 @@ def msg_text(type_name: str, definition: str) -> str:
         store = get_typestore(Stores.EMPTY)
         store.register(types)
         return store.generate_msgdef(type_name, ros_version=2)[0]
+    # As when it is parsed: whatever a stranger's definition makes the library trip over.
     except Exception as error:
         raise UnreadableError(f"its definition cannot be used: {short(error)}") from None
 
@@ -106,7 +107,8 @@ def _types(type_name: str, definition: str, parse: Callable[[str, str], Any]) ->
         raise UnreadableError(f"its definition has more than {_MAX_DEFINITION_CHARS} characters")
     try:
         types = parse(definition, type_name)
-    # Its reason repeats the whole text.
+    # The parser trips over damaged text in many ways and names none of them as its errors; its
+    # own reason repeats the whole text.
     except Exception:
         raise UnreadableError("its definition is not in ROS 2's language") from None
     if type_name not in types:

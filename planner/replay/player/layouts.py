@@ -31,8 +31,11 @@ def same_layout(type_name: str, recorded: str, installed: str) -> bool:
         return True
     if len(recorded) > _MAX_DEFINITION_CHARS:
         return False
+    # Outside of what is caught: an installed one that cannot be read would be a defect of ours.
+    expected = _fields(type_name, installed)
     try:
-        return _fields(type_name, recorded) == _fields(type_name, installed)
+        return _fields(type_name, recorded) == expected
+    # The parser trips over a stranger's text in many ways and names none of them as its errors.
     except Exception:
         return False
 
