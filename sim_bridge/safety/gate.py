@@ -438,8 +438,10 @@ class SafetyGate:
             and now_s - guard.attended_s > executive.sit_after_s
         )
         reasons = {concern.reason for concern in guard.concerns}
-        docked, idle = self._robot.health(agent).docked, not self._is_busy(guard)
-        wanted, rule = what_rests(reasons, idle=idle, alone=alone, docked=docked)
+        health, idle = self._robot.health(agent), not self._is_busy(guard)
+        # Who has no power lies on the ground already.
+        rests = health.docked or not health.powered
+        wanted, rule = what_rests(reasons, idle=idle, alone=alone, docked=rests)
         if wanted == (Command.SIT,) and rule is Rule.BATTERY and self._sent_home(agent, guard):
             return
         for command in wanted:

@@ -45,6 +45,7 @@ class Health:
         estopped: whether an emergency stop is engaged.
         powered, standing: as the robot reports; `docked` whether it stands on its dock.
         faults: those that are active.
+        round_trip_s: of late from a question to the robot's answer.
     """
 
     age_s: float = 0.0
@@ -57,6 +58,7 @@ class Health:
     standing: bool = True
     docked: bool = False
     faults: tuple[Fault, ...] = ()
+    round_trip_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

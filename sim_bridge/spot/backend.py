@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,44 +33,44 @@ from sim_bridge.refusals import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
 from sim_bridge.spot.body import BodyState, optical_of
+from sim_bridge.spot.cameras import Cameras
+from sim_bridge.spot.crew import Crew
 from sim_bridge.spot.docking import before_dock, off_dock, onto_dock
 from sim_bridge.spot.emulator.clock import SteppedClock
 from sim_bridge.spot.emulator.faults import FaultScript
 from sim_bridge.spot.emulator.server import SpotEmulator
 from sim_bridge.spot.estop import EstopProcess
-from sim_bridge.spot.eyes import Picture, read_picture
+from sim_bridge.spot.eyes import Picture
 from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.graph_map import read_graph
 from sim_bridge.spot.layout import read_annotated
-from sim_bridge.spot.link import LEASE_ERRORS, LINK_ERRORS, SDK_ERRORS, SpotLink, explain
+from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.localisation import Localisation
 from sim_bridge.spot.map_model import MapModel
+from sim_bridge.spot.motion import Motion
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
-from sim_bridge.spot.routines import Routine, routine
+from sim_bridge.spot.permit import Permit
+from sim_bridge.spot.robot import Routine
+from sim_bridge.spot.routines import routine
 from sim_bridge.spot.supervision import POSTURE_PATIENCE_S, Supervision
 from sim_bridge.spot.whereabouts import Where, where_is
 
 DEFAULT_TIMEOUT_S = 120.0
+# A round trip up to this long slows nothing down.
+PROMPT_S = 0.05
 _NO_PICTURES = "no pictures"
 _TICK_S = 0.05
+_GATE = "gate"
 _PATIENT_S = 60.0
-
-
-@dataclass(slots=True)
-class _Running:
-    """A primitive under way, or its end."""
-
-    primitive: Primitive
-    routine: Routine | None
-    ends_s: float
-    status: PrimitiveStatus
 
 
 class SpotBackend:
     """One Spot with an arm; see `sim_bridge.backend.Backend` and `sim_bridge.safety.health`.
 
     With `target: emulator` time is stepped and the truth is known, as in a simulator; all that
-    the backend itself learns and does still goes through the SDK and TLS.
+    the backend itself learns and does still goes through the SDK and TLS. Before a robot no call
+    here waits for it but `reset`, `operate`, `stow`, `take_lease` and `close`: threads do
+    (sim_bridge/spot/crew.py).
     """
 
     def __init__(
@@ -93,8 +95,9 @@ class SpotBackend:
         self._watch: Supervision | None = None
         self._agent = ""
         self._day_s = 0.0
-        self._handles: list[_Running] = []
-        self._current: Handle | None = None
+        self._permit = Permit()
+        self.motion = Motion(self.clock_s, self._permit, self._stop_robot)
+        self._crew: Crew | None = None
 
     # Time
 
@@ -120,18 +123,26 @@ class SpotBackend:
         if not self._agent:
             raise PlannerError("no episode is loaded")
         self._pass(dt_s)
-        if self.watch.refresh():
-            self._advance()
-        elif self._current is not None:
-            self._end_unheard(self._current)
+        if self._crew is not None:
+            self._beat(self._crew)
+            self._end_unheard()
+        elif self.watch.refresh():
+            self.motion.advance()
+        else:
+            self._end_unheard()
 
-    def _end_unheard(self, handle: Handle) -> None:
+    def _beat(self, crew: Crew) -> None:
+        """Says that the main loop is well."""
+        crew.beat()
+        if self.watch.estop is not None:
+            self.watch.estop.alive()
+
+    def _end_unheard(self) -> None:
         """Ends what nobody can follow any more; what was sent last ends by itself (rule 7)."""
         silent_s = self.clock_s() - self.watch.good_s
         if silent_s > self.safety.link.stale_after_s:
             text = f"no word from the robot for {silent_s:.1f} s"
-            lost = PrimitiveResult(PrimitiveCode.BACKEND_FAULT, text, {"reason": "COMMS_LOST"})
-            self._end(handle, lost)
+            self.motion.end(PrimitiveCode.BACKEND_FAULT, text, reason="COMMS_LOST")
 
     def _pass(self, dt_s: float) -> None:
         if self.emulator is not None:
@@ -159,15 +170,20 @@ class SpotBackend:
         known = MapModel(layout, episode, seed, self.safety, poses)
         if self.emulator is not None:
             self.emulator.load(house, episode, seed)
-        self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
-        self._handles.clear()
+        if self.motion.end(PrimitiveCode.CANCELED, "the episode was replaced"):
+            self._stop_robot()
+        self.motion.forget()
         self._connect()
         watch = self.watch
         self.map = known
         self._agent = episode.agents[0].uid
-        watch.forget()
-        watch.refresh()
-        watch.localisation.update()
+        if self._crew is None:
+            watch.forget()
+            watch.refresh()
+            watch.localisation.update()
+            if not self.simulated:
+                self._crew = Crew(watch, self.motion, self._cameras.look, watch.tidy)
+                watch.stopper = self._crew
         if self.emulator is not None:
             self._make_ready()
             self.emulator.zero_time()
@@ -193,7 +209,7 @@ class SpotBackend:
             zones, margin_m = safety.keep_out.zones, safety.keep_out.margin_m
             graph = read_graph(Path(options.graph), fiducials, zones, margin_m)
         where = self._where()
-        link = SpotLink(where, safety, self.clock_s)
+        link = SpotLink(where, safety, self.clock_s, self._permit, lanes_apart=not self.simulated)
         link.connect()
         found = Localisation(link, fiducials, self.clock_s)
         watch = Supervision(link, found, safety, self._wait)
@@ -202,6 +218,7 @@ class SpotBackend:
         if safety.estop.mode is EstopMode.ENDPOINT:
             watch.estop = EstopProcess(where, safety)
         self._watch = watch
+        self._cameras = Cameras(link, options, self._report_pictures)
 
     def _where(self) -> Where:
         if self.emulator is not None:
@@ -223,7 +240,9 @@ class SpotBackend:
 
     def close(self) -> None:
         """Stops the robot, gives the lease back and ends the connection."""
-        self._end_all(PrimitiveCode.STOPPED, "the world was closed")
+        self.motion.end(PrimitiveCode.STOPPED, "the world was closed")
+        if self._crew is not None:
+            self._crew.close()
         watch, self._watch = self._watch, None
         if watch is not None:
             for step in (watch.link.halt, watch.link.release):
@@ -292,12 +311,21 @@ class SpotBackend:
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         """Bounds every mobility command from now on."""
         self._check_agent(agent)
-        self.link.limit = limit
+        # What is known of the robot is as old as the way to it is long (rule 11), so it walks as
+        # much slower as it would go further before a word reaches it.
+        lives_s = self.safety.motion.command_ttl_s
+        late_s = max(0.0, self.watch.round_trip_s - PROMPT_S)
+        linear_m_s = limit.linear_m_s * lives_s / (lives_s + late_s)
+        self.link.limit = replace(limit, linear_m_s=linear_m_s)
 
     def clear_faults(self, agent: str, cause: str) -> None:
         """Clears the behaviour faults of one cause."""
         self._check_agent(agent)
-        self.watch.clear_faults(cause)
+        clear = partial(self.watch.clear_faults, cause)
+        if self._crew is None:
+            clear()
+        else:
+            threading.Thread(target=clear, name="spot-faults", daemon=True).start()
 
     def take_lease(self, agent: str) -> Outcome:
         """Takes the lease by force, for a person who was told its owner's name."""
@@ -331,6 +359,8 @@ class SpotBackend:
             self._pass(_TICK_S)
         else:
             time.sleep(_TICK_S)
+            if self._crew is not None:
+                self._beat(self._crew)
 
     # Sensing
 
@@ -355,7 +385,7 @@ class SpotBackend:
                 known = ", ".join(self.options.cameras)
                 raise PlannerError(f"{agent} has no camera {camera!r}; it has {known}")
         state, base = self.state, self.base
-        pictures = self._pictures(cameras)
+        pictures = self._cameras.take(cameras) if self._crew is None else self._newest(cameras)
         optical = {name: optical_of(self.physique, state, name) for name in self.options.cameras}
         frames = {}
         for name, picture in pictures.items():
@@ -394,24 +424,19 @@ class SpotBackend:
             pose=pose,
         )
 
-    def _pictures(self, cameras: Sequence[str]) -> dict[str, Picture]:
-        if not cameras:
-            return {}
-        names = [name for camera in cameras for name in self.options.cameras[camera]]
-        try:
-            answers = self.link.images(names, self.options.jpeg_quality)
-        except SDK_ERRORS as error:
-            self.watch.report(_NO_PICTURES, explain(error))
-            raise PlannerError(f"spot: no pictures: {explain(error)}") from error
-        self.watch.resolve(_NO_PICTURES)
-        return {
-            camera: read_picture(answers[2 * index], answers[2 * index + 1])
-            for index, camera in enumerate(cameras)
-        }
+    def _newest(self, cameras: Sequence[str]) -> Mapping[str, Picture]:
+        return self._cameras.newest(cameras)
+
+    def _report_pictures(self, why: str) -> None:
+        """Tells the robot, and so its tablet, that there are no pictures, or are again."""
+        if why:
+            self.watch.report(_NO_PICTURES, why)
+        else:
+            self.watch.resolve(_NO_PICTURES)
 
     def look(self) -> Picture:
-        """A picture of the hand's camera."""
-        return self._pictures(("hand",))["hand"]
+        """A picture of the hand's camera; waits for it."""
+        return self._cameras.take(("hand",))["hand"]
 
     def world_state(self) -> WorldState | None:
         """The emulator's truth; nobody knows that of a real world."""
@@ -427,12 +452,9 @@ class SpotBackend:
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
         """Begins a primitive; a refusal is its polled result."""
-        handle = Handle(len(self._handles))
         refusal = self._refusal(agent, primitive)
         if refusal is not None:
-            ended = PrimitiveStatus("refused", 0.0, refusal)
-            self._handles.append(_Running(primitive, None, 0.0, ended))
-            return handle
+            return self.motion.refuse(refusal)
         frame = self._frame_of(primitive.frame)
         reference = primitive.reference_m
         steps = routine(
@@ -444,19 +466,18 @@ class SpotBackend:
         return self._begin(primitive, steps)
 
     def _begin(self, primitive: Primitive, steps: Routine) -> Handle:
-        handle = Handle(len(self._handles))
-        ends_s = self.clock_s() + (primitive.timeout_s or DEFAULT_TIMEOUT_S)
-        status = PrimitiveStatus("starting", 0.0, None)
-        self._handles.append(_Running(primitive, steps, ends_s, status))
-        self._current = handle
-        self._advance()
+        handle = self.motion.begin(steps, primitive.timeout_s or DEFAULT_TIMEOUT_S)
+        if self._crew is None:
+            self.motion.advance()
+        else:
+            self._crew.move()
         return handle
 
     def dock(self, agent: str) -> Handle | None:
         """Begins the way to the dock of the settings and onto it; None where there is none."""
         self._check_agent(agent)
         dock = self.options.dock
-        if dock is None or self._current is not None:
+        if dock is None or self.motion.busy:
             return None
         return self._begin(before_dock(dock), onto_dock(self, dock))
 
@@ -464,7 +485,7 @@ class SpotBackend:
         """Begins to walk off the dock."""
         self._check_agent(agent)
         dock = self.options.dock
-        if dock is None or self._current is not None:
+        if dock is None or self.motion.busy:
             return None
         return self._begin(before_dock(dock), off_dock(self))
 
@@ -478,66 +499,43 @@ class SpotBackend:
             return PrimitiveResult(PrimitiveCode.NO_WORLD, "no episode is loaded")
         if agent != self._agent:
             return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
-        able, busy = self.physique.primitives, self._current is not None
+        able, busy = self.physique.primitives, self.motion.busy
         return refusal_of(agent, "Spot", able, primitive, busy=busy)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive stands."""
-        if not 0 <= handle < len(self._handles):
-            raise PlannerError(f"this world gave out no primitive {handle}")
-        return self._handles[handle].status
+        return self.motion.poll(handle)
 
     def cancel(self, handle: Handle) -> None:
         """Ends a primitive and stops the robot."""
         if not self.poll(handle).done:
-            self._end(handle, PrimitiveResult(PrimitiveCode.CANCELED, "canceled"))
+            self.motion.end(PrimitiveCode.CANCELED, "canceled")
             self._stop_robot()
 
     def stop(self, agent: str) -> None:
-        """Stops the robot at once."""
+        """Stops the robot at once; in real time without waiting for it."""
         self._check_agent(agent)
-        if self._current is not None:
-            stopped = PrimitiveResult(PrimitiveCode.STOPPED, "the agent was stopped")
-            self._end(self._current, stopped)
+        self.motion.end(PrimitiveCode.STOPPED, "the agent was stopped")
+        self._permit.withdraw()
         self._stop_robot()
+
+    def pause(self, agent: str) -> bool:
+        """Has a walk stand still until `resume`; False where what is under way is no walk."""
+        self._check_agent(agent)
+        held = self.motion.hold(_GATE)
+        if held:
+            self._stop_robot()
+        return held
+
+    def resume(self, agent: str) -> None:
+        """Has a walk go on that was paused."""
+        self._check_agent(agent)
+        self.motion.let_go(_GATE)
 
     def _stop_robot(self) -> None:
         # Where this fails, what was sent last ends by itself (rule 1).
+        if self._crew is not None:
+            self._crew.halt()
+            return
         self.watch.attempt(self.watch.halt)
         self.watch.attempt(self.watch.read_state)
-
-    def _advance(self) -> None:
-        handle = self._current
-        if handle is None:
-            return
-        running = self._handles[handle]
-        if running.routine is None:
-            return
-        try:
-            phase, progress = next(running.routine)
-            running.status = PrimitiveStatus(phase, min(1.0, progress), None)
-            if self.clock_s() >= running.ends_s - 1e-9:
-                self._end(handle, PrimitiveResult(PrimitiveCode.TIMED_OUT, "took too long"))
-                self._stop_robot()
-        except StopIteration as stop:
-            self._end(handle, stop.value)
-        except LEASE_ERRORS as error:
-            why = {"reason": "LEASE_LOST"}
-            self._end(handle, PrimitiveResult(PrimitiveCode.NOT_ALLOWED, explain(error), why))
-        except (*SDK_ERRORS, PlannerError) as error:
-            lost = {"reason": "COMMS_LOST"} if isinstance(error, LINK_ERRORS) else {}
-            self._end(handle, PrimitiveResult(PrimitiveCode.BACKEND_FAULT, explain(error), lost))
-            self._stop_robot()
-
-    def _end(self, handle: Handle, result: PrimitiveResult) -> None:
-        running = self._handles[handle]
-        if running.routine is not None:
-            running.routine.close()
-            running.routine = None
-        progress = 1.0 if result.succeeded else running.status.progress
-        running.status = PrimitiveStatus("done", progress, result)
-        self._current = None
-
-    def _end_all(self, code: PrimitiveCode, text: str) -> None:
-        if self._current is not None:
-            self._end(self._current, PrimitiveResult(code, text))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator
 
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from sim_bridge.spot.options import Dock
-from sim_bridge.spot.routines import Robot, Routine, routine
+from sim_bridge.spot.robot import Robot, Routine
+from sim_bridge.spot.routines import routine
 
 PATIENCE_S = 60.0
 _GOING = "STATUS_IN_PROGRESS"

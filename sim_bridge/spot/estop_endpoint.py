@@ -43,12 +43,13 @@ def main() -> int:
 def _set_up(safety: SafetyOptions) -> tuple[Any, float]:
     from bosdyn.client.estop import EstopClient, EstopEndpoint, MotorsOnError
 
-    from sim_bridge.spot.link import SDK_ERRORS, SpotLink, explain
+    from sim_bridge.spot.advice import SDK_ERRORS, explain
+    from sim_bridge.spot.link import SpotLink
     from sim_bridge.spot.whereabouts import where_is
 
     link = SpotLink(where_is("", 443, ""), safety, time.time)
     link.connect()
-    client = link.robot.ensure_client(EstopClient.default_service_name)
+    client = link.client(EstopClient)
     endpoint = EstopEndpoint(client, NAME, safety.estop.timeout_s)
     try:
         endpoint.force_simple_setup()
@@ -101,7 +102,7 @@ class _Watch:
         return True
 
     def _check_in(self) -> str:
-        from sim_bridge.spot.link import SDK_ERRORS, explain
+        from sim_bridge.spot.advice import SDK_ERRORS, explain
 
         silent = time.monotonic() - self._heard_s > SILENT_S
         level = "gentle" if silent and self._wanted == "allow" else self._wanted
@@ -114,7 +115,7 @@ class _Watch:
 
     def _leave(self) -> None:
         """Lets the robot come to rest, then takes the endpoint away; it refuses that before."""
-        from sim_bridge.spot.link import SDK_ERRORS
+        from sim_bridge.spot.advice import SDK_ERRORS
 
         if self._wanted == "allow":
             self._wanted = "gentle"

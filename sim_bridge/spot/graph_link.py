@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,11 @@ from bosdyn.client.graph_nav import GraphNavClient
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.advice import SDK_ERRORS, explain
 from sim_bridge.spot.convert import pose_in, pose_message, pose_of
 from sim_bridge.spot.graph_map import GraphMap
-from sim_bridge.spot.link import SDK_ERRORS, SpotLink, explain
+from sim_bridge.spot.line import Lane
+from sim_bridge.spot.link import SpotLink
 
 
 class GraphLink:
@@ -22,7 +25,8 @@ class GraphLink:
 
     def __init__(self, link: SpotLink, graph: GraphMap, safety: SafetyOptions) -> None:
         self._link, self.map, self._safety = link, graph, safety
-        self._client = link.robot.ensure_client(GraphNavClient.default_service_name)
+        self._client = link.client(GraphNavClient, Lane.MOTION)
+        self._finder = link.client(GraphNavClient, Lane.STATE)
 
     def prepare(self) -> None:
         """Uploads the map, if the robot has another one or none, and finds the robot in it.
@@ -34,17 +38,20 @@ class GraphLink:
         """
         timeout = self._safety.timeouts.upload_s
         try:
-            there = self._link.call(lambda: self._client.download_graph(timeout=timeout))
+            there = self._call(lambda: self._client.download_graph(timeout=timeout))
             if {w.id for w in there.waypoints} != set(self.map.waypoints):
                 self._upload(timeout)
             self._localize()
         except SDK_ERRORS as error:
             raise PlannerError(f"spot: the map {self.map.folder}: {explain(error)}") from error
 
+    def _call(self, call: Callable[[], Any]) -> Any:
+        return self._link.call(call, Lane.MOTION)
+
     def _upload(self, timeout: float) -> None:
         client, lease = self._client, self._link.body_lease
-        self._link.call(lambda: client.clear_graph(lease=lease(), timeout=timeout))
-        told = self._link.call(
+        self._call(lambda: client.clear_graph(lease=lease(), timeout=timeout))
+        told = self._call(
             lambda: client.upload_graph(lease=lease(), graph=self.map.graph, timeout=timeout)
         )
         wanted = {*told.unknown_waypoint_snapshot_ids, *told.unknown_edge_snapshot_ids}
@@ -56,14 +63,14 @@ class GraphLink:
                 if kind == "waypoint"
                 else client.upload_edge_snapshot
             )
-            self._link.call(partial(send, snapshot, lease=lease(), timeout=timeout))
+            self._call(partial(send, snapshot, lease=lease(), timeout=timeout))
 
     def _localize(self) -> None:
         body = pose_in(self._link.state().kinematic_state.transforms_snapshot, "odom", "body")
         nearest = graph_nav_pb2.SetLocalizationRequest.FIDUCIAL_INIT_NEAREST
         timeout = self._safety.timeouts.upload_s
         try:
-            self._link.call(
+            self._call(
                 lambda: self._client.set_localization(
                     initial_guess_localization=nav_pb2.Localization(),
                     ko_tform_body=pose_message(body),
@@ -80,7 +87,7 @@ class GraphLink:
     def odom_in_map(self) -> Pose | None:
         """The odometry frame in our map as GraphNav sees it; None while it is lost."""
         timeout = self._safety.timeouts.state_s
-        told = self._link.call(lambda: self._client.get_localization_state(timeout=timeout))
+        told = self._link.call(lambda: self._finder.get_localization_state(timeout=timeout))
         if not told.localization.waypoint_id:
             return None
         body = self.map.seed_in_map.compose(pose_of(told.localization.seed_tform_body))
@@ -102,11 +109,12 @@ class GraphLink:
             ),
         )
         return int(
-            self._link.call(
-                lambda: self._client.navigate_to(
+            self._link.send(
+                lambda lease: self._client.navigate_to(
                     waypoint,
                     self._safety.motion.command_ttl_s,
                     travel_params=params,
+                    leases=[lease],
                     timesync_endpoint=self._link.sync,
                     command_id=number,
                     timeout=timeout,
@@ -117,7 +125,5 @@ class GraphLink:
     def status(self, number: int) -> str:
         """How a walk stands, in the SDK's word."""
         timeout = self._safety.timeouts.command_s
-        told: Any = self._link.call(
-            lambda: self._client.navigation_feedback(number, timeout=timeout)
-        )
+        told: Any = self._call(lambda: self._client.navigation_feedback(number, timeout=timeout))
         return str(graph_nav_pb2.NavigationFeedbackResponse.Status.Name(told.status))

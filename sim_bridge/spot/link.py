@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-from collections.abc import Callable, Mapping
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import bosdyn.util
 from bosdyn.api import (
     basic_command_pb2,
     geometry_pb2,
     manipulation_api_pb2,
+    power_pb2,
     robot_state_pb2,
     service_fault_pb2,
 )
 from bosdyn.api.docking import docking_pb2
 from bosdyn.api.spot import robot_command_pb2 as spot_pb2
-from bosdyn.client import create_standard_sdk, frame_helpers
-from bosdyn.client import lease as lease_module
-from bosdyn.client.auth import InvalidLoginError
-from bosdyn.client.directory import DirectoryClient, NonexistentServiceError
+from bosdyn.client import frame_helpers
 from bosdyn.client.docking import DockingClient
-from bosdyn.client.exceptions import (
-    Error,
-    LeaseUseError,
-    ProxyConnectionError,
-    TimedOutError,
-    UnableToConnectToRobotError,
-    UnauthenticatedError,
-)
+from bosdyn.client.exceptions import LeaseUseError, TimedOutError
 from bosdyn.client.fault import FaultClient
 from bosdyn.client.image import ImageClient, build_image_request
 from bosdyn.client.keepalive import KeepaliveClient, Policy
-from bosdyn.client.lease import LeaseClient, ResourceAlreadyClaimedError
+from bosdyn.client.lease import LeaseClient
 from bosdyn.client.manipulation_api_client import ManipulationApiClient
-from bosdyn.client.power import EstoppedError, PowerClient
-from bosdyn.client.robot import UnregisteredServiceError
-from bosdyn.client.robot_command import (
-    BehaviorFaultError,
-    ExpiredError,
-    NotPoweredOnError,
-    RobotCommandBuilder,
-    RobotCommandClient,
-    TooDistantError,
-)
+from bosdyn.client.power import PowerClient
+from bosdyn.client.robot_command import RobotCommandBuilder, RobotCommandClient
 from bosdyn.client.robot_state import RobotStateClient
-from bosdyn.client.time_sync import TimeSyncClient
 from bosdyn.client.world_object import WorldObjectClient
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.whereabouts import Where, why_no_answer
+from sim_bridge.spot.advice import SDK_ERRORS
+from sim_bridge.spot.lease_book import LeaseEntry, body_entry
+from sim_bridge.spot.line import Lane, Line
+from sim_bridge.spot.permit import Permit, WithdrawnError
+from sim_bridge.spot.whereabouts import Where
 
-# Three families of the SDK's errors do not derive from its `Error`.
-SDK_ERRORS = (Error, lease_module.Error, frame_helpers.Error, concurrent.futures.TimeoutError)
-LEASE_ERRORS = (lease_module.Error, LeaseUseError)
-LINK_ERRORS = (TimedOutError, ProxyConnectionError, UnableToConnectToRobotError)
 CLIENT_NAME = "planner-bridge"
 ResultT = TypeVar("ResultT")
 
@@ -65,17 +48,36 @@ ResultT = TypeVar("ResultT")
 class SpotLink:
     """A connection. `now_s` is the time that commands end in; it is the SDK's clock, too."""
 
-    def __init__(self, where: Where, safety: SafetyOptions, now_s: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        where: Where,
+        safety: SafetyOptions,
+        now_s: Callable[[], float],
+        permit: Permit | None = None,
+        *,
+        lanes_apart: bool = False,
+    ) -> None:
+        """Prepares it.
+
+        Args:
+            where: the robot and the account.
+            safety: the limits of what is sent.
+            now_s: see above.
+            permit: what grants its commands; None: a new one.
+            lanes_apart: whether each `Lane` has a connection of its own.
+        """
         self._where, self._safety, self.now_s = where, safety, now_s
+        # Robots show it to people; two bridges of one machine are told apart by it.
+        self._name = f"{CLIENT_NAME}-{secrets.token_hex(3)}"
+        self._lanes_apart = lanes_apart
+        self._lines: dict[Lane, Line] = {}
+        self._thread = threading.local()
+        self.permit = permit or Permit()
         self.lease: Any = None
         self._policy: int | None = None
         # Whether the hand was sent anywhere since the arm was last folded.
         self.reached_out = False
         self.limit = SpeedLimit(safety.motion.speed_m_s, safety.motion.turn_speed_rad_s)
-
-    def use_clock(self) -> None:
-        """Makes the SDK, which has one clock a process, use this link's."""
-        bosdyn.util.set_clock_source(self.now_s)
 
     # Connecting
 
@@ -85,30 +87,22 @@ class SpotLink:
         Raises:
             PlannerError: what is wrong and what to do, in one sentence.
         """
-        self.use_clock()
-        where = self._where
-        certificate = where.certificate or None
-        try:
-            sdk = create_standard_sdk(CLIENT_NAME, cert_resource_glob=certificate)
-        except (OSError, Error) as error:
-            raise PlannerError(
-                f"spot: the certificate {certificate!r} cannot be read; set SPOT_CERTIFICATE"
-            ) from error
-        for client in (DirectoryClient, TimeSyncClient):
-            sdk.register_service_client(_prompt(client, self._safety.timeouts.login_s))
-        robot = self.robot = sdk.create_robot(where.address)
-        robot.update_secure_channel_port(where.port)
-        try:
-            robot.authenticate(where.user, where.password, timeout=self._safety.timeouts.login_s)
-            # The thread would use whichever clock the process has at that moment.
-            self.sync = robot.time_sync.endpoint
-            robot.stop_time_sync()
+        first = self._line()
+        first.connect()
+        self.robot = first.robot
+        with first.errors_explained():
+            self.sync = first.sync
             self._synchronize()
+            self._lines = dict.fromkeys(Lane, first)
+            if self._lanes_apart:
+                for lane in Lane:
+                    if lane is not Lane.STATE:
+                        self._lines[lane] = self._line()
+                        self._lines[lane].connect(self.robot.lease_wallet)
             self._make_clients()
-        except SDK_ERRORS as error:
-            silent = isinstance(error, (ProxyConnectionError, UnableToConnectToRobotError))
-            why = why_no_answer(where) if silent else advice(error)
-            raise PlannerError(f"spot at {where.address}:{where.port}: {why}") from error
+
+    def _line(self) -> Line:
+        return Line(self._name, self._where, self._safety, self.now_s)
 
     def _synchronize(self) -> None:
         """Compares the clocks for the first time (rule 1: ends of commands are robot time)."""
@@ -138,57 +132,86 @@ class SpotLink:
         """Compares the clocks once more, for clocks drift."""
         # Each answer is about the question before.
         for _ in range(2):
-            self._call(self.sync.get_new_estimate)
+            self.call(self.sync.get_new_estimate)
 
     def _make_clients(self) -> None:
-        make = self.robot.ensure_client
-        self._leases = make(LeaseClient.default_service_name)
-        self._commands = make(RobotCommandClient.default_service_name)
-        self.robot.stop_time_sync()
-        self._states = make(RobotStateClient.default_service_name)
-        self._images = make(ImageClient.default_service_name)
-        self._picks = make(ManipulationApiClient.default_service_name)
-        self._power = make(PowerClient.default_service_name)
-        self._objects = make(WorldObjectClient.default_service_name)
-        self._keepalive = make(KeepaliveClient.default_service_name)
-        self._faults = make(FaultClient.default_service_name)
+        lines = self._lines
+        self._states = lines[Lane.STATE].client(RobotStateClient)
+        self._objects = lines[Lane.STATE].client(WorldObjectClient)
+        self._images = lines[Lane.PICTURES].client(ImageClient)
+        self._picks = lines[Lane.MOTION].client(ManipulationApiClient)
+        self._leases = lines[Lane.LEASE].client(LeaseClient)
+        self._keepalive = lines[Lane.LEASE].client(KeepaliveClient)
+        self._faults = lines[Lane.LEASE].client(FaultClient)
+        self._commands = {
+            lane: lines[lane].client(RobotCommandClient) for lane in (Lane.MOTION, Lane.STOP)
+        }
+        self._power = {lane: lines[lane].client(PowerClient) for lane in (Lane.MOTION, Lane.STOP)}
 
-    def call(self, call: Callable[[], ResultT]) -> ResultT:
+    @contextmanager
+    def urgently(self) -> Iterator[None]:
+        """What this thread commands meanwhile goes over the line of stops."""
+        self._thread.lane = Lane.STOP
+        try:
+            yield
+        finally:
+            self._thread.lane = Lane.MOTION
+
+    @property
+    def _lane(self) -> Lane:
+        lane: Lane = getattr(self._thread, "lane", Lane.MOTION)
+        return lane
+
+    def call(self, call: Callable[[], ResultT], lane: Lane = Lane.STATE) -> ResultT:
         """A call that heals an expired token once."""
-        return self._call(call)
+        return self._lines[lane].call(call)
+
+    def client(self, kind: Any, lane: Lane = Lane.STATE) -> Any:
+        """The client of another service."""
+        return self._lines[lane].client(kind)
 
     def close(self) -> None:
         """Ends the connection; what is held was given back before."""
-        self.robot.stop_time_sync()
+        for line in self._lines.values():
+            line.close()
 
     def _look(self, call: Callable[[], ResultT]) -> ResultT:
         """A question that changes nothing: where one answer is lost it is asked once more."""
         try:
-            return self._call(call)
+            return self._do(call)
         except TimedOutError:
-            return self._call(call)
+            return self._do(call)
 
-    def _call(self, call: Callable[[], ResultT]) -> ResultT:
-        """A call that heals an expired token once."""
-        self.use_clock()
+    def _do(self, call: Callable[[], ResultT]) -> ResultT:
+        """A call about what the robot does."""
+        return self._lines[self._lane].call(call)
+
+    def send(self, send: Callable[[Any], ResultT]) -> ResultT:
+        """A call that makes the robot do something, with the next lease.
+
+        Raises:
+            WithdrawnError: where the motion that it belongs to was stopped or paused meanwhile.
+        """
+        lease = self.permit.lease(self.body_lease)
         try:
-            return call()
-        except UnauthenticatedError:
-            within_s = self._safety.timeouts.login_s
-            self.robot.authenticate(self._where.user, self._where.password, timeout=within_s)
-            return call()
+            return self._do(lambda: send(lease))
+        except LeaseUseError as error:
+            if self.permit.withdrawn:
+                # The robot has seen the newer lease of the stop.
+                raise WithdrawnError from error
+            raise
 
     # Reading
 
     def state(self) -> Any:
         """The robot's state."""
-        return self._call(
+        return self.call(
             lambda: self._states.get_robot_state(timeout=self._safety.timeouts.state_s)
         )
 
     def markers(self) -> list[Any]:
         """The fiducials that it knows."""
-        found = self._call(
+        found = self.call(
             lambda: self._objects.list_world_objects(timeout=self._safety.timeouts.state_s)
         )
         return [o for o in found.world_objects if o.HasField("apriltag_properties")]
@@ -197,31 +220,27 @@ class SpotLink:
         """Pictures, all of one moment."""
         wanted = [build_image_request(name, quality_percent=quality) for name in names]
         timeout = self._safety.timeouts.image_s
-        return list(self._call(lambda: self._images.get_image(wanted, timeout=timeout)))
+        found = self.call(lambda: self._images.get_image(wanted, timeout=timeout), Lane.PICTURES)
+        return list(found)
 
-    def lease_book(self) -> tuple[str, str]:
-        """Who has the lease of the body (empty: nobody), and its epoch.
-
-        Another epoch means that the robot was started anew.
-        """
+    def lease_book(self) -> LeaseEntry:
+        """Who has the lease of the body, as the robot says."""
         timeout = self._safety.timeouts.lease_s
-        for resource in self._call(lambda: self._leases.list_leases(timeout=timeout)):
-            if resource.resource == "body":
-                return str(resource.lease_owner.client_name), str(resource.lease.epoch)
-        return "", ""
+        resources = self.call(lambda: self._leases.list_leases(timeout=timeout), Lane.LEASE)
+        return body_entry(resources, self.lease)
 
     # Lease and keepalive (rules 3, 5 and 6)
 
     def claim(self) -> None:
         """Acquires the lease, never takes it, and ties a keepalive policy to it."""
         timeout = self._safety.timeouts.lease_s
-        self.lease = self._call(lambda: self._leases.acquire(timeout=timeout))
+        self.lease = self.call(lambda: self._leases.acquire(timeout=timeout), Lane.LEASE)
         self._tie_policy()
 
     def take(self) -> None:
         """Takes the lease by force; only for a person who knows whose it was."""
         timeout = self._safety.timeouts.lease_s
-        self.lease = self._call(lambda: self._leases.take(timeout=timeout))
+        self.lease = self.call(lambda: self._leases.take(timeout=timeout), Lane.LEASE)
         self._tie_policy()
 
     def _tie_policy(self) -> None:
@@ -231,65 +250,77 @@ class SpotLink:
         policy.add_controlled_motors_off_action(self._safety.keepalive.motors_off_after_s)
         policy.add_associated_lease(self.lease)
         timeout = self._safety.timeouts.lease_s
-        added = self._call(lambda: self._keepalive.modify_policy(to_add=policy, timeout=timeout))
+        added = self.call(
+            lambda: self._keepalive.modify_policy(to_add=policy, timeout=timeout), Lane.LEASE
+        )
         self._policy = added.added_policy.policy_id
 
     def body_lease(self) -> Any:
-        """The lease as a message, for the calls to which the SDK does not add it."""
-        return self._leases.lease_wallet.advance().lease_proto
+        """The next lease as a message."""
+        return self.robot.lease_wallet.advance().lease_proto
 
     def retain(self) -> None:
         """Says that we are still here: to the lease and to the policy."""
         if self.lease is None:
             return
         timeout = self._safety.timeouts.lease_s
-        lease = self._leases.lease_wallet.advance()
-        self._call(lambda: self._leases.retain_lease(lease, timeout=timeout))
+        # Not a newer one: a command that is under way must not be older than this.
+        lease = self.robot.lease_wallet.get_lease()
+        self.call(lambda: self._leases.retain_lease(lease, timeout=timeout), Lane.LEASE)
+        self.check_in()
+
+    def check_in(self) -> None:
+        """Says to the policy that the bridge is well."""
+        timeout = self._safety.timeouts.lease_s
         if self._policy is not None:
             number = self._policy
-            self._call(lambda: self._keepalive.check_in(number, timeout=timeout))
+            self.call(lambda: self._keepalive.check_in(number, timeout=timeout), Lane.LEASE)
 
     def release(self) -> None:
         """Takes the policy away and gives the lease back."""
         timeout = self._safety.timeouts.lease_s
         if self._policy is not None:
             number, self._policy = self._policy, None
-            self._call(
+            self.call(
                 lambda: self._keepalive.modify_policy(
                     policy_ids_to_remove=[number], timeout=timeout
-                )
+                ),
+                Lane.LEASE,
             )
         if self.lease is not None:
             lease, self.lease = self.lease, None
-            self._call(lambda: self._leases.return_lease(lease, timeout=timeout))
+            self.call(lambda: self._leases.return_lease(lease, timeout=timeout), Lane.LEASE)
 
     # Commands (rules 1, 2, 9 and 10)
 
     def power(self, *, on: bool) -> None:
         """Asks for the motors; whether they came on is seen in the state."""
-        from bosdyn.api import power_pb2
-
         kinds = power_pb2.PowerCommandRequest
         wanted = kinds.REQUEST_ON_MOTORS if on else kinds.REQUEST_OFF_MOTORS
         timeout = self._safety.timeouts.command_s
-        self._call(lambda: self._power.power_command(wanted, timeout=timeout))
+        power = self._power[self._lane]
+        self.send(lambda lease: power.power_command(wanted, lease=lease, timeout=timeout))
 
     def command(self, command: Any, ttl_s: float | None = None) -> int:
         """Sends a robot command that ends by itself; returns its number."""
         ends_s = self.now_s() + (ttl_s or self._safety.motion.command_ttl_s)
-        timeout = self._safety.timeouts.command_s
+        timeout, commands = self._safety.timeouts.command_s, self._commands[self._lane]
         return int(
-            self._call(
-                lambda: self._commands.robot_command(
-                    command, end_time_secs=ends_s, timesync_endpoint=self.sync, timeout=timeout
+            self.send(
+                lambda lease: commands.robot_command(
+                    command,
+                    end_time_secs=ends_s,
+                    timesync_endpoint=self.sync,
+                    lease=lease,
+                    timeout=timeout,
                 )
             )
         )
 
     def feedback(self, number: int) -> Any:
         """How a command stands."""
-        timeout = self._safety.timeouts.command_s
-        found = self._look(lambda: self._commands.robot_command_feedback(number, timeout=timeout))
+        timeout, commands = self._safety.timeouts.command_s, self._commands[self._lane]
+        found = self._look(lambda: commands.robot_command_feedback(number, timeout=timeout))
         return found.feedback
 
     def mobility(self) -> Any:
@@ -355,17 +386,21 @@ class SpotLink:
 
     def undock(self) -> int:
         """Begins to walk off the dock that it is on."""
-        client = self.robot.ensure_client(DockingClient.default_service_name)
+        client = self.client(DockingClient, Lane.MOTION)
         timeout = self._safety.timeouts.state_s
-        dock = self._call(lambda: client.get_docking_state(timeout=timeout))
+        dock = self._do(lambda: client.get_docking_state(timeout=timeout))
         return self._docking(dock.dock_id, docking_pb2.PREP_POSE_UNDOCK)
 
     def _docking(self, number: int, how: int) -> int:
-        client = self.robot.ensure_client(DockingClient.default_service_name)
+        client = self.client(DockingClient, Lane.MOTION)
         clock, ends = self.sync.clock_identifier, self._docking_ends()
         timeout = self._safety.timeouts.command_s
         return int(
-            self._call(lambda: client.docking_command(number, clock, ends, how, timeout=timeout))
+            self.send(
+                lambda lease: client.docking_command(
+                    number, clock, ends, how, lease=lease, timeout=timeout
+                )
+            )
         )
 
     def _docking_ends(self) -> Any:
@@ -374,7 +409,7 @@ class SpotLink:
 
     def docking(self, command: int) -> str:
         """Prolongs the way onto or off the dock; the name of how it stands."""
-        client = self.robot.ensure_client(DockingClient.default_service_name)
+        client = self.client(DockingClient, Lane.MOTION)
         timeout = self._safety.timeouts.command_s
         told = self._look(
             lambda: client.docking_command_feedback_full(
@@ -423,7 +458,12 @@ class SpotLink:
         )
         request = manipulation_api_pb2.ManipulationApiRequest(pick_object_in_image=pick)
         timeout = self._safety.timeouts.command_s
-        answer = self._call(lambda: self._picks.manipulation_api_command(request, timeout=timeout))
+
+        def send(lease: Any) -> Any:
+            request.lease.CopyFrom(lease)
+            return self._picks.manipulation_api_command(request, timeout=timeout)
+
+        answer = self.send(send)
         return int(answer.manipulation_cmd_id)
 
     def pick_state(self, number: int) -> str:
@@ -442,7 +482,7 @@ class SpotLink:
         )
         request = manipulation_api_pb2.ApiGraspOverrideRequest(carry_state_override=override)
         timeout = self._safety.timeouts.command_s
-        self._call(lambda: self._picks.grasp_override_command(request, timeout=timeout))
+        self._do(lambda: self._picks.grasp_override_command(request, timeout=timeout))
 
     def pull(self, direction: Vec3, *, turns: bool) -> int:
         """Moves the held handle that way (in the odometry frame): a drawer, or what turns."""
@@ -475,70 +515,20 @@ class SpotLink:
             severity=service_fault_pb2.ServiceFault.SEVERITY_WARN,
         )
         timeout = self._safety.timeouts.command_s
-        self._call(lambda: self._faults.trigger_service_fault(fault, timeout=timeout))
+        self.call(lambda: self._faults.trigger_service_fault(fault, timeout=timeout), Lane.LEASE)
 
     def withdraw_fault(self, name: str) -> None:
         """Clears it again."""
         timeout = self._safety.timeouts.command_s
-        self._call(lambda: self._faults.clear_service_fault(_fault_id(name), timeout=timeout))
+        self.call(
+            lambda: self._faults.clear_service_fault(_fault_id(name), timeout=timeout), Lane.LEASE
+        )
 
     def clear_fault(self, number: int) -> None:
         """Clears one behaviour fault."""
-        timeout = self._safety.timeouts.command_s
-        self._call(lambda: self._commands.clear_behavior_fault(number, timeout=timeout))
+        timeout, commands = self._safety.timeouts.command_s, self._commands[Lane.MOTION]
+        self.send(lambda lease: commands.clear_behavior_fault(number, lease=lease, timeout=timeout))
 
 
 def _fault_id(name: str) -> Any:
     return service_fault_pb2.ServiceFaultId(fault_name=name, service_name=CLIENT_NAME)
-
-
-def _prompt(client: type[Any], within_s: float) -> type[Any]:
-    """A client of the SDK whose calls end after a time of ours, not after the SDK's 30 s."""
-
-    class Prompt(client):  # type: ignore[misc]
-        def call(self, *arguments: Any, **named: Any) -> Any:
-            named.setdefault("timeout", within_s)
-            return super().call(*arguments, **named)
-
-    return Prompt
-
-
-def advice(error: BaseException) -> str:
-    """What is wrong and what to do, in one sentence."""
-    for kind, text in _ADVICE.items():
-        if isinstance(error, kind):
-            return text
-    if isinstance(error, ResourceAlreadyClaimedError):
-        owner = error.response.lease_owner.client_name or "somebody else"
-        return f"{owner} holds the lease; have it released there, then claim again"
-    return f"{type(error).__name__}: {error}"
-
-
-_NO_ANSWER = "no answer; check that it is switched on, and the network"
-_NO_SERVICE = "a service is missing; wait until it has booted, or update its software"
-_CLOCKS = (
-    "the robot took the command's end for over or too far off: its clock has jumped; wait for the "
-    "clocks to be compared again, and try again"
-)
-_ADVICE: Mapping[type[BaseException], str] = {
-    InvalidLoginError: (
-        "name or password is wrong; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
-    ),
-    NonexistentServiceError: _NO_SERVICE,
-    UnregisteredServiceError: _NO_SERVICE,
-    TimedOutError: "it answers too slowly; check the network",
-    ProxyConnectionError: _NO_ANSWER,
-    UnableToConnectToRobotError: _NO_ANSWER,
-    EstoppedError: (
-        "an emergency stop is engaged; release it where it was pressed (tablet, motor lockout)"
-    ),
-    ExpiredError: _CLOCKS,
-    TooDistantError: _CLOCKS,
-    NotPoweredOnError: "its motors are off; call power_on, then stand",
-    BehaviorFaultError: "a behavior fault is active; see to the robot, then clear it on the tablet",
-}
-
-
-def explain(error: BaseException) -> str:
-    """A failed call in one line."""
-    return str(error) if isinstance(error, PlannerError) else advice(error)

@@ -25,8 +25,9 @@ def run(args: argparse.Namespace) -> int:
         PlannerError: where it cannot be reached, with what to do.
     """
     try:
+        from sim_bridge.spot.advice import SDK_ERRORS, advice
         from sim_bridge.spot.body import read_state
-        from sim_bridge.spot.link import SDK_ERRORS, SpotLink, advice
+        from sim_bridge.spot.link import SpotLink
         from sim_bridge.spot.options import SpotOptions, default_spot
         from sim_bridge.spot.whereabouts import where_is
     except ImportError as error:
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     link.connect()
     try:
         state = read_state(link.state())
-        owner, _ = link.lease_book()
+        owner = link.lease_book().owner
         tags = sorted(marker.apriltag_properties.tag_id for marker in link.markers())
     except SDK_ERRORS as error:
         raise PlannerError(f"spot at {where.address}:{where.port}: {advice(error)}") from error

@@ -29,7 +29,7 @@ class NoGoRegions:
 
     def __init__(self, link: SpotLink, keep_out: KeepOut, timeouts: Timeouts) -> None:
         self._link, self._zones, self._timeout_s = link, keep_out.zones, timeouts.command_s
-        self._client = link.robot.ensure_client(WorldObjectClient.default_service_name)
+        self._client = link.client(WorldObjectClient)
         self._numbers: dict[str, int] = {}
 
     def renew(self, odom_in_map: Pose) -> None:

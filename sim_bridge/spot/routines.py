@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from typing import Protocol
+from contextlib import suppress
 
-from planner.world.agents import Body
-from planner.world.geometry import Pose, Vec3, wrap_angle_rad
+from planner.world.geometry import Pose, Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.manipulation import RefusalError
-from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.body import BodyState, hand_before_body
+from sim_bridge.spot.advice import LINK_ERRORS
+from sim_bridge.spot.body import hand_before_body
 from sim_bridge.spot.eyes import Picture, apart_m
-from sim_bridge.spot.graph_link import GraphLink
-from sim_bridge.spot.link import SpotLink
-from sim_bridge.spot.map_model import MapModel
-from sim_bridge.spot.options import SpotOptions
+from sim_bridge.spot.robot import Check, Ended, Motion, Robot, Routine, Stage, success
+from sim_bridge.spot.walking import bearing, navigate, turn
 
-# Phase and progress.
-Stage = tuple[str, float]
-Routine = Generator[Stage, None, PrimitiveResult]
-Motion = Generator[Stage, None, None]
-Check = Generator[Stage, None, bool]
-
-NEAR_M, NEAR_RAD = 0.1, 0.1
-EXACT_M, EXACT_RAD = 1e-3, 2e-3
-SLOW_M_S = 0.02
-STUCK_S = 20.0
-# A recorded map is used where it brings the robot so much nearer.
-GRAPH_SAVES_M = 2.0
-SETTLE_S = 1.0
 PATIENCE_S = 12.0
 DWELL_S = 0.25
-FACING_RAD = 0.02
 # What a pixel measures lies on the surface of a thing, not in its middle.
 SURFACE_M = 0.3
 # The hand's heights to look from, as shares of the camera's own and last its highest.
@@ -42,69 +25,12 @@ BENDS = (1.0, 0.75, 0.5)
 ABOVE_M = 0.08
 
 
-class Robot(Protocol):
-    """What routines see of the backend."""
-
-    @property
-    def link(self) -> SpotLink:
-        """The connection."""
-
-    @property
-    def options(self) -> SpotOptions:
-        """The backend's settings."""
-
-    @property
-    def safety(self) -> SafetyOptions:
-        """The numbers of the safety rules."""
-
-    @property
-    def map(self) -> MapModel:
-        """The layout."""
-
-    @property
-    def graph(self) -> GraphLink | None:
-        """The recorded map, where one is configured."""
-
-    @property
-    def physique(self) -> Body:
-        """The measures of its body."""
-
-    @property
-    def state(self) -> BodyState:
-        """The last that it said of itself."""
-
-    @property
-    def base(self) -> Pose:
-        """`base_link` in the map."""
-
-    def clock_s(self) -> float:
-        """The time that commands end in."""
-
-    def to_odom(self, pose: Pose) -> Pose:
-        """A pose of the map in the odometry frame."""
-
-    def look(self) -> Picture:
-        """A picture of the hand's camera.
-
-        Raises:
-            PlannerError: where there is none.
-        """
-
-
-class Ended(Exception):  # noqa: N818 - an end, not always an error
-    """A routine is over; carries its result."""
-
-    def __init__(self, code: PrimitiveCode, text: str, **evidence: str) -> None:
-        super().__init__(text)
-        self.result = PrimitiveResult(code, text, evidence)
-
-
 def routine(
     robot: Robot, primitive: Primitive, target_m: Vec3, reference_m: Vec3 | None
 ) -> Routine:
     """The primitive's routine; targets are in the map."""
     kinds: dict[PrimitiveName, Callable[[], Routine]] = {
-        PrimitiveName.NAVIGATE: lambda: _navigate(robot, primitive, target_m),
+        PrimitiveName.NAVIGATE: lambda: navigate(robot, primitive, target_m, _stow),
         PrimitiveName.LOOK: lambda: _look(robot, primitive, target_m),
         PrimitiveName.PICK: lambda: _pick(robot, primitive, target_m),
         PrimitiveName.PLACE: lambda: _place(robot, primitive, target_m, reference_m),
@@ -119,101 +45,6 @@ def routine(
         return refusal.result
 
 
-def _success(text: str, **evidence: str) -> PrimitiveResult:
-    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence)
-
-
-# Walking
-
-
-def _bearing(base: Pose, point_m: Vec3) -> float:
-    dx, dy = point_m[0] - base.position_m[0], point_m[1] - base.position_m[1]
-    return base.yaw_rad if math.hypot(dx, dy) < 0.05 else math.atan2(dy, dx)
-
-
-def _navigate(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
-    way = robot.map.way(robot.base, target_m, primitive.standoff_m)
-    if isinstance(way, PrimitiveResult):
-        return way
-    yield from _stow(robot)
-    if (yield from _along_graph(robot, way[-1])):
-        # The recorded route ends near the goal; the layout leads the rest of the way.
-        way = robot.map.way(robot.base, target_m, primitive.standoff_m)
-        if isinstance(way, PrimitiveResult):
-            return way
-    for index, (x, y) in enumerate(way):
-        progress = index / len(way)
-        base = robot.base
-        if math.dist(base.position_m[:2], (x, y)) < EXACT_M:
-            continue
-        heading = _bearing(base, (x, y, 0.0))
-        yield from _go(robot, Pose.planar(*base.position_m[:2], heading), progress)
-        yield from _go(robot, Pose.planar(x, y, heading), progress)
-    heading = primitive.heading_rad
-    if math.isnan(heading):
-        heading = _bearing(robot.base, target_m)
-    yield from _turn(robot, heading)
-    gap = math.dist(robot.base.position_m[:2], target_m[:2])
-    return _success("arrived", distance_m=f"{gap:.2f}")
-
-
-def _along_graph(robot: Robot, goal: tuple[float, float]) -> Check:
-    """Walks a recorded map to the waypoint nearest to a goal; whether that was worth it."""
-    graph = robot.graph
-    if graph is None:
-        return False
-    waypoint, left_m = graph.map.nearest((*goal, 0.0))
-    here_m = math.dist(robot.base.position_m[:2], goal)
-    if here_m - left_m < GRAPH_SAVES_M:
-        return False
-    number: int | None = None
-    sent_s = -math.inf
-    while True:
-        if robot.clock_s() - sent_s >= robot.safety.motion.resend_s:
-            number, sent_s = graph.walk(waypoint, number), robot.clock_s()
-        if number is None:
-            return False
-        status = graph.status(number).removeprefix("STATUS_")
-        if status == "REACHED_GOAL":
-            return True
-        if status not in ("FOLLOWING_ROUTE", "COMMAND_TIMED_OUT"):
-            text = f"the walk along the recorded map ended as {status}"
-            raise Ended(PrimitiveCode.BLOCKED, text, waypoint=waypoint)
-        gone = math.dist(robot.base.position_m[:2], goal)
-        yield "walking along the map", max(0.0, 1.0 - gone / max(here_m, 1e-6))
-
-
-def _turn(robot: Robot, heading: float) -> Motion:
-    base = robot.base
-    if abs(wrap_angle_rad(heading - base.yaw_rad)) > FACING_RAD:
-        yield from _go(robot, Pose.planar(*base.position_m[:2], heading), 1.0)
-
-
-def _go(robot: Robot, goal: Pose, progress: float) -> Motion:
-    """Walks to a pose: sends it again and again, until it is there and stands still."""
-    link, motion = robot.link, robot.safety.motion
-    began_s = better_s = robot.clock_s()
-    sent_s, best = -math.inf, math.inf
-    while True:
-        base, now_s = robot.base, robot.clock_s()
-        gap = math.dist(base.position_m[:2], goal.position_m[:2])
-        off = abs(wrap_angle_rad(goal.yaw_rad - base.yaw_rad))
-        still = abs(robot.state.linear_m_s) < SLOW_M_S and abs(robot.state.angular_rad_s) < SLOW_M_S
-        # A real robot settles near a goal, not on it.
-        near = gap < NEAR_M and off < NEAR_RAD and still and now_s - began_s > SETTLE_S
-        if near or (gap < EXACT_M and off < EXACT_RAD):
-            return
-        if gap + off < best - 0.02:
-            best, better_s = gap + off, now_s
-        if now_s - better_s > STUCK_S:
-            raise Ended(PrimitiveCode.BLOCKED, "something stands in the way")
-        if now_s - sent_s >= motion.resend_s:
-            odom = robot.to_odom(goal)
-            link.walk_to(odom.position_m[0], odom.position_m[1], odom.yaw_rad)
-            sent_s = now_s
-        yield "walking", progress
-
-
 # The arm
 
 
@@ -222,8 +53,10 @@ def _await(robot: Robot, done: Callable[[], bool], phase: str) -> Check:
     until_s = robot.clock_s() + PATIENCE_S
     while robot.clock_s() < until_s:
         yield phase, 0.5
-        if done():
-            return True
+        # An answer that is late is asked for again; a lost link ends the routine from outside.
+        with suppress(*LINK_ERRORS):
+            if done():
+                return True
     return False
 
 
@@ -276,7 +109,7 @@ def _look(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     for point in points:
         yield from _gaze(robot, point)
         yield from _dwell(robot, DWELL_S)
-    return _success("looked", views=str(len(points)))
+    return success("looked", views=str(len(points)))
 
 
 def _view_point(robot: Robot, pan_rad: float, tilt_rad: float) -> Vec3:
@@ -359,7 +192,7 @@ def _holds(robot: Robot) -> bool:
 
 
 def _face(robot: Robot, point_m: Vec3) -> Motion:
-    yield from _turn(robot, _bearing(robot.base, point_m))
+    yield from turn(robot, bearing(robot.base, point_m))
 
 
 def _pick(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
@@ -380,7 +213,7 @@ def _pick(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
             robot.link.keep_held()
             x, y, z = target_m
             yield from _stow(robot)
-            return _success("picked", position_m=f"{x:.4f}, {y:.4f}, {z:.4f}")
+            return success("picked", position_m=f"{x:.4f}, {y:.4f}, {z:.4f}")
         if "NO_SOLUTION" in text:
             return PrimitiveResult(
                 PrimitiveCode.NOTHING_THERE, "nothing to take is at the target", {"robot": text}
@@ -407,7 +240,7 @@ def _place(robot: Robot, primitive: Primitive, target_m: Vec3, reference_m: Vec3
         if (yield from _await(robot, lambda: not _holds(robot), "placing")):
             yield from _stow(robot)
             on = f"{spot.support.parent}/{spot.support.part}"
-            return _success("placed", on=on, position_m=f"{x:.4f}, {y:.4f}, {z:.4f}")
+            return success("placed", on=on, position_m=f"{x:.4f}, {y:.4f}, {z:.4f}")
     tries = robot.options.place_tries
     return PrimitiveResult(
         PrimitiveCode.GRASP_FAILED, f"the gripper still holds it after {tries} tries"
@@ -420,7 +253,7 @@ def _joint(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     where = {"furniture": piece.name, "joint": joint.name}
     goal = 1.0 if opens else 0.0
     if piece.opening[joint.name] == goal:
-        return _success(f"already {'open' if opens else 'closed'}", **where)
+        return success(f"already {'open' if opens else 'closed'}", **where)
     if _holds(robot):
         return PrimitiveResult(PrimitiveCode.HAND_FULL, "the hand already holds something")
     handle = piece.handle(joint)
@@ -453,4 +286,4 @@ def _joint(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     if troubles or not in_time:
         return PrimitiveResult(PrimitiveCode.BLOCKED, "it does not move", where)
     robot.map.moved(piece, joint, goal)
-    return _success("opened" if opens else "closed", **where)
+    return success("opened" if opens else "closed", **where)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Protocol
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from sim_bridge.control import Command, Outcome
 from sim_bridge.safety.health import Fault, Health, Lease
 from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.advice import SDK_ERRORS, explain
 from sim_bridge.spot.body import BodyState, hand_before_body, read_state
+from sim_bridge.spot.errand import Errand, Steps
 from sim_bridge.spot.estop import EstopProcess
-from sim_bridge.spot.link import CLIENT_NAME, SDK_ERRORS, SpotLink, explain
+from sim_bridge.spot.lease_book import LeaseEntry
+from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.localisation import Localisation
 from sim_bridge.spot.no_go import RENEW_S, NoGoRegions
 
@@ -22,8 +26,20 @@ RETAIN_S = 0.5
 POSTURE_PATIENCE_S = 15.0
 JUMP_S = 1.0
 Check = Callable[[], bool]
-# What the robot takes some seconds for: it goes on with every word from it.
-Steps = Generator[None, None, Outcome]
+# Carried out over the line of stops: what makes a robot do less.
+CALMING = frozenset(
+    {Command.SIT, Command.POWER_OFF, Command.ESTOP_GENTLE, Command.ESTOP_HARD, Command.STOP}
+)
+
+
+class Stopper(Protocol):
+    """Stops the robot without anybody waiting for it."""
+
+    def halt(self) -> int:
+        """Has it stop; returns the stop's number."""
+
+    def halted(self, number: int) -> Outcome | None:
+        """What became of a stop; None while it is under way."""
 
 
 class Supervision:
@@ -39,9 +55,10 @@ class Supervision:
         self.link, self.localisation, self.safety = link, localisation, safety
         self._wait = wait
         self.estop: EstopProcess | None = None
+        # Of a robot in real time: has it stop on a thread of its own, and tells how that ended.
+        self.stopper: Stopper | None = None
         self._no_go = NoGoRegions(link, safety.keep_out, safety.timeouts)
         self._reported: set[str] = set()
-        self._steps: Steps | None = None
         self._heard = False
         self.forget()
 
@@ -50,9 +67,10 @@ class Supervision:
         self._state: BodyState | None = None
         self.good_s = self._retained_s = self._told_s = -math.inf
         self._compared_s, self._skew_s = self.link.now_s(), self.link.skew_s
-        self._owner, self._epoch = "", ""
+        self._entry = LeaseEntry()
         self._clock_jumped = False
-        self._steps = None
+        self._steps: Steps | None = None
+        self.round_trip_s = 0.0
 
     @property
     def state(self) -> BodyState:
@@ -83,19 +101,40 @@ class Supervision:
     # Hearing
 
     def refresh(self) -> bool:
-        """Hears how the robot is, if it answers; while it is silent nothing else is asked of it."""
-        now_s = self.link.now_s()
+        """Hears how the robot is, if it answers; while it is silent nothing else is asked of it.
+
+        For a robot whose time is stepped; in real time threads do the same piece by piece.
+        """
         if self.estop is not None:
             self.estop.alive()
-        self._heard = not self.attempt(self.read_state)
-        if not self._heard:
+        if not self.hear():
             return False
-        self.good_s = now_s
-        if now_s - self._retained_s >= RETAIN_S:
-            self._retained_s = now_s
-            self.attempt(self._read_lease)
-            if self.link.lease is not None and self.lease() is Lease.OURS:
-                self.attempt(self.link.retain)
+        if self.good_s - self._retained_s >= RETAIN_S:
+            self.keep_lease(well=True)
+        self.tidy()
+        return True
+
+    def hear(self) -> bool:
+        """Asks how the robot is; whether it answered."""
+        asked_s = self.link.now_s()
+        self._heard = not self.attempt(self.read_state)
+        if self._heard:
+            self.good_s = asked_s
+            took_s = self.link.now_s() - asked_s
+            # Grows at once and falls slowly: what is late now and then is late.
+            self.round_trip_s = max(took_s, self.round_trip_s + 0.1 * (took_s - self.round_trip_s))
+        return self._heard
+
+    def keep_lease(self, *, well: bool) -> None:
+        """Asks whose the lease is; keeps it, and where the bridge is `well` its policy, too."""
+        self._retained_s = self.link.now_s()
+        self.attempt(self._read_lease)
+        if well and self.link.lease is not None and self.lease() is Lease.OURS:
+            self.attempt(self.link.retain)
+
+    def tidy(self) -> None:
+        """What is done now and then, where it is due."""
+        now_s = self.link.now_s()
         if self.localisation.due:
             self.attempt(self.localisation.update)
         if now_s - self._compared_s >= self.safety.link.compare_clocks_s:
@@ -104,7 +143,6 @@ class Supervision:
         if self.safety.keep_out.zones and now_s - self._told_s >= RENEW_S:
             self._told_s = now_s
             self.attempt(lambda: self._no_go.renew(self.localisation.odom_in_map))
-        return True
 
     def _compare_clocks(self) -> None:
         if not self.attempt(self.link.synchronize_again):
@@ -117,14 +155,13 @@ class Supervision:
         self._state = read_state(self.link.state())
 
     def _read_lease(self) -> None:
-        self._owner, self._epoch = self.link.lease_book()
+        self._entry = self.link.lease_book()
 
     def lease(self) -> Lease:
         """Who may command the robot, as last heard."""
-        if not self._owner:
+        if not self._entry.owner:
             return Lease.FREE
-        mine = self._owner.startswith(CLIENT_NAME) and self.link.lease is not None
-        return Lease.OURS if mine else Lease.OTHERS
+        return Lease.OURS if self._entry.ours else Lease.OTHERS
 
     def health(self) -> Health:
         """The last that is known of the robot."""
@@ -136,15 +173,16 @@ class Supervision:
             faults = (*faults, Fault("the robot's clock jumped; claim it again", "CLOCK", True))
         return Health(
             age_s=max(0.0, self.link.now_s() - self.good_s),
-            epoch=self._epoch,
+            epoch=self._entry.epoch,
             lease=self.lease(),
-            owner=self._owner,
+            owner=self._entry.owner,
             battery=state.battery,
             estopped=state.estopped,
             powered=state.powered,
             standing=state.standing,
             docked=state.docked,
             faults=faults,
+            round_trip_s=self.round_trip_s,
         )
 
     # The operator's words
@@ -155,8 +193,19 @@ class Supervision:
         Returns:
             Its outcome, or None where the robot takes some time for it: then `ended` tells.
         """
-        self._steps = self._carry_out(command, within_s)
+        self._steps = self._on_a_thread(command, within_s)
         return self.ended()
+
+    def _on_a_thread(self, command: Command, within_s: float) -> Steps:
+        """The steps of a command; of a robot in real time they never wait for it."""
+        if self.stopper is None:
+            return self._carry_out(command, within_s)
+        # What was begun before sends nothing more.
+        self.link.permit.withdraw()
+        if command is Command.STOP:
+            return _until_halted(self.stopper, self.stopper.halt())
+        steps = self._carry_out(command, within_s)
+        return Errand(self.link, steps, urgent=command in CALMING).follow()
 
     def ended(self) -> Outcome | None:
         """How what was begun has ended; None while it goes on. Asked after each `refresh`.
@@ -176,14 +225,15 @@ class Supervision:
 
     def operate(self, command: Command, within_s: float = POSTURE_PATIENCE_S) -> Outcome:
         """The same, and waits for its end."""
-        return self._wait_for(self._carry_out(command, within_s))
+        return self._wait_for(self._on_a_thread(command, within_s))
 
     def _wait_for(self, steps: Steps) -> Outcome:
         self._steps = steps
         outcome = self.ended()
         while outcome is None:
             self._wait()
-            self.refresh()
+            if self.stopper is None:
+                self.refresh()
             outcome = self.ended()
         return outcome
 
@@ -207,7 +257,7 @@ class Supervision:
                     return _no_stop(sat) if gentle else _still_up(sat)
         deeds: Mapping[Command, tuple[Callable[[], object], str, Check]] = {
             Command.CLAIM: (self._claim, "claimed", lambda: True),
-            Command.RELEASE: (link.release, "released", lambda: True),
+            Command.RELEASE: (self._release, "released", lambda: True),
             Command.POWER_ON: (lambda: link.power(on=True), "motors on", self._is_on),
             Command.POWER_OFF: (lambda: link.power(on=False), "motors off", self._is_off),
             Command.STAND: (link.stand, "standing", lambda: self.state.standing),
@@ -255,8 +305,13 @@ class Supervision:
         if self.link.lease is None or self.lease() is not Lease.OURS:
             self._begin(self.link.claim)
 
+    def _release(self) -> None:
+        self.link.release()
+        self.attempt(self._read_lease)
+
     def _begin(self, get_lease: Callable[[], None]) -> None:
         get_lease()
+        self.attempt(self._read_lease)
         graph = self.localisation.graph
         if graph is not None:
             try:
@@ -314,7 +369,10 @@ class Supervision:
         self._retained_s = -math.inf
         until_s = self.link.now_s() + within_s
         # What was heard before the command says nothing of what became of it.
-        self.refresh()
+        if self.stopper is None:
+            self.refresh()
+        else:
+            self.hear()
         while self.link.now_s() < until_s:
             if self._heard and self._holds(there):
                 return Outcome(True, text)
@@ -339,6 +397,14 @@ class Supervision:
         if name in self._reported:
             self._reported.discard(name)
             self.attempt(lambda: self.link.withdraw_fault(name))
+
+
+def _until_halted(stopper: Stopper, number: int) -> Steps:
+    outcome = stopper.halted(number)
+    while outcome is None:
+        yield
+        outcome = stopper.halted(number)
+    return outcome
 
 
 def _still_up(outcome: Outcome) -> Outcome:

@@ -1,0 +1,161 @@
+"""The threads of a robot in real time: nothing urgent waits for anything slow (research: F6.2)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from sim_bridge.control import Outcome
+from sim_bridge.spot.motion import Motion
+from sim_bridge.spot.supervision import Supervision
+
+STATE_S = 0.05
+LEASE_S = 0.5
+CHORES_S = 0.5
+MOTION_S = 1 / 30
+WATCH_S = 0.05
+PICTURES_S = 0.1
+# A bridge whose main loop is silent for so long lets no walk go on, and later nothing at all.
+HUNG_S = 0.3
+DEAD_S = 1.0
+# A stop whose answer is lost is sent again; it does no harm twice.
+STOP_TRIES = 3
+_BRIDGE = "bridge"
+_JOIN_S = 2.0
+
+
+class Worker:
+    """Repeats some work on a thread of its own, and at once where it is woken."""
+
+    def __init__(self, name: str, work: Callable[[], None], period_s: float) -> None:
+        """Begins with it."""
+        self._work, self._period_s = work, period_s
+        self._due, self._over = threading.Event(), False
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=f"spot-{name}", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Has it work now."""
+        self._due.set()
+
+    def close(self) -> None:
+        """Ends it after the work that is under way."""
+        self._over = True
+        self._due.set()
+
+    def join(self) -> None:
+        """Waits a moment for its end."""
+        self._thread.join(_JOIN_S)
+
+    def _run(self) -> None:
+        while not self._over:
+            began_s = time.monotonic()
+            self._due.clear()
+            try:
+                self._work()
+            except BaseException as error:
+                self.error = error
+                return
+            self._due.wait(max(0.0, began_s + self._period_s - time.monotonic()))
+
+
+class Crew:
+    """Hears the robot, keeps the lease, moves, stops and looks: each on a thread of its own."""
+
+    def __init__(
+        self, watch: Supervision, motion: Motion, look: Callable[[], None], tidy: Callable[[], None]
+    ) -> None:
+        """Begins.
+
+        Args:
+            watch: the robot as it is supervised.
+            motion: what it is doing.
+            look: takes the pictures that are wanted.
+            tidy: what is done now and then.
+        """
+        self._watch, self._motion = watch, motion
+        self._beat_s = time.monotonic()
+        self._lock = threading.Lock()
+        self._stops_wanted = self._stops_done = 0
+        self._stopped = Outcome(True, "stopped")
+        self._stop = Worker("stop", self._stop_and_watch, WATCH_S)
+        self._mover = Worker("motion", motion.advance, MOTION_S)
+        self._workers = [
+            self._stop,
+            self._mover,
+            Worker("state", self._hear, STATE_S),
+            Worker("lease", self._keep_lease, LEASE_S),
+            Worker("chores", tidy, CHORES_S),
+            Worker("pictures", look, PICTURES_S),
+        ]
+
+    def close(self) -> None:
+        """Ends all threads."""
+        for worker in self._workers:
+            worker.close()
+        for worker in self._workers:
+            worker.join()
+
+    # The main loop
+
+    def beat(self) -> None:
+        """The main loop is well.
+
+        Raises:
+            BaseException: what broke one of the threads.
+        """
+        self._beat_s = time.monotonic()
+        self._motion.let_go(_BRIDGE)
+        for worker in self._workers:
+            if worker.error is not None:
+                raise worker.error
+
+    @property
+    def _silent_s(self) -> float:
+        return time.monotonic() - self._beat_s
+
+    def move(self) -> None:
+        """Something new is to be done."""
+        self._mover.wake()
+
+    # Stops
+
+    def halt(self) -> int:
+        """Has the robot stop, without waiting for it; returns the stop's number."""
+        with self._lock:
+            self._stops_wanted += 1
+            number = self._stops_wanted
+        self._stop.wake()
+        return number
+
+    def halted(self, number: int) -> Outcome | None:
+        """What became of a stop; None while it is under way."""
+        return self._stopped if self._stops_done >= number else None
+
+    def _stop_and_watch(self) -> None:
+        while self._stops_done < self._stops_wanted:
+            number = self._stops_wanted
+            self._stopped = self._halt()
+            self._stops_done = number
+        if self._silent_s > HUNG_S and not self._motion.held and self._motion.hold(_BRIDGE):
+            self.halt()
+            self._stop.wake()
+
+    def _halt(self) -> Outcome:
+        why = ""
+        for _ in range(STOP_TRIES):
+            with self._watch.link.urgently():
+                why = self._watch.attempt(self._watch.halt)
+            if not why:
+                return Outcome(True, "stopped")
+        return Outcome(False, why)
+
+    # What goes on
+
+    def _hear(self) -> None:
+        self._watch.hear()
+
+    def _keep_lease(self) -> None:
+        self._watch.keep_lease(well=self._silent_s < DEAD_S)

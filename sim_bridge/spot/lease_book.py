@@ -1,0 +1,43 @@
+"""Who may command the body, judged by the lease that the robot names and not by anybody's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseEntry:
+    """The robot's entry for its body.
+
+    Attributes:
+        owner: the name that its owner gave; empty where nobody has it.
+        epoch: another one means that the robot was started anew.
+        ours: whether the robot's newest lease descends from the one that we were given.
+    """
+
+    owner: str = ""
+    epoch: str = ""
+    ours: bool = False
+
+
+def body_entry(resources: Iterable[Any], held: Any) -> LeaseEntry:
+    """Reads the body's entry of what ListLeases answered.
+
+    Args:
+        resources: `bosdyn.api.LeaseResource` messages.
+        held: the SDK's lease that we were given, None without one.
+    """
+    for resource in resources:
+        if resource.resource == "body":
+            owner = str(resource.lease_owner.client_name)
+            ours = bool(owner) and held is not None and _descends(resource.lease, held.lease_proto)
+            return LeaseEntry(owner, str(resource.lease.epoch), ours)
+    return LeaseEntry()
+
+
+def _descends(newest: Any, given: Any) -> bool:
+    """Whether a lease is the given one or a sublease of it; each new owner has a new root."""
+    root = tuple(given.sequence)[:1]
+    return newest.epoch == given.epoch and bool(root) and tuple(newest.sequence)[:1] == root

@@ -1,0 +1,133 @@
+"""One connection to the robot: a login of its own and channels of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import bosdyn.util
+from bosdyn.client import create_standard_sdk
+from bosdyn.client.directory import DirectoryClient
+from bosdyn.client.exceptions import (
+    Error,
+    ProxyConnectionError,
+    UnableToConnectToRobotError,
+    UnauthenticatedError,
+)
+from bosdyn.client.time_sync import TimeSyncClient
+
+from planner.world.errors import PlannerError
+from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.advice import SDK_ERRORS, advice
+from sim_bridge.spot.whereabouts import Where, why_no_answer
+
+ResultT = TypeVar("ResultT")
+
+
+class Lane(StrEnum):
+    """What a connection is for, so that nothing urgent queues behind anything slow."""
+
+    STATE = "state"
+    PICTURES = "pictures"
+    MOTION = "motion"
+    STOP = "stop"
+    LEASE = "lease"
+
+
+class Line:
+    """One SDK robot object. `now_s` is the SDK's clock, too."""
+
+    def __init__(
+        self, name: str, where: Where, safety: SafetyOptions, now_s: Callable[[], float]
+    ) -> None:
+        self._name, self._where, self._safety, self._now_s = name, where, safety, now_s
+        self.robot: Any = None
+        self.sync: Any = None
+
+    def connect(self, wallet: Any = None) -> None:
+        """Logs in; `wallet` holds the leases that it shares with other lines.
+
+        Raises:
+            PlannerError: what is wrong and what to do, in one sentence.
+        """
+        self.use_clock()
+        where, within_s = self._where, self._safety.timeouts.login_s
+        certificate = where.certificate or None
+        try:
+            # The SDK keeps one connection an address and SDK object.
+            sdk = create_standard_sdk(self._name, cert_resource_glob=certificate)
+        except (OSError, Error) as error:
+            raise PlannerError(
+                f"spot: the certificate {certificate!r} cannot be read; set SPOT_CERTIFICATE"
+            ) from error
+        for client in (DirectoryClient, TimeSyncClient):
+            sdk.register_service_client(_prompt(client, within_s))
+        self.robot = sdk.create_robot(where.address)
+        self.robot.update_secure_channel_port(where.port)
+        if wallet is not None:
+            self.robot.lease_wallet = wallet
+        with self.errors_explained():
+            self.robot.authenticate(where.user, where.password, timeout=within_s)
+            # The thread would use whichever clock the process has at that moment.
+            self.sync = self.robot.time_sync.endpoint
+            self.robot.stop_time_sync()
+
+    def errors_explained(self) -> _Explained:
+        """Turns the SDK's errors of a connection into one sentence each."""
+        return _Explained(self._where)
+
+    def client(self, kind: Any) -> Any:
+        """The client of a service; its calls queue behind no other line's."""
+        found = self.robot.ensure_client(kind.default_service_name)
+        # Some clients start the thread again.
+        self.robot.stop_time_sync()
+        return found
+
+    def use_clock(self) -> None:
+        """Makes the SDK, which has one clock a process, use this line's."""
+        bosdyn.util.set_clock_source(self._now_s)
+
+    def call(self, call: Callable[[], ResultT]) -> ResultT:
+        """A call that heals an expired token once."""
+        self.use_clock()
+        try:
+            return call()
+        except UnauthenticatedError:
+            within_s = self._safety.timeouts.login_s
+            self.robot.authenticate(self._where.user, self._where.password, timeout=within_s)
+            return call()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        if self.sync is not None:
+            self.robot.stop_time_sync()
+
+
+class _Explained:
+    def __init__(self, where: Where) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
+        if isinstance(error, SDK_ERRORS):
+            silent = isinstance(error, (ProxyConnectionError, UnableToConnectToRobotError))
+            why = why_no_answer(self._where) if silent else advice(error)
+            where = f"{self._where.address}:{self._where.port}"
+            raise PlannerError(f"spot at {where}: {why}") from error
+
+
+def _prompt(client: type[Any], within_s: float) -> type[Any]:
+    """A client of the SDK whose calls end after a time of ours, not after the SDK's 30 s."""
+
+    class Prompt(client):  # type: ignore[misc]
+        def call(self, *arguments: Any, **named: Any) -> Any:
+            named.setdefault("timeout", within_s)
+            return super().call(*arguments, **named)
+
+    return Prompt
+
+
+Lines = Mapping[Lane, Line]

@@ -1,0 +1,170 @@
+"""The primitive under way: begun and ended by one thread, brought on by that or another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.world.errors import PlannerError
+from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
+from sim_bridge.backend import Handle
+from sim_bridge.spot.advice import LEASE_ERRORS, LINK_ERRORS, SDK_ERRORS, explain
+from sim_bridge.spot.permit import Permit, WithdrawnError
+from sim_bridge.spot.robot import Routine
+from sim_bridge.spot.walking import PHASES
+
+
+@dataclass(slots=True)
+class _Running:
+    """A primitive under way, or its end."""
+
+    routine: Routine | None
+    ends_s: float
+    grant: int
+    status: PrimitiveStatus
+
+
+class Motion:
+    """One primitive at a time. Only `advance` talks to the robot; nothing else here waits."""
+
+    def __init__(
+        self, clock_s: Callable[[], float], permit: Permit, stop_robot: Callable[[], None]
+    ) -> None:
+        """Brings primitives on.
+
+        Args:
+            clock_s: the time that their timeouts are in.
+            permit: what grants their commands.
+            stop_robot: stops the robot where a primitive broke off.
+        """
+        self._clock_s, self._permit, self._stop_robot = clock_s, permit, stop_robot
+        # Of all but the routine's own steps, which may wait for the robot.
+        self._lock = threading.RLock()
+        self._handles: list[_Running] = []
+        self._current: Handle | None = None
+        self._holders: set[str] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a primitive is under way."""
+        return self._current is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether it is paused."""
+        return bool(self._holders)
+
+    def begin(self, routine: Routine, within_s: float) -> Handle:
+        """Takes a routine up; `advance` brings it on."""
+        with self._lock:
+            handle = Handle(len(self._handles))
+            status = PrimitiveStatus("starting", 0.0, None)
+            ends_s = self._clock_s() + within_s
+            self._handles.append(_Running(routine, ends_s, self._permit.epoch, status))
+            self._current = handle
+            self._holders.clear()
+            return handle
+
+    def refuse(self, refusal: PrimitiveResult) -> Handle:
+        """A handle of what does not begin."""
+        with self._lock:
+            status = PrimitiveStatus("refused", 0.0, refusal)
+            self._handles.append(_Running(None, 0.0, 0, status))
+            return Handle(len(self._handles) - 1)
+
+    def poll(self, handle: Handle) -> PrimitiveStatus:
+        """How a primitive stands.
+
+        Raises:
+            PlannerError: for a handle that was never given out.
+        """
+        if not 0 <= handle < len(self._handles):
+            raise PlannerError(f"this world gave out no primitive {handle}")
+        return self._handles[handle].status
+
+    def end(self, code: PrimitiveCode, text: str, **evidence: str) -> bool:
+        """Ends what is under way, from any thread; whether there was anything.
+
+        Its commands are refused from now on; who ends it stops the robot.
+        """
+        with self._lock:
+            if self._current is None:
+                return False
+            self._permit.withdraw()
+            self._finish(self._handles[self._current], PrimitiveResult(code, text, evidence))
+            return True
+
+    def forget(self) -> None:
+        """Begins anew, without any primitive."""
+        with self._lock:
+            self._handles.clear()
+            self._current = None
+
+    def hold(self, holder: str) -> bool:
+        """Pauses a walk until every holder lets go; False where what is under way is no walk.
+
+        Its commands are refused meanwhile; who pauses it stops the robot.
+        """
+        with self._lock:
+            if self._current is None or self._handles[self._current].status.phase not in PHASES:
+                return False
+            if not self._holders:
+                self._permit.withdraw()
+            self._holders.add(holder)
+            return True
+
+    def let_go(self, holder: str) -> None:
+        """Ends one holder's pause."""
+        with self._lock:
+            self._holders.discard(holder)
+            if not self._holders and self._current is not None:
+                self._handles[self._current].grant = self._permit.epoch
+
+    def advance(self) -> None:
+        """Brings the routine one step on; on one thread only, which may wait for the robot."""
+        with self._lock:
+            if self._current is None or self._holders:
+                return
+            running = self._handles[self._current]
+            grant, steps = running.grant, running.routine
+        if steps is None:
+            return
+        end: PrimitiveResult | None = None
+        breaks_off = False
+        try:
+            with self._permit.granted(grant):
+                phase, progress = next(steps)
+        except StopIteration as stop:
+            end = stop.value
+        except WithdrawnError:
+            # Who stopped it has ended it; a pause that meets no walk ends it here.
+            end, breaks_off = PrimitiveResult(PrimitiveCode.STOPPED, "it was interrupted"), True
+        except LEASE_ERRORS as error:
+            why = {"reason": "LEASE_LOST"}
+            end = PrimitiveResult(PrimitiveCode.NOT_ALLOWED, explain(error), why)
+        except (*SDK_ERRORS, PlannerError) as error:
+            lost = {"reason": "COMMS_LOST"} if isinstance(error, LINK_ERRORS) else {}
+            end = PrimitiveResult(PrimitiveCode.BACKEND_FAULT, explain(error), lost)
+            breaks_off = True
+        with self._lock:
+            if running.status.done:
+                # Another thread has ended it meanwhile.
+                steps.close()
+                return
+            if end is None:
+                running.status = PrimitiveStatus(phase, min(1.0, progress), None)
+                if self._clock_s() < running.ends_s - 1e-9:
+                    return
+                end, breaks_off = PrimitiveResult(PrimitiveCode.TIMED_OUT, "took too long"), True
+            if breaks_off:
+                self._permit.withdraw()
+            self._finish(running, end)
+        if breaks_off:
+            self._stop_robot()
+
+    def _finish(self, running: _Running, result: PrimitiveResult) -> None:
+        progress = 1.0 if result.succeeded else running.status.progress
+        running.status = PrimitiveStatus("done", progress, result)
+        self._current = None
+        self._holders.clear()

@@ -1,0 +1,85 @@
+"""What routines see of the robot, what they are made of, and how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Protocol
+
+from planner.world.agents import Body
+from planner.world.geometry import Pose
+from planner.world.primitive import PrimitiveCode, PrimitiveResult
+from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.body import BodyState
+from sim_bridge.spot.eyes import Picture
+from sim_bridge.spot.graph_link import GraphLink
+from sim_bridge.spot.link import SpotLink
+from sim_bridge.spot.map_model import MapModel
+from sim_bridge.spot.options import SpotOptions
+
+# Phase and progress.
+Stage = tuple[str, float]
+Routine = Generator[Stage, None, PrimitiveResult]
+Motion = Generator[Stage, None, None]
+Check = Generator[Stage, None, bool]
+
+
+class Robot(Protocol):
+    """What routines see of the backend."""
+
+    @property
+    def link(self) -> SpotLink:
+        """The connection."""
+
+    @property
+    def options(self) -> SpotOptions:
+        """The backend's settings."""
+
+    @property
+    def safety(self) -> SafetyOptions:
+        """The numbers of the safety rules."""
+
+    @property
+    def map(self) -> MapModel:
+        """The layout."""
+
+    @property
+    def graph(self) -> GraphLink | None:
+        """The recorded map, where one is configured."""
+
+    @property
+    def physique(self) -> Body:
+        """The measures of its body."""
+
+    @property
+    def state(self) -> BodyState:
+        """The last that it said of itself."""
+
+    @property
+    def base(self) -> Pose:
+        """`base_link` in the map."""
+
+    def clock_s(self) -> float:
+        """The time that commands end in."""
+
+    def to_odom(self, pose: Pose) -> Pose:
+        """A pose of the map in the odometry frame."""
+
+    def look(self) -> Picture:
+        """A picture of the hand's camera.
+
+        Raises:
+            PlannerError: where there is none.
+        """
+
+
+class Ended(Exception):  # noqa: N818 - an end, not always an error
+    """A routine is over; carries its result."""
+
+    def __init__(self, code: PrimitiveCode, text: str, **evidence: str) -> None:
+        super().__init__(text)
+        self.result = PrimitiveResult(code, text, evidence)
+
+
+def success(text: str, **evidence: str) -> PrimitiveResult:
+    """The result of a routine that did what it was asked."""
+    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence)
