@@ -149,16 +149,27 @@ class HouseWorld:
         Raises:
             PlannerError: where nothing can be drawn.
         """
+        view, on_base = self._view(name)
+        drawn = self._artist.submit(self._draw, view).result()
+        return Shot(drawn, view.intrinsics, on_base)
+
+    def warm_up(self) -> None:
+        """Has the renderer made before the first picture is asked for; waits for nothing."""
+        view, _ = self._view("hand")
+        # Where nothing can be drawn the first picture says so.
+        self._artist.submit(self._draw, view)
+
+    def _view(self, name: str) -> tuple[View, Pose]:
         mount = self.agent.body.cameras[name]  # type: ignore[index]
-        on_base, lens = self.camera(name), intrinsics_of(mount)
+        on_base = self.camera(name)
         view = View(
             pose=self.base.compose(on_base),
-            intrinsics=lens,
+            intrinsics=intrinsics_of(mount),
             near_m=mount.near_m,
             far_m=mount.far_m,
             hidden=self.agent.instance_id,
         )
-        return Shot(self._artist.submit(self._draw, view).result(), lens, on_base)
+        return view, on_base
 
     def _draw(self, view: View) -> Images:
         if self._renderer is None:

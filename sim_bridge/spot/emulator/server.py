@@ -15,7 +15,7 @@ from planner.world.house import House
 from planner.world.state import WorldState
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.spot.emulator import control_services, identity_services, sensing_services
-from sim_bridge.spot.emulator.clock import Clock, SteppedClock
+from sim_bridge.spot.emulator.clock import Clock, SteppedClock, WallClock
 from sim_bridge.spot.emulator.docking_service import Docks
 from sim_bridge.spot.emulator.faults import FaultScript, Trouble, TroubleKind
 from sim_bridge.spot.emulator.graph_nav_service import GraphNav
@@ -109,6 +109,9 @@ class SpotEmulator:
             self.machine.held_handle = self.machine.tool = self.machine.grasp = None
             self.machine.no_go.clear()
             self.machine.docked = 0
+            if isinstance(self.clock, WallClock):
+                # In real time no call has to wait for the renderer's making.
+                self.world.warm_up()
 
     def advance(self) -> None:
         """Brings the robot up to the clock's present."""
