@@ -57,6 +57,10 @@ RUN: Mapping[str, Says] = {
 }
 # `file::test`.
 ELSEWHERE: Mapping[str, str] = {
+    "planner spot-emulator --round-trip 0.1 --jitter 0.02 --loss 0.01 --stall 10:5 --stall 60:2": (
+        "test/sim_bridge/spot/test_relay.py"
+        "::test_the_command_takes_the_link_from_its_options_over_the_file"
+    ),
     "planner export BAG --to rerun": (
         "test/planner/replay/export/test_rerun_file.py::test_both_times_are_those_of_the_bag"
     ),

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planner.world.errors import PlannerError
-from planner.world.files import read_model
+from planner.world.files import parse_model, read_model
 from sim_bridge.opening import default_house, open_world
+from sim_bridge.spot.emulator.faults import FaultScript, TroubleKind
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file that the authority's certificate is written to",
     )
     parser.add_argument("--troubles", default="", help="file with what goes wrong, and when")
+    parser.add_argument(
+        "--round-trip", type=float, default=0.0, metavar="S", help="of every connection, seconds"
+    )
+    parser.add_argument("--jitter", type=float, default=0.0, metavar="S", help="more each way")
+    parser.add_argument(
+        "--loss", type=float, default=0.0, metavar="SHARE", help="share of packets that are lost"
+    )
+    parser.add_argument(
+        "--stall",
+        action="append",
+        default=[],
+        metavar="AT:FOR",
+        help="let nothing pass from AT on, for so long, seconds; may be given again",
+    )
     parser.add_argument("--seconds", type=float, default=0.0, help="end by itself; 0 = never")
 
 
@@ -36,7 +51,6 @@ def run(args: argparse.Namespace) -> int:
     """
     try:
         from sim_bridge.spot.emulator.clock import WallClock
-        from sim_bridge.spot.emulator.faults import FaultScript
         from sim_bridge.spot.emulator.server import SpotEmulator
     except ImportError as error:
         raise PlannerError(
@@ -44,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         ) from error
     house = args.house or ("" if args.episode else default_house())
     opened = open_world(house, args.episode, args.seed, 0 if args.episode else 1)
-    script = read_model(Path(args.troubles), FaultScript) if args.troubles else None
+    script = script_of(args)
     try:
         emulator = SpotEmulator(WallClock(), script=script, port=args.port)
     except RuntimeError as error:
@@ -63,6 +77,25 @@ def run(args: argparse.Namespace) -> int:
         )
         _serve(emulator.advance, args.seconds)
     return 0
+
+
+def script_of(args: argparse.Namespace) -> FaultScript:
+    """The script that is named, with what the other arguments say of the link.
+
+    Raises:
+        PlannerError: where the file or one of the arguments is wrong.
+    """
+    script = read_model(Path(args.troubles), FaultScript) if args.troubles else FaultScript()
+    said = {"round_trip_s": args.round_trip, "jitter_s": args.jitter, "loss": args.loss}
+    link = {**script.link.model_dump(), **{name: value for name, value in said.items() if value}}
+    link["seed"] = link["seed"] or args.seed
+    stalls = []
+    for text in args.stall:
+        at, _, seconds = text.partition(":")
+        stalls.append({"kind": TroubleKind.LINK_STALL, "at_s": at, "seconds": seconds})
+    troubles = [trouble.model_dump() for trouble in script.troubles]
+    document = {**script.model_dump(), "link": link, "troubles": [*troubles, *stalls]}
+    return parse_model(document, FaultScript, "the link's options")
 
 
 def _serve(advance: Callable[[], None], seconds: float) -> None:

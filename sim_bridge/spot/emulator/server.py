@@ -11,20 +11,29 @@ from types import TracebackType
 import grpc
 
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.state import WorldState
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.spot.emulator import control_services, identity_services, sensing_services
+from sim_bridge.spot.emulator.call_faults import CALL_KINDS, CallFaults
 from sim_bridge.spot.emulator.clock import Clock, SteppedClock, WallClock
 from sim_bridge.spot.emulator.docking_service import Docks
-from sim_bridge.spot.emulator.faults import FaultScript, Trouble, TroubleKind
+from sim_bridge.spot.emulator.faults import (
+    LINK_KINDS,
+    FaultScript,
+    LinkFaults,
+    Trouble,
+    TroubleKind,
+)
 from sim_bridge.spot.emulator.graph_nav_service import GraphNav
 from sim_bridge.spot.emulator.house_world import HouseWorld
 from sim_bridge.spot.emulator.identity_services import NO_TOKEN, Accounts
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.manipulation_service import Picks
 from sim_bridge.spot.emulator.motion_services import Commands
-from sim_bridge.spot.emulator.service import Calls, Recorded, Refusal, wait
+from sim_bridge.spot.emulator.relay import LinkRelay
+from sim_bridge.spot.emulator.service import Calls, Recorded
 from sim_bridge.spot.emulator.tls import make_identity
 
 USER, PASSWORD = "user", "emulated-robot"
@@ -47,17 +56,37 @@ class SpotEmulator:
         port: int = 0,
         user: str = USER,
         password: str = PASSWORD,
+        link: bool = False,
     ) -> None:
-        """Binds the port (0: any free one); call `load` before anybody connects."""
+        """Binds the port (0: any free one); call `load` before anybody connects.
+
+        Args:
+            clock: the robot's time; None is one that stands still until it is told to go on.
+            options: of the world.
+            script: what goes wrong, and when.
+            address: to listen at.
+            port: to listen at; the link's, where there is one.
+            user: the one account's name.
+            password: the one account's password.
+            link: whether clients come in over a `LinkRelay`; a script with faults of the link, or
+                with troubles of it, has one in any case.
+
+        Raises:
+            PlannerError: where the link's port cannot be used.
+            RuntimeError: where the port cannot be used.
+        """
+        script = script or FaultScript()
         self.clock = clock or SteppedClock()
         self.world = HouseWorld(options)
         self.machine = Machine(self.world, self.clock)
         self._began_s = self.clock.now_s()
-        self._due = sorted((script or FaultScript()).troubles, key=lambda t: t.at_s)
-        self._pending: list[tuple[Trouble, int]] = []
+        self._due = sorted(script.troubles, key=lambda t: t.at_s)
+        self._call_faults = CallFaults(script.seed)
         self._accounts = Accounts(user, password)
         self.user, self.password = user, password
-        self.calls = Calls(self.machine, before=self._before, authorized=self._authorized)
+        self.calls = Calls(
+            self.machine, before=self._call_faults.before, authorized=self._authorized
+        )
         self.machine.on_step = self._on_step
         self._folder = tempfile.TemporaryDirectory(prefix="spot-emulator-")
         identity = make_identity()
@@ -80,7 +109,16 @@ class SpotEmulator:
                 self._server.add_generic_rpc_handlers((self.calls.service(name, methods),))
         credentials = grpc.ssl_server_credentials([(identity.key_pem, identity.certificate_pem)])
         self.address = address
-        self.port: int = self._server.add_secure_port(f"{address}:{port}", credentials)
+        link = link or script.link != LinkFaults() or any(t.kind in LINK_KINDS for t in self._due)
+        own_port: int = self._server.add_secure_port(
+            f"{address}:{0 if link else port}", credentials
+        )
+        self.link = (
+            LinkRelay(own_port, script.link, port=port, address=address, target_address=address)
+            if link
+            else None
+        )
+        self.port = own_port if self.link is None else self.link.port
         self._server.start()
 
     def __enter__(self) -> SpotEmulator:
@@ -147,6 +185,8 @@ class SpotEmulator:
 
     def close(self) -> None:
         """Ends the server and frees the world; safe to call twice."""
+        if self.link is not None:
+            self.link.close()
         self._server.stop(None).wait(2.0)
         self.world.close()
         self._folder.cleanup()
@@ -158,8 +198,10 @@ class SpotEmulator:
         machine, kind = self.machine, trouble.kind
         with self.calls.lock:
             machine.advance()
-            if kind in (TroubleKind.FAIL, TroubleKind.HANG):
-                self._pending.append((trouble, trouble.count))
+            if kind in CALL_KINDS:
+                self._call_faults.add(trouble)
+            elif kind in LINK_KINDS:
+                self._link_trouble(trouble)
             elif kind is TroubleKind.DROP_TOKEN:
                 self._accounts.drop()
             elif kind is TroubleKind.TAKE_LEASE:
@@ -187,22 +229,22 @@ class SpotEmulator:
                 until_s = machine.last_s + trouble.seconds if trouble.seconds else math.inf
                 machine.mishaps.overlooked[trouble.name] = until_s
 
+    def _link_trouble(self, trouble: Trouble) -> None:
+        if self.link is None:
+            raise PlannerError(f"{trouble.kind}: the emulator was made without a link")
+        if trouble.kind is TroubleKind.LINK_STALL:
+            self.link.stall(trouble.seconds)
+        elif trouble.kind is TroubleKind.LINK_ROUND_TRIP:
+            self.link.change(round_trip_s=trouble.value)
+        elif trouble.kind is TroubleKind.LINK_LOSS:
+            self.link.change(loss=trouble.value)
+        else:
+            self.link.cut()
+
     def _on_step(self, dt_s: float) -> None:
         self.world.pass_time(dt_s)
         while self._due and self._due[0].at_s <= self.machine.last_s - self._began_s:
             self.trouble(self._due.pop(0))
-
-    def _before(self, method: str) -> None:
-        for index, (trouble, left) in enumerate(self._pending):
-            if trouble.method not in ("", method):
-                continue
-            self._pending[index] = (trouble, left - 1)
-            if left <= 1:
-                self._pending.pop(index)
-            if trouble.kind is TroubleKind.HANG:
-                wait(trouble.seconds)
-                return
-            raise Refusal(grpc.StatusCode[trouble.code], f"{method} fails as the script says")
 
     def _authorized(self, service: str, token: str) -> bool:
         return service.rpartition(".")[2] in NO_TOKEN or self._accounts.holds(token)

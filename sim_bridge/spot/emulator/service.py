@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import RLock
@@ -15,6 +14,8 @@ from bosdyn.api import header_pb2, lease_pb2
 from google.protobuf import descriptor_pool, message_factory
 
 from sim_bridge.spot.convert import set_stamp
+from sim_bridge.spot.emulator.call_faults import CallFault, CallOrder, Refusal, stay_silent
+from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.emulator.machine import Machine
 
 # Importing them makes the services' descriptions known.
@@ -56,14 +57,6 @@ class Recorded:
     within_s: float
 
 
-class Refusal(Exception):  # noqa: N818 - not an error of the emulator
-    """A call that ends with a gRPC status."""
-
-    def __init__(self, status: grpc.StatusCode, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
-
 class Calls:
     """Answers calls one at a time: time first, then token and troubles, then the handler."""
 
@@ -71,12 +64,13 @@ class Calls:
         self,
         machine: Machine,
         *,
-        before: Callable[[str], None],
+        before: Callable[[str], CallFault | None],
         authorized: Callable[[str, str], bool],
     ) -> None:
         """Takes what happens before each method (it may raise `Refusal`), and the token's check."""
         self.machine = machine
         self.lock = RLock()
+        self._order = CallOrder()
         self.requests: list[Recorded] = []
         self.keep_requests = True
         # A frozen link: nothing is answered.
@@ -111,13 +105,21 @@ class Calls:
             try:
                 if self.silent:
                     raise Refusal(grpc.StatusCode.UNAVAILABLE, "the link is frozen")
-                self._before(method)
+                within_s = context.time_remaining()
+                fault = self._before(method)
                 token = dict(context.invocation_metadata()).get("authorization", "")
                 if not self._authorized(service, token):
                     raise Refusal(grpc.StatusCode.UNAUTHENTICATED, "the token is not valid")
-                within_s = context.time_remaining()
+                if fault is not None and fault.kind is TroubleKind.DROP_REQUEST:
+                    raise stay_silent(context)
+                if fault is not None and fault.kind is TroubleKind.REORDER:
+                    self._order.let_pass(method, fault.seconds)
                 with self.lock:
-                    return self._handle(method, handler, response_class, request, within_s)
+                    response = self._handle(method, handler, response_class, request, within_s)
+                self._order.carried_out(method)
+                if fault is not None and fault.kind is TroubleKind.DROP_ANSWER:
+                    raise stay_silent(context)
+                return response
             except Refusal as refusal:
                 context.abort(refusal.status, str(refusal))
 
@@ -182,11 +184,6 @@ def _join(requests: Iterable[Any]) -> Any:
         else:
             whole.chunk.data += part.chunk.data
     return whole
-
-
-def wait(seconds: float) -> None:
-    """Wall time that a hanging call takes."""
-    time.sleep(seconds)
 
 
 def use_lease(machine: Machine, lease: Any, result: Any) -> bool:
