@@ -245,7 +245,7 @@ class SpotBackend:
             self._crew.close()
         watch, self._watch = self._watch, None
         if watch is not None:
-            for step in (watch.link.halt, watch.link.release):
+            for step in (watch.halt, watch.link.release):
                 if watch.link.lease is not None:
                     watch.attempt(step)
             if watch.estop is not None:

@@ -192,8 +192,8 @@ def use_lease(machine: Machine, lease: Any, result: Any) -> bool:
     word = book.check(lease.epoch, tuple(lease.sequence))
     result.status = lease_pb2.LeaseUseResult.Status.Value(word)
     result.attempted_lease.CopyFrom(lease)
-    if book.owner:
-        result.owner.client_name = book.owner
+    result.owner.client_name = book.owner
+    if book.latest:
         fill_lease(machine, result.latest_known_lease)
     if word == "STATUS_OK":
         book.retained_s = machine.now_s
