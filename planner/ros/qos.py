@@ -5,7 +5,14 @@ than they need: every pair of these profiles matches, and so do rviz, bags and o
 nodes.
 """
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.duration import Duration
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    LivelinessPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+)
 
 
 def _profile(
@@ -65,7 +72,31 @@ CLOCK = _profile(1000)
 # middleware's own ten lose the rest in silence.
 REQUESTS = _profile(1000)
 
-# Velocities, heartbeats: an old command must never be carried out late.
+# An executive says ten times a second that it is there. Both ends name the same deadline and the
+# same lease, after which the middleware tells of the silence; what nobody sends asserts nothing.
+SILENT_AFTER_S = 0.3
+HEARTBEAT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+    deadline=Duration(seconds=SILENT_AFTER_S),
+    liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
+    liveliness_lease_duration=Duration(seconds=SILENT_AFTER_S),
+)
+
+# As HEARTBEAT, for a reader: with a depth of one, two executives in step would hide each other.
+HEARTBEAT_INPUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=64,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+    deadline=Duration(seconds=SILENT_AFTER_S),
+    liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
+    liveliness_lease_duration=Duration(seconds=SILENT_AFTER_S),
+)
+
+# Velocities: an old command must never be carried out late.
 COMMAND = _profile(1)
 
 DIAGNOSTICS = _profile(50)

@@ -205,6 +205,12 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         "seed": Anything("opening a world refuses what is no seed"),
     },
     "planner_msgs/StepWorld_Request": {"duration_s": DURATION},
+    "planner_msgs/Heartbeat": {
+        "executive": _NAME,
+        "sequence": Anything("only one that is greater than the last counts"),
+        "leaving": _FLAG,
+        "stamp": Anything("of the sender's own clock: only differences are used"),
+    },
     "safety/approve_at": {"header.stamp": ANSWER_STAMP},
     "/people": {
         "header.stamp": Anything("people.seen_for_s bounds it"),

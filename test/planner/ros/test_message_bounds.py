@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
 from planner_msgs.action import ExecutePrimitive, FollowInstruction
-from planner_msgs.msg import Operation
+from planner_msgs.msg import Heartbeat, Operation
 from planner_msgs.srv import EditMemory, LoadMemory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
@@ -43,6 +43,7 @@ def parts(module: Any, part: str) -> list[Any]:
 
 INTERFACES = [*parts(planner_msgs.action, "Goal"), *parts(planner_msgs.srv, "Request")]
 TOPICS = {
+    "planner_msgs/Heartbeat": Heartbeat,
     "safety/approve_at": PointStamped,
     "/people": PoseArray,
     "/instruct/answer": String,

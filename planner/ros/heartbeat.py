@@ -1,0 +1,229 @@
+"""Heartbeats of executives: sending them, relaying them, and hearing them or their absence."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Collection
+from typing import Any
+
+from planner_msgs.msg import Heartbeat
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.event_handler import (
+    QoSLivelinessChangedInfo,
+    QoSRequestedDeadlineMissedInfo,
+    QoSRequestedIncompatibleQoSInfo,
+    SubscriptionEventCallbacks,
+)
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.qos import qos_policy_name_from_kind
+
+from planner.ros import qos
+from planner.ros.conversions import time_message
+from planner.ros.message_bounds import bounds_of
+from planner.ros.polled_subscription import PolledGroup
+
+BEAT_S = 0.1
+
+_RCLError = rclpy_implementation.RCLError
+
+
+def safety_topic(agent: str) -> str:
+    """Where the bridge hears who attends an agent."""
+    return f"/{agent}/safety/heartbeat"
+
+
+def skill_topic(agent: str) -> str:
+    """Where the skill executor hears it, and relays it to the bridge."""
+    return f"/{agent}/skill/heartbeat"
+
+
+class HeartbeatPublisher:
+    """One executive: says ten times a second whom it attends, from the executor of its node.
+
+    A node whose callbacks hang is silent, which is the point. Whoever decides elsewhere, in a loop
+    or a thread of its own, says with `answers` whether that is still alive.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        *,
+        through_skills: bool = False,
+        answers: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Attends nobody yet.
+
+        Args:
+            node: whose executor sends; its name begins the executive's.
+            through_skills: whether the skill executor is asked for skills, and so relays; else
+                the bridge is asked for primitives, and hears it directly.
+            answers: asked before each beat, which is sent only where it is true.
+        """
+        self.executive = f"{node.get_name()}-{uuid.uuid4().hex[:8]}"
+        self._node = node
+        self._topic = skill_topic if through_skills else safety_topic
+        self._answers = answers
+        self._publishers: dict[str, Any] = {}
+        self._attended: frozenset[str] = frozenset()
+        self._sequence = 0
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(BEAT_S, self._beat, clock=steady, autostart=False)
+
+    def meet(self, agent: str) -> None:
+        """Has the agent's listeners found before it is attended."""
+        if agent not in self._publishers:
+            self._publishers[agent] = self._node.create_publisher(
+                Heartbeat, self._topic(agent), qos.HEARTBEAT
+            )
+
+    def attend(self, agents: Collection[str]) -> None:
+        """Attends these from now on, and says goodbye to those before that are not among them."""
+        left = self._attended - frozenset(agents)
+        self._attended = frozenset(agents)
+        for agent in sorted(left):
+            self._send(agent, leaving=True)
+        if self._attended:
+            self._beat()
+            self._timer.reset()
+        else:
+            self._timer.cancel()
+
+    def listeners(self, agent: str) -> int:
+        """How many hear that an agent is attended."""
+        self.meet(agent)
+        return int(self._publishers[agent].get_subscription_count())
+
+    def destroy(self) -> None:
+        """Says goodbye and takes the topics away."""
+        self.attend(())
+        self._node.destroy_timer(self._timer)
+        for publisher in self._publishers.values():
+            self._node.destroy_publisher(publisher)
+        self._publishers.clear()
+
+    def _beat(self) -> None:
+        if self._answers():
+            for agent in sorted(self._attended):
+                self._send(agent)
+
+    def _send(self, agent: str, *, leaving: bool = False) -> None:
+        self.meet(agent)
+        self._sequence += 1
+        message = Heartbeat(
+            executive=self.executive,
+            sequence=self._sequence,
+            leaving=leaving,
+            stamp=time_message(time.monotonic()),
+        )
+        _publish(self._publishers[agent], message)
+
+
+class HeartbeatRelay:
+    """Passes on what planners say of an agent, from the executor that runs the agent's skills."""
+
+    def __init__(self, node: Node, agent: str) -> None:
+        """Listens on `skill_topic`; what is heard there goes on to `safety_topic` as it is."""
+        self._node = node
+        self._publisher = node.create_publisher(Heartbeat, safety_topic(agent), qos.HEARTBEAT)
+        self._subscription = node.create_subscription(
+            Heartbeat,
+            skill_topic(agent),
+            self._pass_on,
+            qos.HEARTBEAT_INPUT,
+            event_callbacks=SubscriptionEventCallbacks(
+                incompatible_qos=_say_incompatible(node, skill_topic(agent))
+            ),
+        )
+
+    def destroy(self) -> None:
+        """Takes both topics away."""
+        self._node.destroy_subscription(self._subscription)
+        self._node.destroy_publisher(self._publisher)
+
+    def _pass_on(self, message: Heartbeat) -> None:
+        _publish(self._publisher, message)
+
+
+class HeartbeatSubscription:
+    """Heartbeats of one agent, which wait until they are taken.
+
+    Whoever judges by them takes them first, so that no other callback of the node delays one. The
+    middleware's word of a silence comes by the executor.
+    """
+
+    def __init__(self, node: Node, topic: str, on_silence: Callable[[bool], None]) -> None:
+        """Subscribes; `on_silence` hears of a missed beat, and whether no publisher is alive."""
+        self._node, self._topic = node, topic
+        self._bounds = bounds_of(Heartbeat)
+        self._told = ""
+
+        def late(missed: QoSRequestedDeadlineMissedInfo) -> None:
+            if missed.total_count_change > 0:
+                on_silence(False)
+
+        def changed(living: QoSLivelinessChangedInfo) -> None:
+            if living.alive_count == 0 or living.alive_count_change < 0:
+                on_silence(living.alive_count == 0)
+
+        self._subscription = node.create_subscription(
+            Heartbeat,
+            topic,
+            _never_called,
+            qos.HEARTBEAT_INPUT,
+            callback_group=PolledGroup(),
+            event_callbacks=SubscriptionEventCallbacks(
+                deadline=late,
+                liveliness=changed,
+                incompatible_qos=_say_incompatible(node, topic),
+            ),
+        )
+
+    def take(self) -> list[Heartbeat]:
+        """Those that have come since the last call and are in bounds, oldest first."""
+        taken = []
+        while (message := self._next()) is not None:
+            problem = self._bounds.problem(message, 0.0)
+            if not message.executive:
+                problem = problem or "executive: a heartbeat names who sends it"
+            if not problem:
+                taken.append(message)
+            elif problem != self._told:
+                self._told = problem
+                self._node.get_logger().warning(f"{self._topic} does not count: {problem}")
+        return taken
+
+    def destroy(self) -> None:
+        """Ends listening."""
+        self._node.destroy_subscription(self._subscription)
+
+    def _next(self) -> Heartbeat | None:
+        with self._subscription.handle:
+            found: Any = self._subscription.handle.take_message(Heartbeat, False)
+        return None if found is None else found[0]
+
+
+def _publish(publisher: Any, message: Heartbeat) -> None:
+    try:
+        publisher.publish(message)
+    except _RCLError:
+        # After a shutdown of ROS: a heartbeat that is not sent says just that.
+        return
+
+
+def _say_incompatible(node: Node, topic: str) -> Callable[[QoSRequestedIncompatibleQoSInfo], None]:
+    def say(found: QoSRequestedIncompatibleQoSInfo) -> None:
+        policy = qos_policy_name_from_kind(found.last_policy_kind)
+        node.get_logger().error(
+            f"{topic}: a publisher is not heard, its {policy} does not fit: heartbeats are "
+            f"reliable, MANUAL_BY_TOPIC, with a deadline and a lease of {qos.SILENT_AFTER_S:g} s; "
+            "use planner.ros.heartbeat.HeartbeatPublisher or `planner attend`"
+        )
+
+    return say
+
+
+def _never_called(_message: Heartbeat) -> None:
+    raise AssertionError("the executor served a subscription that is emptied by its owner")
