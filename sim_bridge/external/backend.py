@@ -257,6 +257,12 @@ class ExternalBackend:
             standing=standing,
         )
 
+    def pause(self, agent: str) -> None:
+        """We send it no motion that could be paused."""
+
+    def resume(self, agent: str) -> None:
+        """We paused nothing."""
+
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         """We send it no motion that could be bounded."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
 from sim_bridge.frames import optical_frame
 from sim_bridge.safety.approvals import ARM, Approvals, Asked, in_map, point_at, question
+from sim_bridge.safety.attendance import HERE, Attendance, Beat
 from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
 from sim_bridge.safety.health import Health, Lease, Receipt, Supervised
 from sim_bridge.safety.home import Deed, begin_way, why_not_home
@@ -58,6 +60,7 @@ class SafetyGate:
         backend: Backend,
         options: SafetyOptions | None = None,
         people: Callable[[], Sequence[Vec3]] | None = None,
+        steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """Stands before `backend`.
 
@@ -65,6 +68,7 @@ class SafetyGate:
             backend: the world; a `Supervised` one is watched and switched as well.
             options: the numbers of the rules; None takes config/safety.yaml.
             people: where persons are, in `map`; None asks the ground truth, if there is one.
+            steady_s: the clock that heartbeats go by; never the world's, which may stand still.
         """
         self.backend = backend
         self.options = options or default_safety()
@@ -72,12 +76,14 @@ class SafetyGate:
         if self._robot is not None:
             self._robot.obey(self.options)
         self.people = People(backend, self.options, people)
-        self._verdicts = Verdicts(backend, self.options, self.people)
+        self._steady_s = steady_s
+        self._verdicts = Verdicts(backend, self.options, self.people, steady_s)
         self._entries: list[Entry] = []
         self._guards: dict[str, Guard] = {}
         self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
         self._desk = OrderDesk(self._robot, self.stop, self._note)
         self._closed = False
+        self._beats = 0
 
     # What a backend is asked
 
@@ -99,12 +105,16 @@ class SafetyGate:
         self.backend.reset(house, episode, seed)
         self.people.forget()
         self._entries.clear()
+        # Who attends an agent goes on doing so in another episode.
+        attended = {agent: guard.attendance for agent, guard in self._guards.items()}
+        for attendance in attended.values():
+            attendance.end()
         self._guards = {
             agent: Guard(
                 Control(ready=self.simulated),
                 Watch(self.options),
                 Approvals(every_grasp=self.options.approval.every_grasp),
-                attended_s=self.now_s(),
+                attended.get(agent) or Attendance(self.options.executive),
                 radius_m=self.backend.capabilities(agent).radius_m,
             )
             for agent in self.agents
@@ -142,12 +152,13 @@ class SafetyGate:
             entry.inner = self.backend.start(agent, primitive)
             self._note_refusal(entry)
             return handle
-        guard.attended_s = self.now_s()
+        self._clear(agent, guard)
         refusal = self._verdicts.refusal(agent, guard, primitive)
         if refusal is not None:
             self._finish(entry, refusal)
             return handle
         guard.current = handle
+        guard.attendance.begin(self._steady_s())
         why = self._verdicts.why_ask(agent, guard, primitive)
         if not why:
             self._launch(entry)
@@ -166,7 +177,10 @@ class SafetyGate:
             return entry.end
         if entry.inner is None:
             return PrimitiveStatus("waiting for approval", 0.0, None)
-        return self.backend.poll(entry.inner)
+        status = self.backend.poll(entry.inner)
+        if status.done or not self._guards[entry.agent].held:
+            return status
+        return PrimitiveStatus("paused: no heartbeat", status.progress, None)
 
     def cancel(self, handle: Handle) -> None:
         """Ends a primitive and stops its agent."""
@@ -215,10 +229,12 @@ class SafetyGate:
 
         Waits for a robot to have done it; `order` does not.
         """
+        self._guards[agent].attendance.operated(self._steady_s())
         return self._desk.carry_out(agent, self._guards[agent], command)
 
     def order(self, agent: str, command: Command) -> Order:
         """Begins the same; its outcome comes with a later `step` where a robot takes some time."""
+        self._guards[agent].attendance.operated(self._steady_s())
         return self._desk.take(agent, self._guards[agent], command)
 
     def take_lease(self, agent: str) -> Outcome:
@@ -328,11 +344,22 @@ class SafetyGate:
         """What waits for the operator, if anything does."""
         return self._guards[agent].approvals.asked
 
-    def attend(self, agent: str) -> None:
-        """Whoever asked for a motion is still there (rule 8)."""
+    def attend(self, agent: str, beat: Beat | None = None) -> None:
+        """An executive says that it attends the agent (rule 8); None: a program in this process."""
         guard = self._guards.get(agent)
         if guard is not None:
-            guard.attended_s = self.now_s()
+            self._beats += 1
+            guard.attendance.hear(beat or Beat(HERE, self._beats), self._steady_s())
+
+    def miss(self, agent: str, *, everyone: bool) -> None:
+        """The middleware says that heartbeats stopped; `everyone`: that nobody sends any."""
+        guard = self._guards.get(agent)
+        if guard is not None:
+            guard.attendance.miss(self._steady_s(), everyone=everyone)
+
+    def executives(self, agent: str) -> tuple[str, ...]:
+        """Who attends the agent now."""
+        return tuple(sorted(self._guards[agent].attendance.executives(self._steady_s())))
 
     # What is known
 
@@ -392,7 +419,10 @@ class SafetyGate:
             end = self._verdicts.why_stop(agent, guard, reaches=self._reaches(guard))
             if end is not None:
                 self._halt(agent, guard, end)
-        self._rest(agent, guard, now_s)
+            else:
+                self._hold(agent, guard, held=self._verdicts.pauses(guard))
+        self._clear(agent, guard)
+        self._rest(agent, guard)
 
     def _follow_robot(self, agent: str, guard: Guard) -> None:
         """The robot is the one to say whether it is ours, powered and standing."""
@@ -425,7 +455,32 @@ class SafetyGate:
             self._entries[handle], not_allowed(agent, why.rule, why.reason, why.text, code)
         )
 
-    def _rest(self, agent: str, guard: Guard, now_s: float) -> None:
+    def _hold(self, agent: str, guard: Guard, *, held: bool) -> None:
+        """Halts a motion whose executive is not heard, or lets it go on (rule 8)."""
+        launched = guard.current is not None and self._entries[guard.current].inner is not None
+        if self._robot is None or held == guard.held or not launched:
+            return
+        guard.held = held
+        if held:
+            self._robot.pause(agent)
+            who = guard.attendance.missing(self._steady_s())
+            text = f"the executive {who} is not heard: it halts"
+        else:
+            self._robot.resume(agent)
+            text = "the executive is heard again: it goes on"
+        self._note(agent, "pause" if held else "resume", True, text, Rule.EXECUTIVE_LOST)
+
+    def _clear(self, agent: str, guard: Guard) -> None:
+        """Forgets what has ended."""
+        if guard.current is None or self._is_busy(guard):
+            return
+        guard.current = None
+        guard.attendance.end()
+        if guard.held and self._robot is not None:
+            guard.held = False
+            self._robot.resume(agent)
+
+    def _rest(self, agent: str, guard: Guard) -> None:
         """What is done about an agent that nobody looks after, or whose battery runs out."""
         if self._robot is None or not guard.control.claimed:
             return
@@ -434,8 +489,7 @@ class SafetyGate:
         alone = (
             executive.where.holds(simulated=self.simulated)
             and guard.control.standing
-            and guard.current is not None
-            and now_s - guard.attended_s > executive.sit_after_s
+            and guard.attendance.alone_s(self._steady_s()) > executive.sit_after_s
         )
         reasons = {concern.reason for concern in guard.concerns}
         health, idle = self._robot.health(agent), not self._is_busy(guard)
@@ -470,6 +524,7 @@ class SafetyGate:
         inner = None if self._robot is None else begin_way(self._robot, agent, deed)
         if inner is None:
             return False
+        self._clear(agent, guard)
         guard.current = guard.home = Handle(len(self._entries))
         place = Primitive(PrimitiveName.NAVIGATE, (0.0, 0.0, 0.0))
         self._entries.append(Entry(agent, place, inner, deed=deed))
@@ -487,7 +542,7 @@ class SafetyGate:
         if handle is None or self._robot is None:
             return
         # The gate itself is who asked for it (rule 8).
-        guard.attended_s = self.now_s()
+        guard.attendance.operated(self._steady_s())
         result = self.poll(handle).result
         if result is None:
             return
@@ -505,6 +560,11 @@ class SafetyGate:
     # Ends and receipts
 
     def _launch(self, entry: Entry) -> None:
+        guard = self._guards[entry.agent]
+        if self._robot is not None and self._verdicts.pauses(guard):
+            # Who asked for it fell silent just now: it begins halted, and ends or goes on.
+            guard.held = True
+            self._robot.pause(entry.agent)
         entry.inner = self.backend.start(entry.agent, entry.primitive)
         if not self._note_refusal(entry):
             self._note(entry.agent, entry.primitive.name, True, "allowed", None)

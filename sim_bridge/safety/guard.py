@@ -9,6 +9,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult, P
 from sim_bridge.backend import Handle
 from sim_bridge.control import NOT_STANDING, Command, Control
 from sim_bridge.safety.approvals import Approvals
+from sim_bridge.safety.attendance import Attendance
 from sim_bridge.safety.orders import Order
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.watch import Concern, Severity, Watch
@@ -49,9 +50,12 @@ class Guard:
     control: Control
     watch: Watch
     approvals: Approvals
-    attended_s: float = 0.0
+    attendance: Attendance
     radius_m: float = 0.0
+    # What is under way; None once that was seen to have ended.
     current: Handle | None = None
+    # Whether its motion is halted because whoever asked for it is not heard.
+    held: bool = False
     # What the operator allowed in spite of people near.
     approved: Handle | None = None
     concerns: list[Concern] = field(default_factory=list)
@@ -107,7 +111,7 @@ class Guard:
             return Mode.CLAIMED
         if not self.control.standing:
             return Mode.POWERED
-        return Mode.PAUSED if self.obstacles else Mode.READY
+        return Mode.PAUSED if self.obstacles or self.held else Mode.READY
 
 
 def not_allowed(

@@ -98,6 +98,16 @@ class Supervised(Protocol):
     def stow(self, agent: str, within_s: float) -> Outcome:
         """Folds the arm, unless the gripper holds something."""
 
+    def pause(self, agent: str) -> None:
+        """Halts what moves and sends nothing that moves until `resume`; never waits.
+
+        What is under way is not over. Holds for what is begun meanwhile too; a second call
+        changes nothing.
+        """
+
+    def resume(self, agent: str) -> None:
+        """What was paused goes on, if it is still under way; without a pause nothing changes."""
+
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         """Bounds every mobility command from now on."""
 

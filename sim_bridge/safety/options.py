@@ -103,11 +103,18 @@ class Link(FileModel):
 
 
 class Executive(FileModel):
-    """Rule 8: whoever asked for a motion must still be there."""
+    """Rule 8: whoever decides what an agent does must be heard; times since the last heartbeat."""
 
     where: Where = Where.REAL
+    pause_after_s: Seconds = 0.3
     stop_after_s: Seconds = 1.0
     sit_after_s: Seconds = 10.0
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.pause_after_s <= self.stop_after_s <= self.sit_after_s:
+            raise ValueError("pause_after_s, stop_after_s, sit_after_s must not fall")
+        return self
 
 
 class People(FileModel):

@@ -85,9 +85,11 @@ class OrderDesk:
             guard.control.apply(command)
             if command is Command.CLAIM:
                 guard.watch.claimed()
+                guard.attendance.hand_over()
                 self._clear_faults(agent)
             if command in (Command.STAND, Command.POWER_ON):
                 guard.rested.clear()
+                guard.attendance.hand_over()
                 guard.sent_home = False
         self._note(agent, command, done.success, message, order.rule)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planner.world.primitive import Primitive, PrimitiveName, PrimitiveResult
 from sim_bridge.backend import Backend
 from sim_bridge.safety.approvals import ARM, in_map
+from sim_bridge.safety.attendance import Step
 from sim_bridge.safety.guard import Guard, not_allowed
+from sim_bridge.safety.health import Supervised
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.people import People
 from sim_bridge.safety.rules import Rule
@@ -15,11 +19,49 @@ from sim_bridge.safety.watch import Concern, Severity, zone_ahead, zone_at
 class Verdicts:
     """The rules' answers; they change nothing."""
 
-    def __init__(self, backend: Backend, options: SafetyOptions, people: People) -> None:
-        """Judges by the numbers of `options` what `backend` and `people` tell."""
+    def __init__(
+        self,
+        backend: Backend,
+        options: SafetyOptions,
+        people: People,
+        steady_s: Callable[[], float],
+    ) -> None:
+        """Judges by the numbers of `options` what `backend` and `people` tell.
+
+        Args:
+            backend: the world; one that is not `Supervised` ends what others pause.
+            options: the numbers of the rules.
+            people: where persons are.
+            steady_s: the clock that attendance goes by.
+        """
         self._backend = backend
         self._options = options
         self._people = people
+        self._steady_s = steady_s
+        self._pauses = isinstance(backend, Supervised)
+
+    @property
+    def attendance_counts(self) -> bool:
+        """Whether rule 8 holds in front of this world."""
+        return self._options.executive.where.holds(simulated=self._backend.simulated)
+
+    def pauses(self, guard: Guard) -> bool:
+        """Whether the motion under way is to be halted, though it is not over (rule 8)."""
+        if not (self._pauses and self.attendance_counts):
+            return False
+        return guard.attendance.step(self._steady_s()) is not Step.GOES_ON
+
+    def _not_attended(self, agent: str, guard: Guard) -> PrimitiveResult | None:
+        executive, now_s = self._options.executive, self._steady_s()
+        # A motion can begin halted, but only where it can be halted at all.
+        within_s = executive.stop_after_s if self._pauses else executive.pause_after_s
+        if not self.attendance_counts or guard.attendance.attended_within(now_s, within_s):
+            return None
+        last = guard.attendance.last_heard(now_s)
+        text = f"no executive attends{f' ({last})' if last else ''}; run `planner attend {agent}`"
+        return not_allowed(
+            agent, Rule.EXECUTIVE_LOST, "NOT_ATTENDED", f"{text}, or a planner that does"
+        )
 
     def refusal(self, agent: str, guard: Guard, primitive: Primitive) -> PrimitiveResult | None:
         """Why a primitive may not begin, as its result; None where it may."""
@@ -31,6 +73,9 @@ class Verdicts:
             return not_allowed(agent, concern.rule, concern.reason, concern.text)
         if primitive.name not in set(PrimitiveName):
             return None
+        unattended = self._not_attended(agent, guard)
+        if unattended is not None:
+            return unattended
         if primitive.timeout_s > self._options.motion.longest_primitive_s:
             most = self._options.motion.longest_primitive_s
             text = f"timeout_s {primitive.timeout_s:g} is longer than {most:g} s"
@@ -69,13 +114,12 @@ class Verdicts:
         if guard.hindrances:
             text = ", and ".join(guard.hindrances)
             return Concern(Rule.CONSENT, Severity.STOPS, "NOT_READY", text)
-        executive = self._options.executive
-        alone_s = self._backend.now_s() - guard.attended_s
-        if (
-            executive.where.holds(simulated=self._backend.simulated)
-            and alone_s > executive.stop_after_s
-        ):
-            text = f"whoever asked for it was not heard of for {alone_s:.1f} s"
+        now_s = self._steady_s()
+        ending = (Step.ENDS,) if self._pauses else (Step.ENDS, Step.PAUSES)
+        if self.attendance_counts and guard.attendance.step(now_s) in ending:
+            silent_s = guard.attendance.silent_s(now_s)
+            who = guard.attendance.missing(now_s)
+            text = f"the executive {who} was not heard for {silent_s:.1f} s"
             return Concern(Rule.EXECUTIVE_LOST, Severity.STOPS, "EXECUTIVE_LOST", text)
         if reaches and self._people.near(agent):
             near_m = self._options.people.near_m

@@ -281,6 +281,7 @@ def test_rule_15_the_steps_of_an_emptying_battery() -> None:
     seen: list[str] = []
     for percent in range(40, 4, -1):
         robot.condition = replace(robot.condition, battery=percent / 100)
+        gate.attend(ROBOT)
         gate.step(0.1)
         assert (f"the battery has {percent}%" in gate.warnings(ROBOT)) == (20 <= percent < 30)
         if gate.mode(ROBOT) is Mode.READY:

@@ -92,6 +92,7 @@ class Walker:
         self.closed = 0
         self.has_dock = False
         self.home: list[str] = []
+        self.paused = False
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         self.agents = tuple(agent.uid for agent in episode.agents)
@@ -106,7 +107,7 @@ class Walker:
             agent,
             base,
             base,
-            self.speed_m_s,
+            0.0 if self.paused else self.speed_m_s,
             0.0,
             Pose((0.3, 0.0, 0.7)),
             {},
@@ -150,7 +151,7 @@ class Walker:
 
     def step(self, dt_s: float) -> None:
         self.time_s += dt_s
-        self.at = (self.at[0] + self.speed_m_s * dt_s, self.at[1], 0.0)
+        self.at = (self.at[0] + (0.0 if self.paused else self.speed_m_s) * dt_s, self.at[1], 0.0)
 
     def close(self) -> None:
         self.closed += 1
@@ -196,6 +197,12 @@ class Walker:
             return Outcome(False, f"{self.condition.owner} holds the lease")
         self.condition = replace(self.condition, **change)
         return Outcome(True, f"{command} done")
+
+    def pause(self, agent: str) -> None:
+        self.paused = True
+
+    def resume(self, agent: str) -> None:
+        self.paused = False
 
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         self.limits.append(limit)
@@ -248,8 +255,9 @@ def made(
     ready: bool = True,
 ) -> tuple[SafetyGate, Walker]:
     robot = Walker()
-    gate = SafetyGate(robot, safety or no_approval(), people)
+    gate = SafetyGate(robot, safety or no_approval(), people, steady_s=robot.now_s)
     gate.reset(HOUSE, EPISODE, 0)
+    gate.attend(ROBOT)
     if ready:
         for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
             assert gate.command(ROBOT, command).success

@@ -53,6 +53,7 @@ def test_a_real_robot_waits_for_the_operator_and_survives_a_frozen_link(
         turning = Request(
             "look", (math.nan,) * 3, "", pan_rad=(1.0, -1.0) * 20, tilt_rad=(0.3,) * 40
         )
+        runtime.gate.attend(ROBOT)
         job = runtime.begin(ROBOT, turning)
         _run(runtime, 1.0)
         assert not job.status.done
