@@ -180,6 +180,7 @@ class BridgeNode(Node):
     def beat(self) -> float:
         """Makes the ticks that are due and sends what is due; returns seconds until the next."""
         wall_s, busy = time.monotonic(), self._active()
+        self._listen()
         held = self._holds()
         for _ in range(0 if held else self._pacer.due(wall_s, busy)):
             self._tick(TICK_S)
@@ -235,8 +236,14 @@ class BridgeNode(Node):
         state = self._runtime.world_state()
         return None if state is None else state.revision
 
+    def _listen(self) -> None:
+        """Takes up the heartbeats: they are judged with every tick, and never by an old one."""
+        for port in self._ports.values():
+            port.listen()
+
     def _tick(self, dt_s: float) -> None:
         busy = self._runtime.busy
+        self._listen()
         self._runtime.step(dt_s)
         now_s = self._runtime.now_s()
         wanted = self._calm.due(now_s) or busy

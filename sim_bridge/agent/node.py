@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from planner_msgs.action import ExecutePrimitive
@@ -20,8 +21,9 @@ from planner.ros.agent_topics import (
     TriggerServices,
     safety_status,
 )
-from planner.ros.conversions import point_m
+from planner.ros.conversions import point_m, seconds
 from planner.ros.goal_server import Goal
+from planner.ros.heartbeat import HeartbeatSubscription, safety_topic
 from planner.ros.outlet import Outlet
 from planner.ros.primitive_server import PrimitiveServer
 from planner.world.agents import body_of
@@ -33,6 +35,7 @@ from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.robot_description import robot_description
 from sim_bridge.runtime import Job, Runtime
 from sim_bridge.safety.approvals import Answer
+from sim_bridge.safety.attendance import Beat
 from sim_bridge.safety.health import Receipt
 from sim_bridge.safety.orders import Order
 
@@ -88,6 +91,10 @@ class AgentPort:
         self._asking = AskingTopics(node, runtime, agent, losses)
         self._description = Outlet(node, String, f"/{agent}/robot_description", qos.LATCHED, losses)
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
+        # Before the action: who finds that has found this, and its first goal is attended.
+        self._heartbeats = HeartbeatSubscription(
+            node, safety_topic(agent), partial(self._miss, runtime)
+        )
         self._server = PrimitiveServer(
             node,
             f"/{agent}/primitive",
@@ -195,6 +202,7 @@ class AgentPort:
             "estop": str(control.estop),
             "under_way": gate.under_way(self.agent),
             "owner": health.owner,
+            "attended_by": ", ".join(gate.executives(self.agent)),
             "warns": "; ".join(gate.warnings(self.agent)),
             "asks": "" if asked is None else f"{asked.what}: {asked.why}",
             "asks_pixel": ""
@@ -245,6 +253,21 @@ class AgentPort:
         self.announce(repeat=False)
         return outcome.success, outcome.message
 
+    # Who attends
+
+    def listen(self) -> None:
+        """Takes up the heartbeats that have come."""
+        for message in self._heartbeats.take():
+            beat = Beat(
+                message.executive, message.sequence, seconds(message.stamp), message.leaving
+            )
+            self._runtime.gate.attend(self.agent, beat)
+
+    def _miss(self, runtime: Runtime, everyone: bool) -> None:
+        # What has come before counts before the silence after it.
+        self.listen()
+        runtime.gate.miss(self.agent, everyone=everyone)
+
     # Acting
 
     def settle(self, now_s: float) -> None:
@@ -276,13 +299,12 @@ class AgentPort:
             return
         for pursuit in self._pursuits:
             reason = self._server.lost_client(pursuit.goal)
-            if not reason:
-                self._runtime.gate.attend(self.agent)
-            else:
+            if reason:
                 self._node.get_logger().warning(f"{self.agent}: {pursuit.job.name}: {reason}")
                 self._runtime.abandon(pursuit.job, reason)
 
     def _begin(self, goal: Goal) -> None:
+        self.listen()
         job = self._runtime.begin(self.agent, read_goal(goal.request))
         self._pursuits.append(_Pursuit(goal, job))
 
@@ -303,6 +325,7 @@ class AgentPort:
         for camera in self._cameras.values():
             camera.destroy()
         self._services.destroy()
+        self._heartbeats.destroy()
         self._server.destroy()
 
 
