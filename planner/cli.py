@@ -35,6 +35,7 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
+    "attend": Command("planner.attend.cli", "be the executive of goals that you send yourself"),
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, and two shares"),

@@ -36,6 +36,7 @@ from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
 from planner.ros.goal_server import Goal, GoalServer
+from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.loop_thread import Desk, LoopThread
@@ -94,6 +95,7 @@ class TaskPlannerNode(Node):
         self._doing = NOTHING_YET
         self._desk = Desk(self)
         self._loop = LoopThread("task_planner")
+        self._heartbeat = HeartbeatPublisher(self, through_skills=True, answers=self._loop.answers)
         self._around = Surroundings(self._desk, self._begin, self._cancel, self._say)
         self._around.enter(self._layout)
         self._words = LockstepWords(self, Voice.PLANNER, self._losses)
@@ -153,6 +155,7 @@ class TaskPlannerNode(Node):
         """Stops all agents."""
         for client in self._hands.values():
             client.cancel()
+        self._heartbeat.destroy()
         self._loop.stop()
         super().destroy_node()
 
@@ -162,6 +165,7 @@ class TaskPlannerNode(Node):
         for node in message.nodes:
             # Met before they are needed: finding a server takes longer than asking it.
             if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
+                self._heartbeat.meet(node.name)
                 self._hands[node.name] = SkillClient(self, node.name)
         self._clock_of_world.note(seconds(message.header.stamp))
         self._loop.call(partial(self._around.take_graph, message))
@@ -277,6 +281,8 @@ class TaskPlannerNode(Node):
         if self._lost is not None and outcome.code is InstructionCode.CANCELED:
             outcome = self._lost
         self._goal = self._lost = None
+        # No agent of it moves any more.
+        self._heartbeat.attend(())
         self._say(f"{outcome.code.name}: {outcome.text}")
         self._stand(self._telling.standing.ended(outcome))
         self._conclude(goal, outcome)
@@ -348,6 +354,8 @@ class TaskPlannerNode(Node):
         except RequestError as error:
             return Outcome(error.code, str(error))
         house = self._around.layout.name
+        # From the first thought on, and before anything is asked of an agent.
+        self._desk.leave(partial(self._heartbeat.attend, task.agents))
         self._desk.leave(lambda: self._stand(self._telling.standing.understood(task, house)))
         told, account = self._settings, Account()
         if "expert" not in self._planner and told.model is None:

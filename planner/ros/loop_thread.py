@@ -23,6 +23,7 @@ class LoopThread:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
+        self._answered = True
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
@@ -33,6 +34,20 @@ class LoopThread:
     def call(self, function: Callable[[], object]) -> None:
         """Calls a function in the loop's thread, soon."""
         self._loop.call_soon_threadsafe(function)
+
+    def answers(self) -> bool:
+        """Whether the loop has turned since this was asked before; asks it again.
+
+        False says that what runs in it holds it up, not that something is awaited there.
+        """
+        answered = self._answered
+        if answered:
+            self._answered = False
+            self.call(self._answer)
+        return answered
+
+    def _answer(self) -> None:
+        self._answered = True
 
     def stop(self) -> None:
         """Ends all that runs in the loop, the loop and its thread."""

@@ -14,6 +14,7 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from planner.ros import parameters, qos
+from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.memory_messages import belief_record, report_message
@@ -45,6 +46,7 @@ class _Agent:
     """What serves one agent."""
 
     kind: str
+    heartbeat: HeartbeatRelay
     port: PrimitiveClient
     server: SkillServer
     missing_s: float | None = None
@@ -184,6 +186,8 @@ class SkillExecutorNode(Node):
         if capabilities is None:
             self._say_once(f"{name}: there is no kind of body {kind!r} in config/agents.yaml")
             return
+        # Before the actions: who finds these has found the relay, and its first goal is attended.
+        heartbeat = HeartbeatRelay(self, name)
         port = PrimitiveClient(self, name, capabilities, self._located(name), self._beat)
         executor = SkillExecutor(
             layout,
@@ -194,7 +198,7 @@ class SkillExecutorNode(Node):
             report=self._reporter(name),
         )
         server = SkillServer(self, executor, self._wake, self._words)
-        self._agents[name] = _Agent(kind, port, server)
+        self._agents[name] = _Agent(kind, heartbeat, port, server)
         self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")
 
     def _drop_all(self) -> None:
@@ -206,6 +210,7 @@ class SkillExecutorNode(Node):
         agent = self._agents.pop(name)
         agent.server.destroy()
         agent.port.destroy()
+        agent.heartbeat.destroy()
 
     # What executors ask for
 

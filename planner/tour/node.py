@@ -18,6 +18,7 @@ from sensor_msgs.msg import Image
 
 from planner.ros import parameters, qos
 from planner.ros.goals import run_goal
+from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
 from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Stop, plan_route
@@ -56,6 +57,8 @@ class TourNode(Node):
         self._folder = Path(folder)
         self._way: list[tuple[float, float]] = []
         self._picture: RgbImage | None = None
+        self._heartbeat = HeartbeatPublisher(self)
+        self._heartbeat.meet(AGENT)
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             self, ExecutePrimitive, f"/{AGENT}/primitive"
         )
@@ -97,6 +100,7 @@ class TourNode(Node):
                 )
             return
         self._timer.cancel()
+        self._heartbeat.attend([AGENT])
         if self.executor is not None:
             self.executor.create_task(partial(self._tour, house))
 
@@ -105,6 +109,7 @@ class TourNode(Node):
         route = plan_route(house, grid, self._way[-1], self._most)
         self._say(f"a tour of {len(route)} rooms of {house.name}")
         moments = [await self._visit(stop) for stop in route]
+        self._heartbeat.attend(())
         self._save(house, moments)
         rclpy.try_shutdown()
 

@@ -1,0 +1,81 @@
+"""Attends agents from a process of its own; `planner attend` is its command."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from planner.exit_status import EXIT_OK
+from planner.network import confine
+from planner.ros.heartbeat import HeartbeatPublisher
+from planner.world.errors import PlannerError
+
+LOOK_S = 0.2
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def attend(agents: Sequence[str], *, through_skills: bool) -> int:
+    """Attends these agents until a signal asks to end.
+
+    Args:
+        agents: their names.
+        through_skills: whether the skill executor relays, see `HeartbeatPublisher`.
+
+    Returns:
+        The process's exit status.
+
+    Raises:
+        PlannerError: for a name that is none of an agent.
+    """
+    for agent in agents:
+        if not _NAME.fullmatch(agent):
+            raise PlannerError(f"{agent!r} is no agent's name; expected one such as agent_0")
+    confine(os.environ)
+    # The goodbye takes a ROS that still runs.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(f"attend_{os.getpid()}")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    publisher = HeartbeatPublisher(node, through_skills=through_skills)
+    try:
+        with _asked_to_end() as ends:
+            publisher.attend(agents)
+            who = "the skill executor" if through_skills else "the bridge"
+            print(f"attends {', '.join(agents)} until Ctrl-C", flush=True)
+            heard: dict[str, bool] = {}
+            while not ends():
+                executor.spin_once(timeout_sec=LOOK_S)
+                for agent in agents:
+                    listens = publisher.listeners(agent) > 0
+                    if listens != heard.get(agent, False):
+                        print(f"{agent}: {who} {'hears it' if listens else 'left'}", flush=True)
+                    heard[agent] = listens
+    finally:
+        publisher.destroy()
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.try_shutdown()
+    return EXIT_OK
+
+
+@contextmanager
+def _asked_to_end() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C or SIGTERM came."""
+    heard: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        heard.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(heard)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
