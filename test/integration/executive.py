@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,3 +60,15 @@ def attending(*agents: str, through_skills: bool = False) -> Iterator[Executive]
         yield made
     finally:
         made.close()
+
+
+@contextmanager
+def attend_command(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """`planner attend` in a process of its own."""
+    command = [sys.executable, "-m", "planner.cli", "attend", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

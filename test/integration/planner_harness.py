@@ -108,7 +108,7 @@ def planner_alone(folder: Path, small_house: House, client: Client) -> Iterator[
 
     def start(*, memory: bool = True, **parameters: object) -> tuple[Process, list[Any]]:
         if memory:
-            graph.publish(messages.message(_belief(small_house)))
+            graph.publish(messages.message(belief_of_house(small_house)))
         servers.append(ActionServer(client.node, ExecuteSkill, "/agent_0/skill", serve))
         made.append(Process("task_planner", house=house, **parameters))
         return made[-1], begun
@@ -120,7 +120,7 @@ def planner_alone(folder: Path, small_house: House, client: Client) -> Iterator[
         server.destroy()
 
 
-def _belief(house: House) -> Belief:
+def belief_of_house(house: House) -> Belief:
     nodes = {
         piece.name: BeliefNode(
             piece.name,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from bridge_harness import LATCHED, Bridge, Client, bridge, refusals, write_world
+from bridge_harness import LATCHED, PATIENCE_S, Bridge, Client, bridge, refusals, write_world
 from diagnostic_msgs.msg import DiagnosticStatus
-from executive import Executive, attending
-from planner_msgs.msg import Heartbeat
+from executive import Executive, attend_command, attending
+from nursery import running
+from planner_harness import Instructions, belief_of_house, planner_alone, script
+from planner_msgs.msg import Heartbeat, WorldGraph
 
+from planner.planning.session import InstructionCode
+from planner.ros import qos
+from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
@@ -19,14 +26,17 @@ WALK = (1.5, 2.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def world(
+def episode(
     tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
-) -> Iterator[Bridge]:
+) -> Path:
+    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
+
+
+@pytest.fixture(scope="module")
+def world(episode: Path) -> Iterator[Bridge]:
     """A simulated world in which attendance counts; a walk takes a hundred times as long."""
-    folder = tmp_path_factory.mktemp("world")
-    safety = folder / "safety.yaml"
+    safety = episode.with_name("safety.yaml")
     safety.write_text("version: 1\nexecutive: {where: always}\n")
-    episode = write_world(folder, small_house, small_episode)
     with bridge(episode=episode, safety_config=safety, rate=0.01) as made:
         yield made
 
@@ -84,6 +94,57 @@ def test_a_goodbye_ends_the_attendance_at_once(world: Bridge, client: Client) ->
         executive.leave()
         client.wait(lambda: not attended_by(states), "the goodbye")
     assert client.do("navigate", WALK).code == PrimitiveCode.NOT_ALLOWED
+
+
+def test_the_command_attends_until_it_is_ended(world: Bridge, client: Client) -> None:
+    states = client.listen(DiagnosticStatus, f"/{ROBOT}/safety/state", LATCHED)
+    with attend_command(ROBOT) as command:
+        client.wait(lambda: "attend_" in attended_by(states), "attendance")
+        walk = client.start("navigate", WALK)
+        client.wait(lambda: walk.feedback, "the walk's feedback")
+        walk.cancel()
+        assert walk.result().code == PrimitiveCode.CANCELED
+        command.send_signal(signal.SIGINT)
+        assert command.wait(PATIENCE_S) == 0
+        assert command.stdout is not None
+        assert "agent_0: the bridge hears it" in command.stdout.read()
+        client.wait(lambda: not attended_by(states), "the goodbye")
+
+
+def test_the_skill_executor_relays_what_planners_say(
+    world: Bridge, client: Client, small_house: House, episode: Path
+) -> None:
+    graph = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
+    graph.publish(GraphMessages().message(belief_of_house(small_house)))
+    with (
+        running("skill_executor", episode=episode) as skills,
+        attending(ROBOT, through_skills=True) as executive,
+    ):
+        states = attended(client, executive)
+        skills.send_signal(signal.SIGSTOP)
+        try:
+            client.wait(lambda: not attended_by(states), "silence")
+        finally:
+            skills.send_signal(signal.SIGCONT)
+        client.wait(lambda: executive.publisher.executive in attended_by(states), "attendance")
+
+
+def test_the_planner_attends_its_agents_from_the_instruction_to_its_end(
+    small_house: House, client: Client, tmp_path: Path
+) -> None:
+    beats = client.listen(Heartbeat, f"/{ROBOT}/skill/heartbeat", qos.HEARTBEAT_INPUT)
+    replies = ["Ask[which table]", "Navigate[Object.100]\nAssigned!", "Done[]"]
+    replay = script(tmp_path / "script", *replies)
+    with planner_alone(tmp_path, small_house, client) as start:
+        start(planner="react", model=replay, max_questions=1, answer_wait=1.0)
+        told = Instructions(client).follow("Go to the table.", agents=[ROBOT])
+        assert told.code == InstructionCode.DONE
+        client.wait(lambda: beats and beats[-1].leaving, "the goodbye")
+    assert not any(beat.leaving for beat in beats[:-1])
+    # A second of waiting for an answer, in which nothing was asked of the agent.
+    assert len(beats) > 5
+    assert [beat.sequence for beat in beats] == list(range(1, len(beats) + 1))
+    assert {beat.executive for beat in beats} == {beats[0].executive}
 
 
 def test_a_publisher_that_is_not_heard_is_told_of(world: Bridge, client: Client) -> None:

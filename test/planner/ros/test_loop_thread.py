@@ -1,0 +1,46 @@
+"""The loop beside the executor: whether it still answers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from planner.ros.loop_thread import LoopThread
+
+
+def until(met: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30.0
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_loop_that_waits_answers_and_one_that_is_held_up_does_not() -> None:
+    loop, held = LoopThread("loop"), threading.Event()
+    try:
+        waits = loop.submit(asyncio.sleep(60))
+        assert loop.answers()
+        until(loop.answers)
+        loop.call(held.wait)
+        until(lambda: not loop.answers())
+        assert not any(loop.answers() for _ in range(5))
+        held.set()
+        until(loop.answers)
+        waits.cancel()
+    finally:
+        held.set()
+        loop.stop()
+
+
+def test_a_loop_that_has_ended_does_not_answer() -> None:
+    loop = LoopThread("loop")
+    assert loop.answers()
+    until(loop.answers)
+    loop.stop()
+    with pytest.raises(RuntimeError):
+        # The loop is closed: whoever asks then is a defect.
+        [loop.answers() for _ in range(2)]
