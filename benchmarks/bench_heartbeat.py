@@ -10,6 +10,7 @@ emulator's own step; when the last heartbeat came is heard on its topic. Needs t
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import statistics
@@ -36,6 +37,10 @@ except ImportError as missing:
     print(f"nothing measured: the extra `spot` is not installed ({missing})")
     raise SystemExit(0) from None
 
+from planner.tour.route import plan_route
+from planner.world.agents import default_bodies
+from planner.world.floor_grid import FloorGrid
+from planner.world.vocabulary import AgentKind
 from sim_bridge.opening import default_house, open_world
 
 LIMIT_S, GOES_ON_S = 0.7, 1.0
@@ -63,6 +68,7 @@ def measure(stack: SpotStack, pid: int, begin: Begin, tries: int) -> Figures:
     for _ in range(tries):
         begin()
         stack.until_moving()
+        stack.client.wait(lambda: time.time() - stack.heard_s < 0.2, "heartbeats")
         os.kill(pid, signal.SIGSTOP)
         try:
             stack.until_still(1.5)
@@ -135,10 +141,15 @@ def far_piece(stack: SpotStack) -> int:
 def walking(folder: Path) -> Iterator[tuple[SpotStack, Begin]]:
     """A robot on its feet, and what lets it begin a long walk."""
     opened = open_world(default_house(), "", 7, 1)
-    with spot_stack(folder, opened.house, opened.episode, SAFETY) as stack:
+    episode = opened.episode.model_copy(update={"episode_id": "bench"})
+    with spot_stack(folder, opened.house, episode, SAFETY) as stack:
         stack.stand()
-        piece = stack.house.furniture[far_piece(stack)]
-        yield stack, there_and_back(stack, (piece.x_m, piece.y_m))
+        grid = FloorGrid.of(stack.house, default_bodies()[AgentKind.ROBOT].radius_m)
+        agent = stack.emulator.machine.world.agent
+        here = (agent.x_m, agent.y_m)
+        stops = plan_route(stack.house, grid, here, len(stack.house.rooms))
+        far = max(((stop.x_m, stop.y_m) for stop in stops), key=lambda at: math.dist(at, here))
+        yield stack, there_and_back(stack, far)
 
 
 def main() -> None:

@@ -51,6 +51,7 @@ def stopped(pid: int) -> Iterator[float]:
 def hang(stack: SpotStack, pid: int) -> None:
     """A walk halts while a process hangs, and goes on after it."""
     stack.until_moving()
+    stack.client.wait(lambda: time.time() - stack.heard_s < 0.2, "heartbeats")
     with stopped(pid):
         stack.until_still(1.5)
         halted_s = stack.track.moved_s - stack.heard_s
