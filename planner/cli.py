@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, Command] = {
     "export": Command("planner.replay.export.cli", "a bag for rerun, LeRobot, tables or a video"),
     "houses": Command("planner.bench.houses_cli", "generate, check, draw, list, export houses"),
     "instruct": Command("planner.instruct.cli", "tell running robots what to do, and hear how"),
+    "keystore": Command("planner.security.cli", "keys and permissions for a network, SROS 2"),
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
     "memory": Command("planner.memory.cli", "ask what the robots remember, and correct it"),
     "recover": Command("planner.replay.recover", "a complete bag of what a killed recorder left"),

@@ -1,0 +1,1 @@
+"""Keys and permissions for ROS in a network: SROS 2, see docs/setup.md."""
