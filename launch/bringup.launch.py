@@ -16,6 +16,7 @@ from planner.bringup import ARGUMENTS, Argument, Arguments, NodeSpec, node_list
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
+from planner.security.enclave import each_its_own, enclave_words
 from planner.world.errors import PlannerError
 
 RESPAWN_DELAY_S = 1.0
@@ -25,6 +26,7 @@ def generate_launch_description() -> LaunchDescription:
     """Declare the bring-up's arguments, then start the nodes that they ask for."""
     # The launch system may become a ROS node itself; what it starts inherits this.
     confine(os.environ)
+    each_its_own(os.environ)
     return LaunchDescription([*map(declare, ARGUMENTS), OpaqueFunction(function=start)])
 
 
@@ -54,6 +56,7 @@ def action(spec: NodeSpec) -> Node:
         namespace=spec.namespace,
         parameters=[dict(spec.parameters)],
         remappings=list(spec.remappings),
+        ros_arguments=list(enclave_words(os.environ, spec.executable)),
         respawn=spec.respawn,
         respawn_delay=RESPAWN_DELAY_S,
         on_exit=after(spec),

@@ -17,6 +17,7 @@ from planner.bringup import ARGUMENTS, Argument, ArgumentError, Arguments, NodeS
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 from planner.ros.domain_lock import DomainLock, domain_id
+from planner.security.enclave import each_its_own, enclave_words
 from planner.supervisor import Command, Supervisor
 from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
@@ -77,6 +78,7 @@ def run_nodes(
         PlannerError: where an executable is not found.
     """
     environment = ros_environment(os.environ)
+    each_its_own(environment)
     if any(spec.executable == "bridge" for spec in specs):
         try:
             # Before anything of this run can meddle with the other one.
@@ -141,7 +143,7 @@ def _command(
     words += ["-r", f"__node:={spec.name}", "-r", f"__ns:={spec.namespace}"]
     for source, target in spec.remappings:
         words += ["-r", f"{source}:={target}"]
-    words += ["--params-file", str(parameters)]
+    words += ["--params-file", str(parameters), *enclave_words(environment, spec.executable)]
     return Command(
         spec.name,
         words,

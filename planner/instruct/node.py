@@ -28,6 +28,8 @@ from planner.narrator.telling.node import Storyteller
 from planner.network import SETTING, asked, confine, meets_no_other_machine
 from planner.ros import qos
 from planner.ros.instruct_client import InstructClient, nobody_answers
+from planner.security.enclave import act_as
+from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
@@ -52,6 +54,7 @@ def give(order: Order, show: Callable[[Event], None]) -> End:
         PlannerError: where no task planner answers in time.
     """
     confine(os.environ)
+    act_as(os.environ, OPERATOR)
     # Ctrl-C cancels the instruction, which takes a ROS that still runs.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node(f"instruct_{os.getpid()}")

@@ -15,6 +15,8 @@ from planner.memory.updater import Operation
 from planner.memory.wording import PLACED
 from planner.network import confine
 from planner.ros.conversions import point_message
+from planner.security.enclave import act_as
+from planner.security.policy import OPERATOR
 from planner.world.entity import Entity, OperationKind
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import OPERATION_KINDS, entity_record
@@ -31,6 +33,7 @@ class RemoteMemory:
         self._own = not rclpy.ok()
         if self._own:
             confine(os.environ)
+            act_as(os.environ, OPERATOR)
             rclpy.init()
         self._node: Node = rclpy.create_node("memory_client")
 

@@ -1,0 +1,97 @@
+"""Under which identity processes of ours join ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from planner import up
+from planner.bringup import Arguments, NodeSpec, node_list
+from planner.security import enclave
+from planner.supervisor import Command
+
+SECURED = {
+    "ROS_SECURITY_ENABLE": "true",
+    "ROS_SECURITY_STRATEGY": "Enforce",
+    "ROS_SECURITY_KEYSTORE": "/keys",
+}
+SPECS = node_list(Arguments(planner="expert", episode="e", narrate=True, record="bag"))
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
+    """What `planner up` would start."""
+    started: list[Command] = []
+
+    class Nothing:
+        def __init__(self, commands: Sequence[Command], *_: object, **__: object) -> None:
+            started.extend(commands)
+
+        def run(self) -> int:
+            return 0
+
+    monkeypatch.setattr(up, "Supervisor", Nothing)
+    monkeypatch.setattr(up, "can_fork", lambda _: False)
+    monkeypatch.setenv("ROS_DOMAIN_ID", "101")
+    for name in (*SECURED, enclave.OVERRIDE):
+        monkeypatch.delenv(name, raising=False)
+    return started
+
+
+def enclaves(commands: Sequence[Command]) -> dict[str, str | None]:
+    found = {}
+    for command in commands:
+        words = command.words[command.words.index("--ros-args") :]
+        found[command.name] = words[words.index("--enclave") + 1] if "--enclave" in words else None
+    return found
+
+
+def test_up_gives_each_node_its_identity_where_keys_are_used(
+    commands: list[Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SECURED.items():
+        monkeypatch.setenv(name, value)
+    assert up.run_nodes(SPECS) == 0
+    assert enclaves(commands) == {spec.name: f"/planner/{spec.executable}" for spec in SPECS}
+
+
+@pytest.mark.parametrize("value", ["", "false", "True", "1"])
+def test_up_gives_none_where_ros_uses_no_keys(
+    value: str, commands: list[Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", value)
+    up.run_nodes(SPECS)
+    assert set(enclaves(commands).values()) == {None}
+
+
+def test_the_operator_s_identity_in_a_shell_is_not_that_of_the_nodes(
+    commands: list[Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {**SECURED, enclave.OVERRIDE: "/planner/operator"}.items():
+        monkeypatch.setenv(name, value)
+    up.run_nodes([NodeSpec(name="bridge", executable="bridge")])
+    (command,) = commands
+    assert enclave.OVERRIDE not in command.environment
+    assert command.environment["ROS_SECURITY_ENABLE"] == "true"
+
+
+def test_a_command_of_ours_is_the_operator_s_unless_another_identity_is_named() -> None:
+    bare: dict[str, str] = {}
+    enclave.act_as(bare, "operator")
+    assert bare == {}
+    secured = dict(SECURED)
+    enclave.act_as(secured, "operator")
+    assert secured[enclave.OVERRIDE] == "/planner/operator"
+    enclave.act_as(secured, "viewer")
+    assert secured[enclave.OVERRIDE] == "/planner/operator"
+
+
+def test_only_the_very_words_of_ros_turn_it_on_and_enforce_it() -> None:
+    assert enclave.enforced(SECURED)
+    for name, value in (
+        ("ROS_SECURITY_ENABLE", "TRUE"),
+        ("ROS_SECURITY_STRATEGY", "enforce"),
+        ("ROS_SECURITY_STRATEGY", ""),
+    ):
+        assert not enclave.enforced({**SECURED, name: value})
