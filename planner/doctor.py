@@ -19,9 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.util import find_spec
+from pathlib import Path
 
 from planner import network_probe, renderer_probe
 from planner.environment import ros_environment
+from planner.security.enclave import KEYSTORE, act_as, secured
+from planner.security.policy import VIEWER
 from planner.world.errors import PlannerError
 
 _TRIAL_TIMEOUT_S = 120.0
@@ -31,6 +34,7 @@ _EXTRAS = (
     "train",
     "embed",
     "spot",
+    "security",
     "habitat",
     "viewer",
     "export",
@@ -131,10 +135,12 @@ class Trial:
 
 def trial(code: str, **environment: str) -> Trial:
     """Run Python code in a child process; whatever happens to it is only an answer."""
+    whole = {**ros_environment(os.environ), **environment}
+    act_as(whole, VIEWER)
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
-            env={**ros_environment(os.environ), **environment},
+            env=whole,
             capture_output=True,
             text=True,
             timeout=_TRIAL_TIMEOUT_S,
@@ -205,6 +211,30 @@ def _network() -> Iterable[Finding]:
         security.line,
         "" if security.worked else "comes with a distribution's own ROS 2 (docs/setup.md)",
     )
+    if secured(os.environ):
+        yield _keystore(os.environ.get(KEYSTORE, ""))
+
+
+def _keystore(folder: str) -> Finding:
+    part = "keystore"
+    make = f"planner keystore {folder or 'DIR'}"
+    if not folder:
+        cure = f"{make}, then: export {KEYSTORE}=DIR"
+        return Finding(part, Status.WARNING, f"{KEYSTORE} names none", cure)
+    try:
+        found = network_probe.examine_keys(os.environ, Path(folder))
+    except PlannerError as error:
+        return Finding(part, Status.WARNING, str(error), f"{make} (docs/setup.md)")
+    if found.problems:
+        cure = f"where the keystore was made: {make}"
+        return Finding(part, Status.WARNING, "; ".join(found.problems), cure)
+    ends = f"until {found.ends:%Y-%m-%d}" if found.ends else "no certificates"
+    detail = f"{folder}: {len(found.present)} identities, {ends}"
+    if found.lacking:
+        detail += f"; without {', '.join(found.lacking)}"
+        cure = f"no need unless they run here; else {make}"
+        return Finding(part, Status.ABSENT, detail, cure)
+    return Finding(part, Status.PRESENT, detail)
 
 
 def _compiled() -> Iterable[Finding]:

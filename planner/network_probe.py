@@ -5,8 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
 from planner.network import PROFILES, RANGE, RMW, SETTING, Network, asked, uses_fast_dds
+from planner.security.enclave import (
+    ENABLE,
+    KEYSTORE,
+    STRATEGY,
+    domain_of,
+    enforced,
+    secured,
+)
+from planner.security.examination import Examined, examine_keystore
+from planner.security.policy import shipped_policy
 
 # Programs for a process of its own, in the environment of a node.
 SOCKETS = """
@@ -71,29 +83,41 @@ def judge(environment: Mapping[str, str], sockets_json: str) -> Reach:
     """
     sockets = json.loads(sockets_json)
     network = asked(environment)
-    secured = environment.get("ROS_SECURITY_ENABLE", "").lower() == "true"
-    enforced = environment.get("ROS_SECURITY_STRATEGY", "") == "Enforce"
-    keystore = environment.get("ROS_SECURITY_KEYSTORE", "") or "no keystore"
+    keystore = environment.get(KEYSTORE, "") or "no keystore"
     if not sockets:
         detail = "loopback only: no socket can be reached from elsewhere"
         if network is Network.LOOPBACK and environment.get(RANGE, "").upper() == "SUBNET":
             detail += f"; {RANGE}=SUBNET has no effect without {SETTING}=open"
+        if secured(environment):
+            how = "enforced" if enforced(environment) else "not enforced"
+            detail += f"; SROS 2 is on, {how} ({keystore})"
         return Reach(True, detail)
     why = f"{len(sockets)} sockets of a node can be reached from elsewhere, {_why(environment)}"
-    if secured and enforced:
+    if enforced(environment):
         return Reach(True, f"SROS 2, enforced ({keystore}); {why}")
-    if secured:
+    if secured(environment):
         return Reach(
             False,
             f"SROS 2 is on but not enforced ({keystore}): a node without keys runs on "
             f"unprotected; {why}",
-            "export ROS_SECURITY_STRATEGY=Enforce",
+            f"export {STRATEGY}=Enforce",
         )
+    if environment.get(ENABLE):
+        why += f"; {ENABLE}={environment[ENABLE]} turns nothing on, ROS wants the word true"
     return Reach(
         False,
         f"open without security: whoever reaches this machine can move the robot; {why}",
         _close(environment),
     )
+
+
+def examine_keys(environment: Mapping[str, str], folder: Path) -> Examined:
+    """Look at a keystore as nodes that are started now would use it.
+
+    Raises:
+        PlannerError: as `planner.security.examination.examine_keystore`.
+    """
+    return examine_keystore(folder, shipped_policy(), domain_of(environment), datetime.now(UTC))
 
 
 def _why(environment: Mapping[str, str]) -> str:

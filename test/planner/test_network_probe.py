@@ -56,6 +56,20 @@ def test_only_enforced_security_guards() -> None:
         assert reach.cure == "export ROS_SECURITY_STRATEGY=Enforce"
 
 
+def test_keys_on_the_loopback_are_told_too() -> None:
+    enforced = judge({**SECURED, "ROS_SECURITY_STRATEGY": "Enforce"}, "[]")
+    assert enforced.detail.endswith("SROS 2 is on, enforced (/keys)")
+    assert judge(SECURED, "[]").detail.endswith("SROS 2 is on, not enforced (/keys)")
+    assert "SROS" not in judge({}, "[]").detail
+
+
+def test_a_word_that_ros_does_not_know_guards_nobody() -> None:
+    environment = {**SECURED, "ROS_SECURITY_ENABLE": "True", "ROS_SECURITY_STRATEGY": "Enforce"}
+    reach = judge({**environment, "PLANNER_NETWORK": "open"}, REACHABLE)
+    assert not reach.guarded
+    assert "ROS_SECURITY_ENABLE=True turns nothing on" in reach.detail
+
+
 def test_the_program_tells_of_a_node_that_nothing_confines() -> None:
     environment = {
         name: value
