@@ -62,6 +62,13 @@ def test_only_the_bridge_answers_for_a_robot(command: str) -> None:
     assert [name for name in rights if allows(rights[name].publish, topic)] == ["bridge"]
 
 
+@pytest.mark.parametrize("command", [*map(str, Command), "take_lease", "arm_stow"])
+def test_the_bridge_may_pass_on_to_spot_ros2_what_the_operator_asks(command: str) -> None:
+    topic = f"rq/spot/{command}Request"
+    rights = shipped_policy().rights
+    assert [name for name in rights if allows(rights[name].publish, topic)] == ["bridge"]
+
+
 def test_the_viewer_sees_everything_and_says_nothing_but_stop() -> None:
     viewer = shipped_policy().rights[VIEWER]
     assert allows(viewer.subscribe, "rt/agent_0/camera/hand/image")

@@ -1,0 +1,226 @@
+"""The policy of SROS 2 and what nodes really publish, subscribe, serve and call.
+
+Without security in the middleware the nodes run unhindered, and the graph tells what they would
+need: whatever a node has and its identity may not fails here, as it would fail to start there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+from bridge_harness import Client, bridge, write_world
+from dds_graph import DdsGraph
+from nursery import running
+from std_srvs.srv import Trigger
+from test_spot_external import StandIn
+
+from planner.security.dds_names import allows
+from planner.security.policy import OPERATOR, shipped_policy
+from planner.world.episode import Episode
+from planner.world.house import House
+
+PATIENCE_S = 150.0
+LOOK_S = 0.05
+GOAL = {
+    "propositions": [
+        {
+            "function_name": "is_on_top",
+            "args": {"objects": ["cup_0"], "receptacles": ["table_1", "couch_0"]},
+        }
+    ]
+}
+# Of this test.
+OURS = ("/client", "/stand_in")
+
+
+@pytest.fixture(scope="module")
+def graph(
+    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
+) -> Iterator[DdsGraph]:
+    """All that nodes have, over runs of every kind."""
+    folder = tmp_path_factory.mktemp("graph")
+    task = small_episode.model_copy(update={"evaluation": GOAL})
+    world = write_world(folder, small_house, task)
+    client = Client()
+    graph = DdsGraph(client.node)
+    try:
+        a_whole_run(graph, world, folder)
+        a_tour(graph, folder / f"{small_house.name}.json")
+        what_a_robot_without_truth_has(graph, client, world)
+        a_robot_of_others(graph, client, folder, small_house, small_episode)
+        yield graph
+    finally:
+        client.close()
+
+
+def look_while(graph: DdsGraph, goes_on: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while goes_on():
+        assert time.monotonic() < deadline, f"{what} did not end; nodes: {sorted(graph.found)}"
+        graph.look()
+        time.sleep(LOOK_S)
+
+
+def a_whole_run(graph: DdsGraph, world: Path, folder: Path) -> None:
+    """`planner up` with all it can start, and then with the operator's commands beside it."""
+    words = ("up", "planner:=expert", f"episode:={world}", "paced:=false")
+    with planner(*words, "narrate:=true", f"record:={folder / 'run'}") as up:
+        look_while(graph, lambda: up.poll() is None, "the run")
+        assert up.returncode == 0
+    with planner(*words):
+        with planner("instruct", "", "--wait", "60") as gives:
+            look_while(graph, lambda: gives.poll() is None, "the instruction")
+            assert gives.returncode == 0
+        with planner("memory", "query", "where is the cup?") as asks:
+            look_while(graph, lambda: asks.poll() is None, "the question")
+            assert asks.returncode == 0
+
+
+def a_tour(graph: DdsGraph, house: Path) -> None:
+    with planner("up", "planner:=tour", f"house:={house}", "paced:=false") as up:
+        look_while(graph, lambda: up.poll() is None, "the tour")
+        assert up.returncode == 0
+
+
+def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path) -> None:
+    """A memory that looks, a judge of what is believed, a narrator who waits for an operator."""
+    with ExitStack() as stack:
+        # It names no house, so it asks the bridge; it ends where that one is not a shipped one.
+        stack.enter_context(running("tour"))
+        look_while(graph, lambda: "rt/diagnostics" not in graph.found["/tour"][1], "the start")
+        stack.enter_context(bridge(episode=world))
+        stack.enter_context(running("memory", updater="learned", episode=world))
+        stack.enter_context(running("evaluator", world="perceived", episode=world))
+        stack.enter_context(running("narrator", attended=True, episode=world, instruction="go"))
+
+        def lacks() -> bool:
+            subscribed = {name: topics for name, (_, topics) in graph.found.items()}
+            return not (
+                "rt/agent_0/camera/hand/image" in subscribed["/memory"]
+                and "rt/world_graph" in subscribed["/evaluator"]
+                and "rt/agent_0/safety/motion_allowed" in subscribed["/narrator"]
+            )
+
+        look_while(graph, lacks, "the start")
+
+
+def a_robot_of_others(
+    graph: DdsGraph, client: Client, folder: Path, house: House, episode: Episode
+) -> None:
+    """The bridge before spot_ros2, whose services it calls for the operator."""
+    alone = episode.model_copy(update={"agents": episode.agents[:1]})
+    (folder / "external").mkdir()
+    world = write_world(folder / "external", house, alone)
+    stand_in = StandIn()
+    try:
+        with bridge(backend="external", episode=world):
+            graph.look()
+            for name in ("claim", "power_on", "stand", "sit", "power_off", "release", "stop"):
+                service = client.node.create_client(Trigger, f"/agent_0/{name}")
+                client.wait(service.service_is_ready, name)
+                answer = service.call_async(Trigger.Request())
+                look_while_waiting(graph, client, answer.done)
+                client.node.destroy_client(service)
+    finally:
+        stand_in.close()
+
+
+def look_while_waiting(graph: DdsGraph, client: Client, done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < deadline
+        client.executor.spin_once(timeout_sec=0.005)
+        graph.look()
+
+
+class planner:  # noqa: N801 - reads as the command
+    """A command of ours, gone with the `with`."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def __enter__(self) -> subprocess.Popen[bytes]:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "planner.cli", *self.words], env=dict(os.environ)
+        )
+        return self.process
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.wait(60.0)
+
+
+def identity_of(node: str) -> str:
+    """Whose node it is; those of commands are the operator's before they are a viewer's."""
+    (*_, name) = node.split("/")
+    for identity, listed in shipped_policy().identities.items():
+        if any(fnmatchcase(name, pattern) for pattern in listed.nodes):
+            return identity
+    return ""
+
+
+def nodes_of(graph: DdsGraph) -> dict[str, tuple[set[str], set[str]]]:
+    return {name: ends for name, ends in graph.found.items() if name not in OURS}
+
+
+def test_every_program_ran_and_has_an_identity(graph: DdsGraph) -> None:
+    ran = {name: identity_of(name) for name in nodes_of(graph)}
+    assert "" not in ran.values(), ran
+    assert {*ran.values()} == {*shipped_policy().identities} - {"viewer"}
+
+
+def test_no_node_has_what_its_identity_may_not(graph: DdsGraph) -> None:
+    lacking: dict[str, list[str]] = defaultdict(list)
+    for node, (published, subscribed) in nodes_of(graph).items():
+        identity = identity_of(node)
+        rights = shipped_policy().rights[identity]
+        lacking[f"{identity}, publish"] += [t for t in published if not allows(rights.publish, t)]
+        lacking[f"{identity}, subscribe"] += [
+            t for t in subscribed if not allows(rights.subscribe, t)
+        ]
+    missing = {what: sorted({*topics}) for what, topics in lacking.items() if topics}
+    assert not missing, f"add to config/security/policy.yaml: {missing}"
+
+
+def test_no_identity_may_more_than_its_nodes_have(graph: DdsGraph) -> None:
+    """Topics and services offered. Calls last too short to be seen for sure, everybody may stop."""
+    had: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    for node, ends in nodes_of(graph).items():
+        for all_of_them, of_this_node in zip(had[identity_of(node)], ends, strict=True):
+            all_of_them |= of_this_node
+    unused = {}
+    for identity, listed in shipped_policy().identities.items():
+        if identity in (OPERATOR, "viewer"):
+            continue
+        lasting = listed.model_copy(update={"request": (), "nodes": ()}).rights()
+        for kind, patterns, topics in (
+            ("publish", lasting.publish, had[identity][0]),
+            ("subscribe", lasting.subscribe, had[identity][1]),
+        ):
+            idle = [p for p in patterns if not any(fnmatchcase(t, p) for t in topics)]
+            if idle:
+                unused[f"{identity}, {kind}"] = sorted(idle)
+    assert not unused, f"take out of config/security/policy.yaml: {unused}"
+
+
+def test_whatever_the_bridge_serves_is_the_operator_s_but_for_a_few(graph: DdsGraph) -> None:
+    """A service of the bridge that comes new is nobody else's unless it is named here."""
+    shared = ("/agent_?/stop", "/agent_?/primitive/_action/*", "/bridge/[gl]*_parameters")
+    rights = shipped_policy().rights
+    for topic in nodes_of(graph)["/bridge"][1]:
+        if not topic.startswith("rq/"):
+            continue
+        may = {name for name in rights if allows(rights[name].publish, topic)}
+        name = topic.removeprefix("rq").removesuffix("Request")
+        assert may <= {OPERATOR} or any(fnmatchcase(name, each) for each in shared), (topic, may)
