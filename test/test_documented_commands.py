@@ -52,6 +52,7 @@ RUN: Mapping[str, Says] = {
     "planner layout check FILE": Says("sound, 4 rooms", {"FILE": LAYOUT}),
     "planner layout house FILE -o /tmp/house.json": Says("house train_0", {"FILE": LAYOUT}),
     "planner serve org/Model-8B-Instruct --gpu-memory 24 --gpus 1 --dry-run": Says("vllm serve"),
+    "planner keystore DIR": Says("identities for ROS domain", {"DIR": "keystore"}),
     "planner houses --help": Says("generate"),
     "planner evaluate --help": Says("bag"),
 }
@@ -247,6 +248,19 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "python -m sim_bridge.conformance --backend embedded": (
         "test/sim_bridge/test_conformance.py::test_the_command_prints_a_table_and_its_verdict"
+    ),
+    **dict.fromkeys(
+        (
+            (
+                "tar -C DIR --exclude=./private --exclude=./enclaves/planner/operator"
+                " -cf robot_keys.tar ."
+            ),
+            "export PLANNER_NETWORK=open",
+            "export ROS_SECURITY_ENABLE=true ROS_SECURITY_STRATEGY=Enforce",
+            "export ROS_SECURITY_KEYSTORE=DIR",
+            "export ROS_SECURITY_ENCLAVE_OVERRIDE=/planner/operator",
+        ),
+        "test/planner/security/test_page.py::test_what_a_robot_gets_is_sound_and_commands_nobody",
     ),
     **dict.fromkeys(
         (

@@ -33,6 +33,20 @@ def test_the_launch_file_starts_the_one_list() -> None:
     assert [a.node_executable for a in actions] == [spec.executable for spec in expected]
 
 
+@pytest.mark.parametrize("secured", ["true", "false"])
+def test_each_node_gets_its_identity_where_keys_are_used(
+    secured: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", secured)
+    given: list[dict[str, object]] = []
+    make = runpy.run_path(str(FILE))["action"]
+    monkeypatch.setitem(make.__globals__, "Node", lambda **fields: given.append(fields))
+    for spec in node_list(Arguments(planner="tour")):
+        make(spec)
+    words = [["--enclave", f"/planner/{name}"] for name in ("bridge", "tour")]
+    assert [each["ros_arguments"] for each in given] == (words if secured == "true" else [[], []])
+
+
 @pytest.mark.parametrize(
     ("executable", "status", "outcome"),
     [

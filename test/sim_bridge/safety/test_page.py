@@ -11,7 +11,7 @@ from sim_bridge.safety.rules import Rule
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
-FOLDERS = ("test/sim_bridge", "test/integration")
+FOLDERS = ("test/sim_bridge", "test/integration", "test/planner/security")
 
 
 def rows(title: str) -> list[list[str]]:
