@@ -15,6 +15,8 @@ from rclpy.signals import SignalHandlerOptions
 from planner.exit_status import EXIT_OK
 from planner.network import confine
 from planner.ros.heartbeat import HeartbeatPublisher
+from planner.security.enclave import act_as
+from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
 
 LOOK_S = 0.2
@@ -38,6 +40,7 @@ def attend(agents: Sequence[str], *, through_skills: bool) -> int:
         if not _NAME.fullmatch(agent):
             raise PlannerError(f"{agent!r} is no agent's name; expected one such as agent_0")
     confine(os.environ)
+    act_as(os.environ, OPERATOR)
     # The goodbye takes a ROS that still runs.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node(f"attend_{os.getpid()}")

@@ -29,6 +29,8 @@ from planner.security.policy import OPERATOR, shipped_policy
 from planner.world.episode import Episode
 from planner.world.house import House
 
+# The runs come before the first test, on a machine that others keep busy.
+pytestmark = pytest.mark.timeout(900)
 PATIENCE_S = 150.0
 LOOK_S = 0.05
 GOAL = {
@@ -81,9 +83,19 @@ def a_whole_run(graph: DdsGraph, world: Path, folder: Path) -> None:
         with planner("instruct", "", "--wait", "60") as gives:
             look_while(graph, lambda: gives.poll() is None, "the instruction")
             assert gives.returncode == 0
+        for through in ((), ("--skills",)):
+            with planner("attend", "agent_0", *through) as attends:
+                topic = f"rt/agent_0/{'skill' if through else 'safety'}/heartbeat"
+                look_while(graph, lambda: topic not in attended(graph), "the attendance")  # noqa: B023
+                assert attends.poll() is None
         with planner("memory", "query", "where is the cup?") as asks:
             look_while(graph, lambda: asks.poll() is None, "the question")
             assert asks.returncode == 0
+
+
+def attended(graph: DdsGraph) -> set[str]:
+    """What `planner attend` publishes."""
+    return {t for name, ends in graph.found.items() if name.startswith("/attend_") for t in ends[0]}
 
 
 def a_tour(graph: DdsGraph, house: Path) -> None:
