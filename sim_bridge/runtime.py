@@ -164,7 +164,9 @@ class Runtime:
         if answer in (Answer.DOCK, Answer.UNDOCK):
             return self.gate.go_home(agent, leave=answer is Answer.UNDOCK)
         approve = answer is not Answer.REFUSE
-        outcome = self.gate.answer(agent, approve=approve, remember=answer is Answer.APPROVE_KIND)
+        outcome = self.gate.answers.answer(
+            agent, approve=approve, remember=answer is Answer.APPROVE_KIND
+        )
         if not outcome.success:
             self.gate.refused(agent, answer, outcome.message, Rule.APPROVAL)
         return outcome

@@ -61,7 +61,7 @@ class AskingTopics:
             outcome = Outcome(False, f"{APPROVE_AT} is out of bounds: {problem}")
             gate.refused(self._agent, APPROVE_AT, outcome.message, Rule.APPROVAL)
         else:
-            outcome = gate.answer_at(self._agent, point_m(message.point), frame)
+            outcome = gate.answers.answer_at(self._agent, point_m(message.point), frame)
         # A line of the log has one severity for good, so there are two.
         if outcome.success:
             self._node.get_logger().info(f"{self._agent}: {outcome.message}")

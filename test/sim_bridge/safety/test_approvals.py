@@ -32,20 +32,20 @@ def test_rule_14_hands_wait_for_the_operator() -> None:
     assert robot.running is None
     assert result(gate, gate.start(ROBOT, WALK)).code is PrimitiveCode.BUSY
     assert robot.running is None
-    assert gate.answer(ROBOT, approve=True, remember=True).success
+    assert gate.answers.answer(ROBOT, approve=True, remember=True).success
     assert robot.running is not None
     gate.stop(ROBOT)
     again = gate.start(ROBOT, PICK)
     assert gate.poll(again).phase == "at it", "a pick was approved for good"
     gate.stop(ROBOT)
     opened = gate.start(ROBOT, OPEN)
-    assert gate.answer(ROBOT, approve=True, remember=True).success
+    assert gate.answers.answer(ROBOT, approve=True, remember=True).success
     gate.stop(ROBOT)
     opened = gate.start(ROBOT, OPEN)
     assert gate.poll(opened).phase == "waiting for approval", "doors are approved one by one"
-    assert gate.answer(ROBOT, approve=False).success
+    assert gate.answers.answer(ROBOT, approve=False).success
     refused_by(gate, opened, Rule.APPROVAL, "REFUSED")
-    assert not gate.answer(ROBOT, approve=True).success
+    assert not gate.answers.answer(ROBOT, approve=True).success
 
 
 def test_rule_14_the_first_grasp_of_a_class_is_approved_and_no_further_one() -> None:
@@ -61,14 +61,14 @@ def test_rule_14_the_first_grasp_of_a_class_is_approved_and_no_further_one() -> 
     asked = gate.asked(ROBOT)
     assert asked is not None
     assert (asked.what, asked.why) == ("pick cup", "no pick of a cup was approved yet")
-    assert gate.answer(ROBOT, approve=False).success
+    assert gate.answers.answer(ROBOT, approve=False).success
     assert waits(cup), "it was refused"
     gate.start(ROBOT, cup)
-    assert gate.answer(ROBOT, approve=True, target_m=(1.2, 0.1, 0.6)).success
+    assert gate.answers.answer(ROBOT, approve=True, target_m=(1.2, 0.1, 0.6)).success
     gate.stop(ROBOT)
     assert waits(cup), "something else was approved, in another place"
     gate.start(ROBOT, cup)
-    assert gate.answer(ROBOT, approve=True).success
+    assert gate.answers.answer(ROBOT, approve=True).success
     gate.stop(ROBOT)
     assert not waits(cup)
     assert waits(bowl)
@@ -82,7 +82,7 @@ def test_rule_14_every_grasp_may_be_asked_for() -> None:
     for _ in range(2):
         pick = gate.start(ROBOT, cup)
         assert gate.poll(pick).phase == "waiting for approval"
-        assert gate.answer(ROBOT, approve=True, remember=True).success
+        assert gate.answers.answer(ROBOT, approve=True, remember=True).success
         gate.stop(ROBOT)
 
 
@@ -95,23 +95,23 @@ def test_rule_14_the_operator_sees_picture_and_pixel_and_may_choose_another() ->
     assert asked.view is not None
     # The camera is at the origin and looks along x; the thing is 1 m ahead and 0.5 m up.
     assert asked.pixel == (50, 0)
-    nothing = gate.answer(ROBOT, approve=True, pixel=(99, 99))
+    nothing = gate.answers.answer(ROBOT, approve=True, pixel=(99, 99))
     assert not nothing.success
     assert "still waits" in nothing.message
-    assert gate.answer(ROBOT, approve=True, pixel=(50, 50)).success
+    assert gate.answers.answer(ROBOT, approve=True, pixel=(50, 50)).success
     assert gate.poll(pick).phase == "at it"
     assert robot.told[-1].target_m == pytest.approx((2.0, 0.0, 0.0))
     assert robot.told[-1].frame == "map"
     gate.stop(ROBOT)
     gate.start(ROBOT, PICK)
-    assert gate.answer(ROBOT, approve=True, target_m=(1.2, 0.1, 0.6)).success
+    assert gate.answers.answer(ROBOT, approve=True, target_m=(1.2, 0.1, 0.6)).success
     assert robot.told[-1].target_m == (1.2, 0.1, 0.6)
 
 
 def test_rule_14_another_place_is_checked_like_the_first() -> None:
     gate, _ = made(options(keep_out=ZONE))
     pick = gate.start(ROBOT, PICK)
-    assert not gate.answer(ROBOT, approve=True, target_m=(2.5, 0.0, 0.5)).success
+    assert not gate.answers.answer(ROBOT, approve=True, target_m=(2.5, 0.0, 0.5)).success
     refused_by(gate, pick, Rule.KEEP_OUT)
 
 
@@ -129,7 +129,7 @@ def test_rule_14_another_place_may_be_given_in_a_frame_or_as_a_pixel_of_the_pict
         asked = gate.asked(ROBOT)
         assert asked is not None
         assert asked.target_m == PICK.target_m
-        assert gate.answer_at(ROBOT, place, frame).success, frame
+        assert gate.answers.answer_at(ROBOT, place, frame).success, frame
         assert (robot.told[-1].target_m, robot.told[-1].frame) == (pytest.approx(point_m), "map")
         gate.stop(ROBOT)
 
@@ -151,7 +151,7 @@ def test_rule_14_a_place_that_makes_no_sense_approves_nothing(
     robot.sees = True
     pick = gate.start(ROBOT, PICK)
     gate.take_receipts()
-    told = gate.answer_at(ROBOT, point_m, frame)
+    told = gate.answers.answer_at(ROBOT, point_m, frame)
     assert not told.success
     assert words in told.message
     assert gate.poll(pick).phase == "waiting for approval"
@@ -181,5 +181,5 @@ def test_rule_14_what_went_wrong_meanwhile_counts_when_the_operator_approves() -
     pick = gate.start(ROBOT, PICK)
     robot.condition = replace(robot.condition, battery=0.18)
     gate.step(0.1)
-    assert not gate.answer(ROBOT, approve=True).success
+    assert not gate.answers.answer(ROBOT, approve=True).success
     refused_by(gate, pick, Rule.BATTERY)

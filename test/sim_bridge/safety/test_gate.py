@@ -172,7 +172,7 @@ def test_rules_9_and_12_beside_a_person_it_walks_slowly_and_asks_before_it_reach
     assert robot.limits[-1].linear_m_s == 0.25
     robot.held = False
     gate.start(ROBOT, PICK)
-    assert gate.answer(ROBOT, approve=True, remember=True).success
+    assert gate.answers.answer(ROBOT, approve=True, remember=True).success
     gate.stop(ROBOT)
     near.append((1.5, 0.5, 0.0))
     gate.start(ROBOT, PICK)
@@ -188,7 +188,7 @@ def test_rule_12_a_person_who_comes_near_stops_an_arm_that_nobody_approved() -> 
         near.clear()
         running = gate.start(ROBOT, primitive)
         if waits:
-            assert gate.answer(ROBOT, approve=True, remember=True).success
+            assert gate.answers.answer(ROBOT, approve=True, remember=True).success
             gate.stop(ROBOT)
             running = gate.start(ROBOT, primitive)
         gate.attend(ROBOT)
@@ -202,7 +202,7 @@ def test_rule_12_a_person_who_comes_near_stops_an_arm_that_nobody_approved() -> 
     asked = gate.asked(ROBOT)
     assert asked is not None
     assert asked.why == "a person is near"
-    assert gate.answer(ROBOT, approve=True).success
+    assert gate.answers.answer(ROBOT, approve=True).success
     gate.step(0.1)
     assert gate.poll(running).result is None
 
