@@ -158,18 +158,12 @@ class Runtime:
         return order
 
     def answer(self, agent: str, answer: Answer) -> Outcome:
-        """What the operator says to what waits for approval, or to who holds the lease."""
+        """What the operator says that names no question: a refusal, the lease, the dock."""
         if answer is Answer.TAKE_LEASE:
             return self.gate.take_lease(agent)
         if answer in (Answer.DOCK, Answer.UNDOCK):
             return self.gate.go_home(agent, leave=answer is Answer.UNDOCK)
-        approve = answer is not Answer.REFUSE
-        outcome = self.gate.answers.answer(
-            agent, approve=approve, remember=answer is Answer.APPROVE_KIND
-        )
-        if not outcome.success:
-            self.gate.refused(agent, answer, outcome.message, Rule.APPROVAL)
-        return outcome
+        return self.gate.answers.refuse(agent)
 
     def step(self, dt_s: float = TICK_S) -> None:
         """Lets time pass and brings the jobs up to date."""

@@ -211,7 +211,16 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         "leaving": _FLAG,
         "stamp": Anything("of the sender's own clock: only differences are used"),
     },
-    "safety/approve_at": {"header.stamp": ANSWER_STAMP},
+    "planner_msgs/AnswerQuestion_Request": {
+        "question_id": _NAME,
+        "approve": _FLAG,
+        "remember_kind": _FLAG,
+        "has_target": _FLAG,
+        "target.header.stamp": ANSWER_STAMP,
+        "has_pixel": _FLAG,
+        "column": Anything("the picture knows its columns"),
+        "row": Anything("the picture knows its rows"),
+    },
     "/people": {
         "header.stamp": Anything("people.seen_for_s bounds it"),
         "poses": Items(1000),

@@ -88,7 +88,7 @@ class AgentPort:
             if camera in can.cameras
         }
         self._topics = AgentTopics(node, agent, losses)
-        self._asking = AskingTopics(node, runtime, agent, losses)
+        self._asking = AskingTopics(node, runtime, agent, losses, self._tell)
         self._description = Outlet(node, String, f"/{agent}/robot_description", qos.LATCHED, losses)
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
         # Before the action: who finds that has found this, and its first goal is attended.
@@ -205,6 +205,7 @@ class AgentPort:
             "attended_by": ", ".join(gate.executives(self.agent)),
             "warns": "; ".join(gate.warnings(self.agent)),
             "asks": "" if asked is None else f"{asked.what}: {asked.why}",
+            "asks_id": "" if asked is None else asked.question_id,
             "asks_pixel": ""
             if asked is None or asked.pixel is None
             else "{}, {}".format(*asked.pixel),

@@ -1,78 +1,125 @@
-"""What the operator of an agent is asked, as picture and place, and another place as the answer."""
+"""What the operator of an agent is asked, as topics, and the service that takes the answer."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 from geometry_msgs.msg import PointStamped
+from planner_msgs.msg import ApprovalQuestion
+from planner_msgs.srv import AnswerQuestion
 from rclpy.node import Node
 from sensor_msgs.msg import Image
 
 from planner.ros import images, qos
-from planner.ros.conversions import header, point_m, point_message
+from planner.ros.conversions import header, point_m, point_message, time_message
 from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
 from planner.world.observation import RgbImage
 from sim_bridge.control import Outcome
 from sim_bridge.frames import optical_frame
 from sim_bridge.runtime import Runtime
-from sim_bridge.safety.approvals import Asked
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.answers import ANSWER, Reply
+from sim_bridge.safety.questions import Question
 
-APPROVE_AT = "safety/approve_at"
 _CROSS_PX = 12
 _CROSS_RGB = (255, 0, 0)
 
 
 class AskingTopics:
-    """`safety/asks/image`, `safety/asks/target` and `safety/approve_at` of one agent."""
+    """`safety/question`, its `asks/image` and `asks/target`, and `safety/answer` of one agent."""
 
-    def __init__(self, node: Node, runtime: Runtime, agent: str, losses: Counter[str]) -> None:
-        """Advertises and listens under the agent's namespace."""
-        self._node, self._runtime, self._agent = node, runtime, agent
-        self._bounds = bounds_of(PointStamped, APPROVE_AT)
-        self._shown: Asked | None = None
+    def __init__(
+        self,
+        node: Node,
+        runtime: Runtime,
+        agent: str,
+        losses: Counter[str],
+        on_answer: Callable[[str, Outcome], object],
+    ) -> None:
+        """Advertises and serves under the agent's namespace; `on_answer` hears of each outcome."""
+        self._runtime, self._agent, self._node = runtime, agent, node
+        self._bounds = bounds_of(AnswerQuestion.Request)
+        self._on_answer = on_answer
         topic = f"/{agent}/safety"
         self._image = Outlet(node, Image, f"{topic}/asks/image", qos.LATCHED, losses)
         self._target = Outlet(node, PointStamped, f"{topic}/asks/target", qos.LATCHED, losses)
-        self._answers = node.create_subscription(
-            PointStamped, f"{topic}/approve_at", self._answer, qos.COMMAND
-        )
+        self._question = Outlet(node, ApprovalQuestion, f"{topic}/question", qos.LATCHED, losses)
+        self._service = node.create_service(AnswerQuestion, f"/{agent}/{ANSWER}", self._answer)
+        self._shown = ""
+        self._question.publish(ApprovalQuestion(agent=agent))
 
-    def show(self, asked: Asked | None) -> None:
-        """Publishes what a new question is about; what was answered stays latched."""
-        if asked is self._shown:
+    def show(self, question: Question | None) -> None:
+        """Publishes what is asked, where that changed; the picture of what was stays latched."""
+        question_id = "" if question is None else question.question_id
+        if question_id == self._shown:
             return
-        self._shown = asked
-        if asked is None:
+        self._shown = question_id
+        if question is None:
+            self._question.publish(ApprovalQuestion(agent=self._agent))
             return
-        now_s = self._runtime.now_s()
-        point = point_message(asked.target_m)
-        self._target.publish(PointStamped(header=header(now_s, "map"), point=point))
-        if asked.view is not None:
-            head = header(now_s, optical_frame(self._agent, "hand"))
-            self._image.publish(images.rgb_message(head, marked(asked.view.rgb, asked.pixel)))
+        message = question_message(question)
+        # Whoever hears of the question finds its picture there.
+        self._target.publish(message.target)
+        if question.view is not None:
+            head = header(question.issued_s, message.picture_frame)
+            picture = marked(question.view.rgb, question.pixel)
+            self._image.publish(images.rgb_message(head, picture))
+        self._question.publish(message)
 
-    def _answer(self, message: PointStamped) -> None:
-        problem = self._bounds.problem(message, self._runtime.now_s())
-        gate, frame = self._runtime.gate, message.header.frame_id
+    def _answer(
+        self, request: AnswerQuestion.Request, response: AnswerQuestion.Response
+    ) -> AnswerQuestion.Response:
+        problem = self._bounds.problem(request, self._runtime.now_s())
+        answers = self._runtime.gate.answers
         if problem:
-            outcome = Outcome(False, f"{APPROVE_AT} is out of bounds: {problem}")
-            gate.refused(self._agent, APPROVE_AT, outcome.message, Rule.APPROVAL)
+            why = f"{ANSWER} is out of bounds: {problem}"
+            outcome = answers.useless(self._agent, why)
         else:
-            outcome = gate.answers.answer_at(self._agent, point_m(message.point), frame)
-        # A line of the log has one severity for good, so there are two.
-        if outcome.success:
-            self._node.get_logger().info(f"{self._agent}: {outcome.message}")
-        else:
-            self._node.get_logger().warning(f"{self._agent}: {outcome.message}")
+            outcome = answers.answer(self._agent, read_reply(request))
+        self._on_answer(ANSWER, outcome)
+        response.success, response.message = outcome.success, outcome.message
+        return response
 
     def destroy(self) -> None:
-        """Takes the topics away."""
-        self._image.destroy()
-        self._target.destroy()
-        self._node.destroy_subscription(self._answers)
+        """Takes the topics and the service away."""
+        for outlet in (self._image, self._target, self._question):
+            outlet.destroy()
+        self._node.destroy_service(self._service)
+
+
+def question_message(question: Question) -> ApprovalQuestion:
+    """A question as its message."""
+    column, row = question.pixel or (0, 0)
+    return ApprovalQuestion(
+        question_id=question.question_id,
+        agent=question.agent,
+        primitive=str(question.primitive.name),
+        thing_class=question.primitive.thing_class,
+        why=question.why,
+        target=PointStamped(
+            header=header(question.issued_s, "map"), point=point_message(question.target_m)
+        ),
+        has_pixel=question.pixel is not None,
+        column=column,
+        row=row,
+        picture_frame="" if question.view is None else optical_frame(question.agent, "hand"),
+        issued=time_message(question.issued_s),
+        expires=time_message(question.expires_s),
+    )
+
+
+def read_reply(request: AnswerQuestion.Request) -> Reply:
+    """An answer as plain values."""
+    return Reply(
+        question_id=request.question_id,
+        approve=request.approve,
+        remember_kind=request.remember_kind,
+        target_m=point_m(request.target.point) if request.has_target else None,
+        frame=request.target.header.frame_id,
+        pixel=(int(request.column), int(request.row)) if request.has_pixel else None,
+    )
 
 
 def marked(rgb: RgbImage, pixel: tuple[int, int] | None) -> RgbImage:

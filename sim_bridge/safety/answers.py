@@ -10,12 +10,36 @@ from planner.world.geometry import Vec3
 from planner.world.primitive import PrimitiveResult
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Outcome
-from sim_bridge.frames import optical_frame
-from sim_bridge.safety.approvals import in_map, point_at
+from sim_bridge.safety.approvals import in_map
 from sim_bridge.safety.guard import Entry, Guard, not_allowed
 from sim_bridge.safety.order_desk import Note
+from sim_bridge.safety.questions import Ending, Question, Questions, point_at
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.verdicts import Verdicts
+
+ANSWER = "safety/answer"
+REFUSE = "safety/refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer to one question.
+
+    Attributes:
+        question_id: the question that is meant.
+        approve: whether it may be done; where it may not, nothing else is read.
+        remember_kind: whether later ones of its kind are allowed as well, within this claim.
+        target_m: do it at this point of `frame` instead.
+        frame: `map`, or one of the agent's frames that targets may have.
+        pixel: do it at what this pixel of the question's picture shows instead: column, row.
+    """
+
+    question_id: str
+    approve: bool
+    remember_kind: bool = False
+    target_m: Vec3 | None = None
+    frame: str = "map"
+    pixel: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,93 +53,108 @@ class Effects:
 
 
 class Answers:
-    """Takes the operator's answers to what waits for approval."""
+    """Takes the operator's answers. Each names its question; one of another question does nothing.
+
+    A person answers what was seen some seconds ago, and meanwhile something else may be asked.
+    """
 
     def __init__(
         self,
         backend: Backend,
+        questions: Questions,
         verdicts: Verdicts,
         guards: Callable[[], Mapping[str, Guard]],
         effects: Effects,
     ) -> None:
-        """Answers for the agents of `guards`, in the world of `backend`."""
-        self._backend, self._verdicts = backend, verdicts
+        """Answers `questions` of the agents of `guards`, in the world of `backend`."""
+        self._backend, self._questions, self._verdicts = backend, questions, verdicts
         self._guards, self._effects = guards, effects
 
-    def answer(
-        self,
-        agent: str,
-        *,
-        approve: bool,
-        remember: bool = False,
-        target_m: Vec3 | None = None,
-        pixel: tuple[int, int] | None = None,
-    ) -> Outcome:
-        """The operator approves or refuses what waits.
+    def answer(self, agent: str, reply: Reply) -> Outcome:
+        """The operator approves or refuses one question; what does neither leaves a receipt."""
+        self.expire(agent)
+        question = self._questions.waiting(agent)
+        if question is None or question.question_id != reply.question_id:
+            return self.useless(agent, self._questions.why_gone(agent, reply.question_id))
+        if not reply.approve:
+            return self._refused(agent)
+        target_m, problem = self._place(agent, question, reply)
+        if problem:
+            return self.useless(agent, f"{problem}; it still waits")
+        return self._approved(agent, target_m, remember=reply.remember_kind)
 
-        Args:
-            agent: whose question is answered.
-            approve: whether it may be done.
-            remember: whether later ones of its kind are allowed as well.
-            target_m: do it at this point of the map instead.
-            pixel: do it at what this pixel of the picture shows instead.
-        """
-        waits = self._guards()[agent].approvals.asked
-        if approve and waits is not None and pixel is not None:
-            target_m = None if waits.view is None else point_at(waits.view, pixel)
-            if target_m is None:
-                return Outcome(False, f"pixel {pixel} of the picture shows nothing; it still waits")
-        asked = self._guards()[agent].approvals.take(
-            agreed=approve and target_m is None, remember=approve and remember
-        )
-        if asked is None:
-            return Outcome(False, "nothing waits for approval")
-        entry = self._effects.entry(asked.handle)
-        if approve:
-            return self._approved(agent, entry, target_m)
-        self._effects.finish(
-            entry, not_allowed(agent, Rule.APPROVAL, "REFUSED", "the operator refused it")
-        )
-        return Outcome(True, f"{asked.primitive.name} was refused")
+    def refuse(self, agent: str) -> Outcome:
+        """The operator refuses whatever is asked, which is always safe."""
+        self.expire(agent)
+        if self._questions.waiting(agent) is None:
+            return self.useless(agent, "nothing waits for approval", REFUSE)
+        return self._refused(agent)
 
-    def answer_at(self, agent: str, point_m: Vec3, frame: str) -> Outcome:
-        """The operator approves what waits at another place.
+    def useless(self, agent: str, why: str, command: str = ANSWER) -> Outcome:
+        """An answer that changes nothing, for a reason."""
+        self._effects.note(agent, command, False, why, Rule.APPROVAL)
+        return Outcome(False, why)
 
-        Args:
-            agent: whose question is answered.
-            point_m: a point of `frame`; of the frame of the hand's pictures a pixel of the one
-                that was shown with the question, as column, row and anything.
-            frame: `map`, one of the agent's frames that targets may have, or that of the pictures.
-        """
-        command = "safety/approve_at"
-        pictures = optical_frame(agent, "hand")
-        if not all(math.isfinite(value) for value in point_m):
-            outcome = Outcome(False, f"{command}: the point is no number; give finite values")
-        elif frame == pictures:
-            pixel = (round(point_m[0]), round(point_m[1]))
-            outcome = self.answer(agent, approve=True, pixel=pixel)
-        elif frame in ("map", f"{agent}/odom", f"{agent}/base_link"):
-            target_m = in_map(self._backend, agent, point_m, frame)
-            outcome = self.answer(agent, approve=True, target_m=target_m)
-        else:
-            text = (
-                f"{command} in the frame {frame!r} is not used; give a point of 'map', of "
-                f"'{agent}/odom' or '{agent}/base_link', or a pixel of {pictures!r}"
-            )
-            outcome = Outcome(False, text)
-        if not outcome.success:
-            self._effects.note(agent, command, False, outcome.message, Rule.APPROVAL)
-        return outcome
+    def expire(self, agent: str) -> None:
+        """Ends what is asked where its time is up: that is a refusal."""
+        question = self._questions.waiting(agent)
+        if question is not None and self._backend.now_s() >= question.expires_s:
+            text = "the operator did not answer in time"
+            self._end(agent, Ending.EXPIRED, Rule.APPROVAL, "NOT_APPROVED", text)
 
-    def _approved(self, agent: str, entry: Entry, target_m: Vec3 | None) -> Outcome:
-        guard = self._guards()[agent]
+    def begin_claim(self, agent: str) -> None:
+        """Forgets what was allowed within another claim, and ends what was asked within it."""
+        self._guards()[agent].approvals.forget()
+        text = "it was claimed anew"
+        self._end(agent, Ending.CLAIMED, Rule.CONSENT, "CLAIMED_ANEW", text)
+
+    def _refused(self, agent: str) -> Outcome:
+        text = "the operator refused it"
+        question = self._end(agent, Ending.REFUSED, Rule.APPROVAL, "REFUSED", text)
+        name = "" if question is None else question.primitive.name
+        return Outcome(True, f"{name} was refused")
+
+    def _end(self, agent: str, how: Ending, rule: Rule, reason: str, text: str) -> Question | None:
+        question = self._questions.end(agent, how)
+        if question is not None:
+            entry = self._effects.entry(question.handle)
+            self._effects.finish(entry, not_allowed(agent, rule, reason, text))
+        return question
+
+    def _place(self, agent: str, question: Question, reply: Reply) -> tuple[Vec3 | None, str]:
+        """The other place in the map, if one is given, and what is wrong with it."""
+        if reply.target_m is not None and reply.pixel is not None:
+            return None, "a target and a pixel were given; give one of them"
+        if reply.pixel is not None:
+            found = None if question.view is None else point_at(question.view, reply.pixel)
+            return found, "" if found else f"pixel {reply.pixel} of the picture shows nothing"
+        if reply.target_m is None:
+            return None, ""
+        if not all(math.isfinite(value) for value in reply.target_m):
+            return None, "the target is not a point: its numbers must be finite"
+        if reply.frame not in ("map", f"{agent}/odom", f"{agent}/base_link"):
+            known = f"give a point of 'map', '{agent}/odom' or '{agent}/base_link'"
+            return None, f"a target in the frame {reply.frame[:64]!r} is not used; {known}"
+        return in_map(self._backend, agent, reply.target_m, reply.frame), ""
+
+    def _approved(self, agent: str, target_m: Vec3 | None, *, remember: bool) -> Outcome:
+        guard, question = self._guards()[agent], self._questions.end(agent, Ending.APPROVED)
+        if question is None:
+            raise ValueError(f"{agent} is asked nothing")
+        entry = self._effects.entry(question.handle)
         if target_m is not None:
-            entry.primitive = replace(entry.primitive, target_m=target_m, frame="map")
+            # What lies there nobody has said, so nothing follows for its class.
+            entry.primitive = replace(
+                entry.primitive, target_m=target_m, frame="map", thing_class=""
+            )
         refusal = self._verdicts.refusal(agent, guard, entry.primitive)
         if refusal is not None:
             self._effects.finish(entry, refusal)
             return Outcome(False, refusal.text)
-        guard.approved = guard.current
+        guard.approved = question.handle
+        why_not = guard.approvals.agree(entry.primitive, remember=remember)
         self._effects.launch(entry)
-        where = "" if target_m is None else " at another place"
-        return Outcome(True, f"{entry.primitive.name} was approved{where}")
+        told = f"{entry.primitive.name} was approved{' at another place' if target_m else ''}"
+        if why_not:
+            return Outcome(True, f"{told}; its kind is not remembered: {why_not}")
+        return Outcome(True, f"{told}, and later ones too" if remember else told)

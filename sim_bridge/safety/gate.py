@@ -23,7 +23,7 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
 from sim_bridge.safety.answers import Answers, Effects
-from sim_bridge.safety.approvals import ARM, Approvals, Asked, question
+from sim_bridge.safety.approvals import ARM, Approvals
 from sim_bridge.safety.attendance import HERE, Attendance, Beat
 from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
 from sim_bridge.safety.health import Health, Lease, Receipt, Supervised
@@ -32,6 +32,7 @@ from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.safety.order_desk import OrderDesk
 from sim_bridge.safety.orders import Order
 from sim_bridge.safety.people import People
+from sim_bridge.safety.questions import Ending, Question, Questions
 from sim_bridge.safety.rest import put_to_rest, what_rests
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.verdicts import Verdicts
@@ -79,9 +80,12 @@ class SafetyGate:
         self._entries: list[Entry] = []
         self._guards: dict[str, Guard] = {}
         self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
-        self._desk = OrderDesk(self._robot, self.stop, self._note)
+        self.questions = Questions(backend)
         effects = Effects(self._entries.__getitem__, self._launch, self._finish, self._note)
-        self.answers = Answers(backend, self._verdicts, lambda: self._guards, effects)
+        self.answers = Answers(
+            backend, self.questions, self._verdicts, lambda: self._guards, effects
+        )
+        self._desk = OrderDesk(self._robot, self.stop, self._note, self.answers.begin_claim)
         self._closed = False
         self._beats = 0
 
@@ -104,6 +108,7 @@ class SafetyGate:
                 raise PlannerError(f"{agent}: {guard.order.command} is under way; load it after")
         self.backend.reset(house, episode, seed)
         self.people.forget()
+        self.questions.end_all(Ending.NEW_EPISODE)
         self._entries.clear()
         # Who attends an agent goes on doing so in another episode.
         attended = {agent: guard.attendance for agent, guard in self._guards.items()}
@@ -142,7 +147,7 @@ class SafetyGate:
         entry = Entry(agent, primitive, None)
         self._entries.append(entry)
         guard = self._guards.get(agent)
-        if guard is not None and guard.approvals.asked is not None:
+        if self.questions.waiting(agent) is not None:
             busy = PrimitiveResult(PrimitiveCode.BUSY, f"{agent} waits for approval of another")
             self._finish_status(entry, busy)
             self.refused(agent, entry.name, busy.text)
@@ -163,8 +168,7 @@ class SafetyGate:
         if not why:
             self._launch(entry)
             return handle
-        until_s = self.now_s() + self.options.approval.timeout_s
-        guard.approvals.ask(question(self.backend, agent, (handle, primitive), why, until_s))
+        self.questions.ask(agent, handle, primitive, why, self.options.approval.timeout_s)
         self._note(agent, primitive.name, False, f"waits for approval: {why}", Rule.APPROVAL)
         return handle
 
@@ -188,15 +192,14 @@ class SafetyGate:
             return
         entry = self._entries[handle]
         if entry.inner is None:
-            self._guards[entry.agent].approvals.take()
+            self.questions.end(entry.agent, Ending.CANCELED)
             self._finish_status(entry, PrimitiveResult(PrimitiveCode.CANCELED, "canceled"))
         else:
             self.backend.cancel(entry.inner)
 
     def stop(self, agent: str) -> None:
         """Stops an agent at once; nothing ever refuses this."""
-        guard = self._guards.get(agent)
-        asked = guard.approvals.take() if guard is not None else None
+        asked = self.questions.end(agent, Ending.STOPPED)
         if asked is not None:
             result = PrimitiveResult(PrimitiveCode.STOPPED, "the agent was stopped")
             self._finish_status(self._entries[asked.handle], result)
@@ -253,6 +256,7 @@ class SafetyGate:
             guard.shown = None
             outcome = self._robot.take_lease(agent)
             if outcome.success:
+                self.answers.begin_claim(agent)
                 guard.control.claimed = True
                 guard.watch.claimed()
         self._note(agent, "take_lease", outcome.success, outcome.message, Rule.LEASE_IS_NEVER_TAKEN)
@@ -264,9 +268,9 @@ class SafetyGate:
         name, at_s = guard.shown
         return name == owner and self.now_s() - at_s <= FORCE_WITHIN_S
 
-    def asked(self, agent: str) -> Asked | None:
+    def asked(self, agent: str) -> Question | None:
         """What waits for the operator, if anything does."""
-        return self._guards[agent].approvals.asked
+        return self.questions.waiting(agent)
 
     def attend(self, agent: str, beat: Beat | None = None) -> None:
         """An executive says that it attends the agent (rule 8); None: a program in this process."""
@@ -333,12 +337,7 @@ class SafetyGate:
         guard.concerns = guard.watch.look(self.health(agent), now_s) if self._robot else []
         if self._robot is not None:
             self._follow_robot(agent, guard)
-        asked = guard.approvals.asked
-        if asked is not None and now_s >= asked.until_s:
-            guard.approvals.take()
-            text = "the operator did not answer in time"
-            result = not_allowed(agent, Rule.APPROVAL, "NOT_APPROVED", text)
-            self._finish(self._entries[asked.handle], result)
+        self.answers.expire(agent)
         if self._is_busy(guard):
             end = self._verdicts.why_stop(agent, guard, reaches=self._reaches(guard))
             if end is not None:
@@ -355,6 +354,8 @@ class SafetyGate:
         health, control = self._robot.health(agent), guard.control
         lost = any(c.rule is Rule.LEASE_LOST for c in guard.concerns)
         control.claimed = control.claimed and health.lease is not Lease.FREE and not lost
+        if not control.claimed:
+            guard.approvals.forget()
         control.powered = control.powered and health.powered
         control.standing = control.standing and health.standing
         careful = self.people.near(agent) or self.backend.observe(agent, ()).holding
@@ -372,7 +373,7 @@ class SafetyGate:
         handle = guard.current
         if handle is None:
             return
-        guard.approvals.take()
+        self.questions.end(agent, f"ended: {why.text}")
         self.backend.stop(agent)
         code = PrimitiveCode.NOT_ALLOWED
         self._finish(

@@ -18,9 +18,22 @@ Note = Callable[[str, str, bool, str, Rule | None], None]
 class OrderDesk:
     """One order an agent at a time; a simulated agent has done it at once."""
 
-    def __init__(self, robot: Supervised | None, stop: Callable[[str], None], note: Note) -> None:
-        """Before `robot`; `stop` ends what an agent does, `note` keeps a receipt."""
-        self._robot, self._stop, self._note = robot, stop, note
+    def __init__(
+        self,
+        robot: Supervised | None,
+        stop: Callable[[str], None],
+        note: Note,
+        on_claim: Callable[[str], None],
+    ) -> None:
+        """Orders of `robot`.
+
+        Args:
+            robot: who carries them out; None for simulated agents.
+            stop: ends what an agent does.
+            note: keeps a receipt.
+            on_claim: an agent's claim ends, or begins anew.
+        """
+        self._robot, self._stop, self._note, self._on_claim = robot, stop, note, on_claim
 
     def carry_out(self, agent: str, guard: Guard, command: Command) -> Outcome:
         """Carries a command out and waits for its end."""
@@ -74,6 +87,8 @@ class OrderDesk:
             guard.control.apply(command)
         if order.agreed.stops:
             self._stop(agent)
+        if command in (Command.CLAIM, Command.RELEASE):
+            self._on_claim(agent)
         return order
 
     def _conclude(self, agent: str, guard: Guard, order: Order, done: Outcome) -> None:

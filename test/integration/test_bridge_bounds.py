@@ -14,12 +14,11 @@ from bridge_harness import BEST_EFFORT, Client, bridge, refusals, write_world
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PointStamped
 from planner_msgs.action import ExecutePrimitive
-from planner_msgs.srv import LoadEpisode
+from planner_msgs.srv import AnswerQuestion, LoadEpisode
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros import qos
 from planner.ros.goal_answers import why_no_result
 from planner.world.episode import Episode
 from planner.world.house import House
@@ -120,7 +119,7 @@ def test_what_is_busy_leaves_a_receipt(client: Client, receipts: list[Diagnostic
 def test_an_answer_that_nobody_asked_for_leaves_a_receipt(
     client: Client, receipts: list[DiagnosticStatus]
 ) -> None:
-    assert not client.call(Trigger, "/agent_0/safety/approve").success
+    assert not client.call(Trigger, "/agent_0/safety/refuse").success
     client.wait(lambda: refusals(receipts), "the receipt")
     assert "nothing waits" in refusals(receipts)[-1].message
 
@@ -128,15 +127,14 @@ def test_an_answer_that_nobody_asked_for_leaves_a_receipt(
 def test_an_approval_at_a_senseless_place_leaves_a_receipt(
     client: Client, receipts: list[DiagnosticStatus]
 ) -> None:
-    topic = "/agent_0/safety/approve_at"
-    sender = client.node.create_publisher(PointStamped, topic, qos.COMMAND)
-    client.wait(lambda: sender.get_subscription_count(), topic)
-    message = PointStamped()
-    message.header.frame_id, message.point.x = "map", 1e18
-    sender.publish(message)
+    place = PointStamped()
+    place.header.frame_id, place.point.x = "map", 1e18
+    told = client.call(
+        AnswerQuestion, "/agent_0/safety/answer", approve=True, has_target=True, target=place
+    )
+    assert not told.success
     client.wait(lambda: refusals(receipts), "the receipt")
-    assert "point.x: 1e+18 is outside" in refusals(receipts)[-1].message
-    client.node.destroy_publisher(sender)
+    assert "point.x: 1e+18 is outside" in refusals(receipts)[-1].message == told.message
 
 
 def test_a_result_that_nobody_knows_is_no_success(client: Client) -> None:

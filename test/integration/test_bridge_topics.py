@@ -46,6 +46,7 @@ PER_AGENT = {
     "safety/motion_allowed": "std_msgs/msg/Bool",
     "safety/asks/image": IMAGE,
     "safety/asks/target": "geometry_msgs/msg/PointStamped",
+    "safety/question": "planner_msgs/msg/ApprovalQuestion",
     "robot_description": "std_msgs/msg/String",
 }
 SHARED = {
@@ -62,7 +63,7 @@ STAYS = {
     *(
         f"/{a}/safety/{t}"
         for a in AGENTS
-        for t in ("state", "motion_allowed", "asks/image", "asks/target")
+        for t in ("state", "motion_allowed", "asks/image", "asks/target", "question")
     ),
     "/tf_static",
     "/world/state",

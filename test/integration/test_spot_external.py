@@ -15,6 +15,8 @@ from bridge_harness import BEST_EFFORT, LATCHED, Bridge, Client, bridge, write_w
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point, PointStamped, Pose, PoseArray, TransformStamped
 from nav_msgs.msg import Odometry
+from planner_msgs.msg import ApprovalQuestion
+from planner_msgs.srv import AnswerQuestion
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
 from std_msgs.msg import Bool, Header
@@ -213,17 +215,27 @@ def asks_first_and_heeds_people(client: Client) -> None:
 
     picture = client.listen(Image, "/agent_0/safety/asks/image", LATCHED)
     target = client.listen(PointStamped, "/agent_0/safety/asks/target", LATCHED)
-    answer = client.node.create_publisher(PointStamped, "/agent_0/safety/approve_at", 1)
+    questions = client.listen(ApprovalQuestion, "/agent_0/safety/question", LATCHED)
     receipts = client.listen(DiagnosticStatus, "/agent_0/safety/receipts")
+
+    def answer(frame: str, x_m: float) -> Any:
+        place = PointStamped(header=Header(frame_id=frame), point=Point(x=x_m, y=1.5, z=0.5))
+        fields = {"question_id": questions[-1].question_id, "has_target": True, "target": place}
+        return client.call(AnswerQuestion, "/agent_0/safety/answer", approve=True, **fields)
+
     pick = client.start("pick", (2.5, 1.5, 0.5))
     client.wait(lambda: picture and target, "what is asked")
-    client.wait(lambda: told("asks") == "pick: a person is near", "the question")
+    client.wait(
+        lambda: told("asks") == "pick (unknown to perception): a person is near", "the question"
+    )
+    client.wait(lambda: questions and questions[-1].question_id == told("asks_id"), "its id")
     assert (picture[-1].height, picture[-1].header.frame_id) == (24, "agent_0/hand_optical_frame")
+    assert picture[-1].header.stamp == questions[-1].issued
     assert (target[-1].header.frame_id, target[-1].point.x) == ("map", 2.5)
-    client.wait(answer.get_subscription_count, "who takes the answer")
-    answer.publish(PointStamped(header=Header(frame_id="kitchen")))
-    client.wait(lambda: any("'kitchen' is not used" in r.message for r in receipts), "the receipt")
-    answer.publish(PointStamped(header=Header(frame_id="map"), point=Point(x=2.4, y=1.5, z=0.5)))
+    wrong = answer("kitchen", 0.0)
+    assert "'kitchen' is not used" in wrong.message
+    client.wait(lambda: any(r.message == wrong.message for r in receipts), "the receipt")
+    answer("map", 2.4)
     done = pick.result()
     assert done.code == PrimitiveCode.NOT_ABLE, "it was approved, and this backend sends no motion"
 

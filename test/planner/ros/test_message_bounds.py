@@ -8,7 +8,7 @@ from typing import Any
 import planner_msgs.action
 import planner_msgs.srv
 import pytest
-from geometry_msgs.msg import PointStamped, PoseArray
+from geometry_msgs.msg import PoseArray
 from hypothesis import given
 from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
@@ -44,7 +44,6 @@ def parts(module: Any, part: str) -> list[Any]:
 INTERFACES = [*parts(planner_msgs.action, "Goal"), *parts(planner_msgs.srv, "Request")]
 TOPICS = {
     "planner_msgs/Heartbeat": Heartbeat,
-    "safety/approve_at": PointStamped,
     "/people": PoseArray,
     "/instruct/answer": String,
     "/lockstep": Header,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from walker import (
+    CUP,
     EPISODE,
     HOUSE,
     LOOK,
@@ -20,11 +21,13 @@ from walker import (
     WALK,
     ZONE,
     Walker,
+    asked,
     let_pass,
     made,
     no_approval,
     options,
     refused_by,
+    reply,
     result,
 )
 
@@ -171,24 +174,22 @@ def test_rules_9_and_12_beside_a_person_it_walks_slowly_and_asks_before_it_reach
     gate.step(0.1)
     assert robot.limits[-1].linear_m_s == 0.25
     robot.held = False
-    gate.start(ROBOT, PICK)
-    assert gate.answers.answer(ROBOT, approve=True, remember=True).success
+    gate.start(ROBOT, CUP)
+    assert reply(gate, remember_kind=True).success
     gate.stop(ROBOT)
     near.append((1.5, 0.5, 0.0))
-    gate.start(ROBOT, PICK)
-    asked = gate.asked(ROBOT)
-    assert asked is not None
-    assert "person" in asked.why
+    gate.start(ROBOT, CUP)
+    assert "person" in asked(gate).why
 
 
 def test_rule_12_a_person_who_comes_near_stops_an_arm_that_nobody_approved() -> None:
     near: list[Vec3] = []
     gate, _ = made(people=lambda: near, safety=options())
-    for primitive, waits in ((LOOK, False), (PICK, True)):
+    for primitive, waits in ((LOOK, False), (CUP, True)):
         near.clear()
         running = gate.start(ROBOT, primitive)
         if waits:
-            assert gate.answers.answer(ROBOT, approve=True, remember=True).success
+            assert reply(gate, remember_kind=True).success
             gate.stop(ROBOT)
             running = gate.start(ROBOT, primitive)
         gate.attend(ROBOT)
@@ -199,10 +200,8 @@ def test_rule_12_a_person_who_comes_near_stops_an_arm_that_nobody_approved() -> 
         refused_by(gate, running, Rule.ARM, "PERSON_NEAR")
     # With the operator's word it goes on beside a person, looking as well.
     running = gate.start(ROBOT, LOOK)
-    asked = gate.asked(ROBOT)
-    assert asked is not None
-    assert asked.why == "a person is near"
-    assert gate.answers.answer(ROBOT, approve=True).success
+    assert asked(gate).why == "a person is near"
+    assert reply(gate).success
     gate.step(0.1)
     assert gate.poll(running).result is None
 

@@ -9,6 +9,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.runtime import Runtime
+from sim_bridge.safety.answers import Reply
 from sim_bridge.safety.approvals import Answer
 
 
@@ -78,10 +79,13 @@ def test_what_is_out_of_bounds_has_a_code(problem: str, code: PrimitiveCode) -> 
     assert result == PrimitiveResult(code, f"the goal is out of bounds: {problem}")
 
 
-@pytest.mark.parametrize("answer", [Answer.APPROVE, Answer.APPROVE_KIND, Answer.REFUSE])
-def test_an_answer_to_no_question_leaves_a_receipt(runtime: Runtime, answer: Answer) -> None:
-    assert not runtime.answer("agent_0", answer).success
-    assert refusals(runtime) == [(str(answer), "nothing waits for approval")]
+def test_an_answer_to_no_question_leaves_a_receipt(runtime: Runtime) -> None:
+    assert not runtime.answer("agent_0", Answer.REFUSE).success
+    assert not runtime.gate.answers.answer("agent_0", Reply("0-1", approve=True)).success
+    assert refusals(runtime) == [
+        ("safety/refuse", "nothing waits for approval"),
+        ("safety/answer", "question 0-1 was never asked; nothing was approved"),
+    ]
 
 
 def test_what_a_world_refuses_at_once_is_not_said_to_be_allowed(runtime: Runtime) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +24,18 @@ from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
+from sim_bridge.safety.answers import Reply
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.safety.questions import Question
 from sim_bridge.safety.rules import Rule
 
 ROBOT = "agent_0"
 WALK = Primitive(PrimitiveName.NAVIGATE, (5.0, 0.0, 0.0))
 PICK = Primitive(PrimitiveName.PICK, (1.0, 0.0, 0.5))
+CUP = replace(PICK, thing_class="cup")
+KNIFE = replace(PICK, target_m=(1.1, 0.0, 0.5), thing_class="knife")
 OPEN = Primitive(PrimitiveName.OPEN, (1.0, 0.0, 0.5))
 LOOK = Primitive(PrimitiveName.LOOK, (1.0, 0.0, 0.5))
 # A camera at the map's origin that looks along x: its x is the map's -y and its y the map's -z.
@@ -136,6 +141,10 @@ class Walker:
     def poll(self, handle: Handle) -> PrimitiveStatus:
         end = self.ends[handle]
         return PrimitiveStatus("at it" if end is None else "done", 0.0, end)
+
+    def finish(self) -> None:
+        """Has done what it does."""
+        self._end(PrimitiveCode.SUCCESS)
 
     def _end(self, code: PrimitiveCode) -> None:
         if self.running is not None:
@@ -263,6 +272,19 @@ def made(
             assert gate.command(ROBOT, command).success
         gate.step(0.1)
     return gate, robot
+
+
+def asked(gate: SafetyGate) -> Question:
+    """What the operator is asked now."""
+    found = gate.asked(ROBOT)
+    assert found is not None, "nothing is asked"
+    return found
+
+
+def reply(gate: SafetyGate, **fields: Any) -> Outcome:
+    """Answers what is asked now; yes, where nothing else is said."""
+    given = Reply(**{"question_id": asked(gate).question_id, "approve": True, **fields})
+    return gate.answers.answer(ROBOT, given)
 
 
 def let_pass(gate: SafetyGate, seconds: float, *, attended: bool = True) -> None:

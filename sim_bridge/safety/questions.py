@@ -1,0 +1,179 @@
+"""The questions that operators are asked: one an agent, each with an id, and how each ended."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import uuid4
+
+from planner.world.errors import PlannerError
+from planner.world.geometry import Vec3
+from planner.world.observation import CameraFrame
+from planner.world.primitive import Primitive, PrimitiveName
+from sim_bridge.backend import Backend, Handle
+from sim_bridge.safety.approvals import in_map
+
+# So many ended questions are told apart; a person answers one of the newest few.
+ENDED_KEPT = 1000
+_MAX_ID_SHOWN = 64
+UNKNOWN_CLASS = "unknown to perception"
+
+
+class Ending(StrEnum):
+    """How a question ended, as a late answer is told."""
+
+    APPROVED = "was approved already"
+    REFUSED = "was refused already"
+    CANCELED = "was canceled"
+    EXPIRED = "has expired"
+    STOPPED = "ended when the agent was stopped"
+    CLAIMED = "ended when the agent was claimed anew"
+    NEW_EPISODE = "ended when another episode was loaded"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A primitive that waits for the operator.
+
+    Attributes:
+        question_id: that an answer names.
+        agent: whose hand it is.
+        handle: of the primitive in the gate.
+        primitive: what shall be done.
+        why: it is asked.
+        issued_s: on the world's clock.
+        expires_s: when an answer is too late, on the world's clock.
+        target_m: its target in the map.
+        view: what the hand's camera sees; None where it sees nothing.
+        pixel: column and row of the target in `view`; None where it is not in it.
+    """
+
+    question_id: str
+    agent: str
+    handle: Handle
+    primitive: Primitive
+    why: str
+    issued_s: float
+    expires_s: float
+    target_m: Vec3
+    view: CameraFrame | None = None
+    pixel: tuple[int, int] | None = None
+
+    @property
+    def what(self) -> str:
+        """What shall be done, and to what, as far as perception knows."""
+        name, thing_class = self.primitive.name, self.primitive.thing_class
+        if name is not PrimitiveName.PICK:
+            return str(name)
+        return f"{name} {thing_class or f'({UNKNOWN_CLASS})'}"
+
+
+class Questions:
+    """What is asked of each agent's operator now, and how recent questions ended.
+
+    Ids are unique over restarts, so that an answer to a bridge that has ended fits none of this
+    one's questions.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        """Shows what is seen in the world of `backend`."""
+        self._backend = backend
+        self._prefix = f"{uuid4().hex}-"
+        self._count = 0
+        self._waiting: dict[str, Question] = {}
+        # Agent and ending, by id.
+        self._ended: OrderedDict[str, tuple[str, str]] = OrderedDict()
+
+    def ask(
+        self, agent: str, handle: Handle, primitive: Primitive, why: str, timeout_s: float
+    ) -> Question:
+        """Asks the operator about a primitive.
+
+        Raises:
+            ValueError: where the agent waits for another answer.
+        """
+        if agent in self._waiting:
+            raise ValueError(f"{agent} waits for an answer already")
+        self._count += 1
+        try:
+            view = self._backend.observe(agent, ("hand",)).cameras.get("hand")
+        except PlannerError:
+            # The operator sees no picture then, and decides with that.
+            view = None
+        target_m = in_map(self._backend, agent, primitive.target_m, primitive.frame)
+        issued_s = self._backend.now_s()
+        question = Question(
+            question_id=f"{self._prefix}{self._count}",
+            agent=agent,
+            handle=handle,
+            primitive=primitive,
+            why=why,
+            issued_s=issued_s,
+            expires_s=issued_s + timeout_s,
+            target_m=target_m,
+            view=view,
+            pixel=None if view is None else pixel_of(view, target_m),
+        )
+        self._waiting[agent] = question
+        return question
+
+    def waiting(self, agent: str) -> Question | None:
+        """What an agent's operator is asked now."""
+        return self._waiting.get(agent)
+
+    def end(self, agent: str, how: str) -> Question | None:
+        """Ends what is asked of an agent's operator; returns it, if anything was."""
+        question = self._waiting.pop(agent, None)
+        if question is not None:
+            self._ended[question.question_id] = (agent, str(how))
+            if len(self._ended) > ENDED_KEPT:
+                self._ended.popitem(last=False)
+        return question
+
+    def end_all(self, how: str) -> None:
+        """Ends what is asked of all operators."""
+        for agent in tuple(self._waiting):
+            self.end(agent, how)
+
+    def why_gone(self, agent: str, question_id: str) -> str:
+        """Why an answer to a question that is not asked of this agent is refused."""
+        if not question_id:
+            return "an answer names its question: question_id is empty"
+        shown = question_id[:_MAX_ID_SHOWN]
+        return f"question {shown} {self._ending(agent, question_id)}; nothing was approved"
+
+    def _ending(self, agent: str, question_id: str) -> str:
+        owner, how = self._ended.get(question_id, ("", ""))
+        for other, waiting in self._waiting.items():
+            if waiting.question_id == question_id:
+                owner = other
+        if owner not in ("", agent):
+            return f"is of {owner}"
+        if how:
+            return how
+        number = question_id.removeprefix(self._prefix)
+        known = number != question_id and number in map(str, range(1, self._count + 1))
+        return "ended long ago" if known else "was never asked"
+
+
+def pixel_of(view: CameraFrame, point_m: Vec3) -> tuple[int, int] | None:
+    """Where a point of the map is in a picture, as column and row; None outside of it."""
+    x, y, z = view.pose.inverse().apply(point_m)
+    if z <= 0.05:
+        return None
+    lens = view.intrinsics
+    u, v = round(lens.fx_px * x / z + lens.cx_px), round(lens.fy_px * y / z + lens.cy_px)
+    return (u, v) if 0 <= u < lens.width_px and 0 <= v < lens.height_px else None
+
+
+def point_at(view: CameraFrame, pixel: tuple[int, int]) -> Vec3 | None:
+    """What a pixel of a picture shows, in the map; None where nothing was measured."""
+    lens, (u, v) = view.intrinsics, pixel
+    if not (0 <= u < lens.width_px and 0 <= v < lens.height_px):
+        return None
+    depth_m = float(view.depth_m[v, u])
+    if depth_m <= 0:
+        return None
+    x, y = (u - lens.cx_px) / lens.fx_px * depth_m, (v - lens.cy_px) / lens.fy_px * depth_m
+    return view.pose.apply((x, y, depth_m))
