@@ -21,7 +21,7 @@ from planner.memory.wording import (
     take_flag_words,
     words_of,
 )
-from planner.world.belief import Source
+from planner.world.belief import UNNAMED_CLASS, Source
 from planner.world.entity import FIRST_ID, Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.house import House
@@ -202,13 +202,13 @@ class EntityList:
         position_m, distance_m = _place(operation, occasion)
         facts = operation.facts
         class_name = facts.class_name if facts else read_description(text).class_name
-        name = operation.name or self._free_name(class_name or "thing")
+        name = operation.name or self._free_name(class_name or UNNAMED_CLASS)
         if name in self._by_name:
             raise _RefusedError(f"{name} is Object.{self._by_name[name]} already")
         entity = Entity(
             entity_id=self._next_id,
             name=name,
-            class_name=class_name or "thing",
+            class_name=class_name or UNNAMED_CLASS,
             is_furniture=False,
             description=text,
             position_m=position_m,

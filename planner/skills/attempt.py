@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.skills.ground import CLOSE_M, Ground, Stand, gap_m
 from planner.skills.options import SkillOptions
+from planner.skills.perceived import class_at
 from planner.skills.port import PrimitivePort
 from planner.skills.results import RefusalError
 from planner.skills.team import Team
@@ -132,6 +133,10 @@ class Attempt:
         left_s = self.deadline_s - port.now_s()
         if left_s <= 0:
             raise TookTooLongError
+        if primitive.name is PrimitiveName.PICK:
+            # As of now: perception may have changed its mind on the way there.
+            seen = class_at(self.belief, primitive.target_m)
+            primitive = replace(primitive, thing_class=seen)
         self.handle = port.start(replace(primitive, timeout_s=left_s))
         self.primitives += 1
         while (status := port.poll(self.handle)).result is None:

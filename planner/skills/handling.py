@@ -79,7 +79,6 @@ def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
         PrimitiveName.PICK,
         thing.point_m,
         tolerance_m=options.grounding_gate_m,
-        thing_class="" if thing.node is None else thing.node.class_name,
     )
     phase = f"picking {thing.name}"
     for _ in range(1 + options.pick_retries):

@@ -16,6 +16,8 @@ from planner.world.geometry import Vec3
 from planner.world.record import record
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 
+# Of a thing that the memory knows of and nobody has given a class.
+UNNAMED_CLASS = "thing"
 _OBJECT_ID = re.compile(r"Object[. ](\d+)")
 
 

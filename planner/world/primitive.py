@@ -81,8 +81,8 @@ class Primitive:
         timeout_s: simulated seconds before `TIMED_OUT`; 0 takes the backend's default.
         tolerance_m: how far the thing meant may be from the target (or the reference);
             0 takes the backend's own.
-        thing_class: for `pick`: what the thing is taken for, as the operator is told who
-            approves it; it is not found by it. Empty: unknown.
+        thing_class: for `pick`: what perception takes the thing at the target for, as the
+            operator is told who approves it; it is not found by it. Empty: unknown.
     """
 
     name: PrimitiveName

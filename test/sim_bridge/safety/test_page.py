@@ -11,7 +11,12 @@ from sim_bridge.safety.rules import Rule
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
-FOLDERS = ("test/sim_bridge", "test/integration", "test/planner/security")
+FOLDERS = (
+    "test/sim_bridge",
+    "test/integration",
+    "test/planner/security",
+    "test/planner/skills",
+)
 
 
 def rows(title: str) -> list[list[str]]:
