@@ -35,6 +35,7 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
+    "approve": Command("planner.approve.cli", "what a robot asks its operator, and the answer"),
     "attend": Command("planner.attend.cli", "be the executive of goals that you send yourself"),
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),

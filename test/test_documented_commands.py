@@ -85,6 +85,20 @@ ELSEWHERE: Mapping[str, str] = {
     "planner report BAG BAG2 -o report": (
         "test/planner/replay/report/test_cli.py::test_several_bags_and_one_that_cannot_be_read"
     ),
+    "planner approve agent_0 --picture asked.png": (
+        "test/integration/test_approve.py::test_it_shows_the_question_with_its_picture"
+    ),
+    "planner approve agent_0 --yes ID": (
+        "test/integration/test_approve.py::test_yes_begins_it_and_a_second_yes_is_told_why_not"
+    ),
+    "planner approve agent_0 --yes ID --pixel 320 200": (
+        "test/integration/test_approve.py::test_another_pixel_may_be_given"
+    ),
+    "planner approve agent_0 --kind ID": (
+        "test/integration/test_approve.py"
+        "::test_at_a_terminal_what_was_typed_before_the_question_is_no_answer"
+    ),
+    "planner approve agent_0 --no ID": "test/integration/test_approve.py::test_no_refuses_it",
     "planner spot-look": (
         "test/sim_bridge/spot/test_connection.py"
         "::test_spot_look_tells_how_the_robot_is_and_moves_nothing"

@@ -14,6 +14,7 @@ from planner.world.errors import PlannerError
 COMMANDS = (
     "/lockstep/*",
     "/instruct/answer",
+    # Of bags of before answers named their question.
     "*/safety/approve_at",
     "*/cmd_vel",
     "*/cmd_vel_*",

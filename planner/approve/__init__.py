@@ -1,0 +1,1 @@
+"""Answering what an agent asks its operator: `planner approve`."""
