@@ -98,6 +98,11 @@ def test_a_question_comes_with_its_picture_target_and_time_limit(client: Client)
     assert seconds(question.expires) - seconds(stamp) == pytest.approx(300.0)
     clock = seconds(client.hear(Clock, "/clock").clock)
     assert 0.0 < seconds(stamp) <= clock < seconds(question.expires)
+    other = client.call(
+        AnswerQuestion, "/agent_1/safety/answer", question_id=question.question_id, approve=True
+    )
+    assert not other.success
+    assert f"is of {AGENT}" in other.message
     refused = client.call(Trigger, f"/{AGENT}/safety/refuse")
     assert refused.success
     assert pick.result().code == PrimitiveCode.NOT_ALLOWED
@@ -114,6 +119,9 @@ def test_an_answer_that_names_no_question_leaves_a_receipt(client: Client) -> No
 
 
 def test_the_services_that_name_no_question_are_gone(client: Client) -> None:
-    names = {name for name, _ in client.node.get_service_names_and_types()}
-    assert f"/{AGENT}/safety/refuse" in names
-    assert not {f"/{AGENT}/safety/approve", f"/{AGENT}/safety/approve_kind"} & names
+    def names() -> set[str]:
+        return {name for name, _ in client.node.get_service_names_and_types()}
+
+    wanted = {f"/{AGENT}/safety/refuse", SERVICE}
+    client.wait(lambda: wanted <= names(), "the services that stay")
+    assert not {f"/{AGENT}/safety/approve", f"/{AGENT}/safety/approve_kind"} & names()

@@ -25,6 +25,7 @@ from sim_bridge.control import Command
 from sim_bridge.safety.answers import Reply
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Lease
+from sim_bridge.safety.questions import ENDED_KEPT
 from sim_bridge.safety.rules import Rule
 
 
@@ -65,6 +66,19 @@ def test_rule_14_ids_are_never_given_twice() -> None:
         gate.start(ROBOT, CUP)
         seen.add(asked(gate).question_id)
     assert len(seen) == 8
+
+
+def test_rule_14_a_question_of_long_ago_is_still_told_from_none() -> None:
+    gate, robot = made(options())
+    gate.start(ROBOT, CUP)
+    first = asked(gate).question_id
+    gate.stop(ROBOT)
+    for _ in range(ENDED_KEPT):
+        gate.start(ROBOT, CUP)
+        gate.stop(ROBOT)
+    told = gate.answers.answer(ROBOT, Reply(first, approve=True))
+    assert told.message == f"question {first} ended long ago; nothing was approved"
+    assert robot.told == []
 
 
 def lose_lease(gate: SafetyGate) -> None:
