@@ -122,7 +122,7 @@ def world(
     # nothing for seconds, and the rest at the end takes its time. Neither is what is tested here,
     # nor is how soon a report of persons reaches a bridge that hardly runs, or an answer.
     safety.write_text(
-        "version: 1\nlink: {stale_after_s: 60.0}\nexecutive: {stop_after_s: 60.0}\n"
+        "version: 1\nlink: {stale_after_s: 60.0}\nexecutive: {where: never}\n"
         "people: {seen_for_s: 5.0}\napproval: {timeout_s: 300.0}\nshutdown_s: 80.0\n"
     )
     return {
