@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 
 WAIT_S = 10.0
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 # A pixel's number is unsigned.
 _MAX_PIXEL = 2**32 - 1
 
@@ -91,7 +93,7 @@ def read_order(args: argparse.Namespace, *, asks: bool) -> Order:
     """
     given = ((Say.YES, args.yes), (Say.NO, args.no), (Say.KIND, args.kind))
     said = next(((say, str(of)) for say, of in given if of is not None), None)
-    if not args.agent.isidentifier():
+    if not _NAME.fullmatch(args.agent):
         raise PlannerError(f"{args.agent!r} is no agent's name, such as agent_0")
     if said is not None and args.picture is not None:
         raise PlannerError("--picture: it comes with the question; leave out the answer")

@@ -38,6 +38,7 @@ def test_the_arguments_become_an_order() -> None:
     ("words", "says"),
     [
         (["/agent_0"], "no agent's name"),
+        (["agent_é"], "no agent's name"),
         (["agent_0", "--yes", ""], "--yes: the id is empty"),
         (["agent_0", "--yes", "ab-1", "--picture", "q.png"], "--picture"),
         (["agent_0", "--at", "nan", "0", "0"], "--at"),

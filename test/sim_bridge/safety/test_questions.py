@@ -110,6 +110,7 @@ def answer(gate: SafetyGate, *, approve: bool) -> None:
         (lambda gate: gate.reset(HOUSE, EPISODE, 0), "ended when another episode was loaded"),
         (lose_lease, "ended: "),
         (lose_link, "ended: "),
+        (lambda gate: let_pass(gate, 1.5, attended=False), "ended: the executive"),
     ],
 )
 def test_rule_14_a_late_answer_is_refused_with_why_its_question_ended(
