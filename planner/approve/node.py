@@ -29,6 +29,8 @@ from planner.network import confine
 from planner.ros import images, qos
 from planner.ros.conversions import header, point_m, point_message, seconds
 from planner.ros.world_clock import WorldClock
+from planner.security.enclave import act_as
+from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
 
 LOOK_S = 0.05
@@ -49,6 +51,7 @@ def answer(order: Order) -> int:
         PlannerError: where no bridge answers in time, or the picture cannot be saved.
     """
     confine(os.environ)
+    act_as(os.environ, OPERATOR)
     # Ctrl-C is a KeyboardInterrupt here: nothing was sent then.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node(f"approve_{os.getpid()}")

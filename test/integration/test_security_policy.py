@@ -88,6 +88,10 @@ def a_whole_run(graph: DdsGraph, world: Path, folder: Path) -> None:
                 topic = f"rt/agent_0/{'skill' if through else 'safety'}/heartbeat"
                 look_while(graph, lambda: topic not in attended(graph), "the attendance")  # noqa: B023
                 assert attends.poll() is None
+        # The robot asks nothing.
+        with planner("approve", "agent_0") as answers:
+            look_while(graph, lambda: answers.poll() is None, "the question to the operator")
+            assert answers.returncode == 1
         with planner("memory", "query", "where is the cup?") as asks:
             look_while(graph, lambda: asks.poll() is None, "the question")
             assert asks.returncode == 0

@@ -104,7 +104,7 @@ def test_signed_permissions_say_what_the_policy_says(keystore: Path, name: str) 
     assert [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in times] == [*limits]
 
 
-@pytest.mark.parametrize("service", ["claim", "power_on", "estop/release", "safety/approve"])
+@pytest.mark.parametrize("service", ["claim", "power_on", "estop/release", "safety/answer"])
 def test_no_signed_permission_but_the_operator_s_has_a_safety_service_s_request(
     keystore: Path, service: str
 ) -> None:

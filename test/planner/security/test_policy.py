@@ -42,7 +42,6 @@ def test_only_the_operator_may_ask_for_what_moves_or_powers_a_robot(command: str
 @pytest.mark.parametrize(
     "topic",
     [
-        "rt/agent_0/safety/approve_at",
         "rq/world/loadRequest",
         "rq/world/stepRequest",
         "rq/memory/editRequest",
@@ -90,8 +89,7 @@ def test_the_viewer_sees_everything_and_says_nothing_but_stop() -> None:
         ("request", "/agent_0/claim"),
         ("request", "/*"),
         ("request", "/agent_0/est*"),
-        ("publish", "/agent_?/safety/*"),
-        ("publish", "/*"),
+        ("request", "/agent_?/safety/*"),
     ],
 )
 def test_a_policy_that_gives_away_what_is_the_operator_s_is_refused(kind: str, name: str) -> None:
