@@ -32,6 +32,7 @@ from sim_bridge.embedded.options import default_options
 from sim_bridge.refusals import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
+from sim_bridge.safety.rules import Rule
 from sim_bridge.spot.body import BodyState, optical_of
 from sim_bridge.spot.cameras import Cameras
 from sim_bridge.spot.crew import Crew
@@ -519,16 +520,21 @@ class SpotBackend:
         self._permit.withdraw()
         self._stop_robot()
 
-    def pause(self, agent: str) -> bool:
-        """Has a walk stand still until `resume`; False where what is under way is no walk."""
+    def pause(self, agent: str) -> None:
+        """Halts the robot and sends nothing that moves until `resume`; never waits.
+
+        A walk goes on then. What an arm does cannot go on from where it was halted, so it ends.
+        """
         self._check_agent(agent)
-        held = self.motion.hold(_GATE)
-        if held:
-            self._stop_robot()
-        return held
+        if not self.motion.hold(_GATE):
+            rule = {"rule": str(int(Rule.EXECUTIVE_LOST)), "reason": "EXECUTIVE_LOST"}
+            text = f"{agent} may not move: its executive fell silent, and an arm cannot be paused"
+            self.motion.end(PrimitiveCode.NOT_ALLOWED, text, **rule)
+            self.motion.hold(_GATE)
+        self._stop_robot()
 
     def resume(self, agent: str) -> None:
-        """Has a walk go on that was paused."""
+        """What was paused goes on."""
         self._check_agent(agent)
         self.motion.let_go(_GATE)
 

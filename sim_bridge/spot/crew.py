@@ -139,9 +139,10 @@ class Crew:
             number = self._stops_wanted
             self._stopped = self._halt()
             self._stops_done = number
-        if self._silent_s > HUNG_S and not self._motion.held and self._motion.hold(_BRIDGE):
+        hangs = self._silent_s > HUNG_S and self._motion.busy and not self._motion.held
+        # A walk goes on when the loop does; what an arm does ends by itself, soon.
+        if hangs and self._motion.hold(_BRIDGE):
             self.halt()
-            self._stop.wake()
 
     def _halt(self) -> Outcome:
         why = ""

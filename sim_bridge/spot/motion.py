@@ -14,6 +14,8 @@ from sim_bridge.spot.permit import Permit, WithdrawnError
 from sim_bridge.spot.robot import Routine
 from sim_bridge.spot.walking import PHASES
 
+STARTING = "starting"
+
 
 @dataclass(slots=True)
 class _Running:
@@ -59,11 +61,10 @@ class Motion:
         """Takes a routine up; `advance` brings it on."""
         with self._lock:
             handle = Handle(len(self._handles))
-            status = PrimitiveStatus("starting", 0.0, None)
+            status = PrimitiveStatus(STARTING, 0.0, None)
             ends_s = self._clock_s() + within_s
             self._handles.append(_Running(routine, ends_s, self._permit.epoch, status))
             self._current = handle
-            self._holders.clear()
             return handle
 
     def refuse(self, refusal: PrimitiveResult) -> Handle:
@@ -102,13 +103,19 @@ class Motion:
             self._current = None
 
     def hold(self, holder: str) -> bool:
-        """Pauses a walk until every holder lets go; False where what is under way is no walk.
+        """Brings nothing on until every holder lets go.
 
-        Its commands are refused meanwhile; who pauses it stops the robot.
+        Commands of what is under way are refused meanwhile; who holds it stops the robot.
+
+        Returns:
+            Whether that is so. What could not go on after it is left alone: a walk can, as can
+            what has not begun.
         """
         with self._lock:
-            if self._current is None or self._handles[self._current].status.phase not in PHASES:
-                return False
+            if self._current is not None:
+                phase = self._handles[self._current].status.phase
+                if phase not in {STARTING, *PHASES}:
+                    return False
             if not self._holders:
                 self._permit.withdraw()
             self._holders.add(holder)
@@ -117,6 +124,8 @@ class Motion:
     def let_go(self, holder: str) -> None:
         """Ends one holder's pause."""
         with self._lock:
+            if holder not in self._holders:
+                return
             self._holders.discard(holder)
             if not self._holders and self._current is not None:
                 self._handles[self._current].grant = self._permit.epoch
@@ -167,4 +176,3 @@ class Motion:
         progress = 1.0 if result.succeeded else running.status.progress
         running.status = PrimitiveStatus("done", progress, result)
         self._current = None
-        self._holders.clear()

@@ -65,6 +65,7 @@ class FarAway:
         self.until(lambda: time.monotonic() >= ends_s)
 
     def walk(self) -> Handle:
+        self.gate.attend(ROBOT)
         walk = self.gate.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, opened_corner(self.opened)))
         self.until(lambda: self.moves)
         return walk
@@ -192,7 +193,7 @@ def test_rule_8_a_paused_walk_stands_and_goes_on(far: FarAway) -> None:
     far.ready()
     walk = far.walk()
     far.until(lambda: far.gate.poll(walk).phase == WALKING)
-    assert far.backend.pause(ROBOT)
+    far.backend.pause(ROBOT)
     far.until(lambda: not far.moves)
     far.let_pass(1.0)
     assert not far.moves
@@ -200,7 +201,24 @@ def test_rule_8_a_paused_walk_stands_and_goes_on(far: FarAway) -> None:
     far.backend.resume(ROBOT)
     far.until(lambda: far.moves)
     far.gate.cancel(walk)
-    assert not far.backend.pause(ROBOT), "nothing is under way"
+
+
+def test_rule_8_what_an_arm_does_ends_where_it_would_pause(far: FarAway) -> None:
+    far.ready()
+    far.gate.attend(ROBOT)
+    look = far.gate.start(ROBOT, Primitive(PrimitiveName.LOOK, (3.0, 1.0, 0.5)))
+    far.until(lambda: far.gate.poll(look).phase == "looking")
+    far.backend.pause(ROBOT)
+    result = far.gate.poll(look).result
+    assert result is not None
+    assert result.evidence["reason"] == "EXECUTIVE_LOST"
+    # What is begun meanwhile waits.
+    walk = far.backend.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, opened_corner(far.opened)))
+    far.let_pass(1.0)
+    assert not far.moves
+    far.backend.resume(ROBOT)
+    far.until(lambda: far.moves)
+    far.backend.cancel(walk)
 
 
 def test_rule_5_another_bridge_is_not_taken_for_this_one(far: FarAway, opened: Opened) -> None:
