@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
 import bosdyn.util
+import grpc
 from bosdyn.client import create_standard_sdk
 from bosdyn.client.directory import DirectoryClient
 from bosdyn.client.exceptions import (
     Error,
     ProxyConnectionError,
+    TimedOutError,
     UnableToConnectToRobotError,
     UnauthenticatedError,
 )
@@ -83,6 +85,21 @@ class Line:
         # Some clients start the thread again.
         self.robot.stop_time_sync()
         return found
+
+    def warm_up(self, clients: Iterable[Any]) -> None:
+        """Has the channels of these clients connected before their first call.
+
+        A handshake takes several round trips, which no first stop may have to wait for.
+
+        Raises:
+            Error: of the SDK, where the robot does not answer within the time of a login.
+        """
+        for client in clients:
+            ready = grpc.channel_ready_future(client.channel)
+            try:
+                ready.result(self._safety.timeouts.login_s)
+            except grpc.FutureTimeoutError:
+                raise TimedOutError(None, "the channel did not connect") from None
 
     def use_clock(self) -> None:
         """Makes the SDK, which has one clock a process, use this line's."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from bosdyn.api import (
@@ -147,6 +148,20 @@ class SpotLink:
             lane: lines[lane].client(RobotCommandClient) for lane in (Lane.MOTION, Lane.STOP)
         }
         self._power = {lane: lines[lane].client(PowerClient) for lane in (Lane.MOTION, Lane.STOP)}
+        if self._lanes_apart:
+            for lane in (Lane.MOTION, Lane.STOP):
+                lines[lane].warm_up((self._commands[lane], self._power[lane]))
+            lines[Lane.LEASE].warm_up((self._leases, self._keepalive))
+            lines[Lane.PICTURES].warm_up((self._images,))
+
+    def keep_warm(self) -> None:
+        """Has the line of stops used, so that its connection is there when it is needed."""
+        timeout = self._safety.timeouts.command_s
+        power, commands = self._power[Lane.STOP], self._commands[Lane.STOP]
+        for ask in (power.power_command_feedback, commands.robot_command_feedback):
+            # Of no command: the answer does not matter, only that there is one.
+            with suppress(*SDK_ERRORS):
+                self.call(partial(ask, 0, timeout=timeout), Lane.STOP)
 
     @contextmanager
     def urgently(self) -> Iterator[None]:

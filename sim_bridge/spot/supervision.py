@@ -135,6 +135,8 @@ class Supervision:
     def tidy(self) -> None:
         """What is done now and then, where it is due."""
         now_s = self.link.now_s()
+        if self.stopper is not None:
+            self.link.keep_warm()
         if self.localisation.due:
             self.attempt(self.localisation.update)
         if now_s - self._compared_s >= self.safety.link.compare_clocks_s:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bridge_harness import LATCHED, Client, bridge, write_world
+from bridge_harness import LATCHED, Bridge, Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticStatus
 from planner_harness import Process, belief_of_house
 from planner_msgs.msg import Heartbeat, WorldGraph
@@ -19,6 +19,7 @@ from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
 from sim_bridge.spot.emulator.clock import WallClock
+from sim_bridge.spot.emulator.relay import LinkRelay
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 ROBOT = "agent_0"
@@ -49,8 +50,16 @@ class Track:
 class SpotStack:
     """A bridge before an emulated robot that stands and is ours, and what listens to it."""
 
-    def __init__(self, emulator: SpotEmulator, client: Client, world: Path, house: House) -> None:
-        self.emulator, self.client = emulator, client
+    def __init__(
+        self,
+        emulator: SpotEmulator,
+        relay: LinkRelay,
+        process: Bridge,
+        client: Client,
+        world: Path,
+        house: House,
+    ) -> None:
+        self.emulator, self.relay, self.bridge, self.client = emulator, relay, process, client
         self._world, self.house = world, house
         self.heard_s = 0.0
         self.track = Track(emulator)
@@ -105,19 +114,20 @@ def spot_stack(folder: Path, house: House, episode: Episode, safety: str) -> Ite
     rules = folder / "safety.yaml"
     rules.write_text(safety)
     world = write_world(folder, house, alone)
-    with SpotEmulator(WallClock()) as emulator:
+    with SpotEmulator(WallClock()) as emulator, LinkRelay(emulator.port) as relay:
         emulator.calls.keep_requests = False
         emulator.load(house, alone, 0)
         environment = {
             "SPOT_IP": emulator.address,
-            "SPOT_PORT": str(emulator.port),
+            "SPOT_PORT": str(relay.port),
             "SPOT_CERTIFICATE": str(emulator.authority),
             "BOSDYN_CLIENT_USERNAME": emulator.user,
             "BOSDYN_CLIENT_PASSWORD": emulator.password,
         }
-        with bridge(environment, backend="spot", episode=world, safety_config=rules, cameras="''"):
+        told = {"backend": "spot", "episode": world, "safety_config": rules, "cameras": "''"}
+        with bridge(environment, **told) as process:
             client = Client()
-            stack = SpotStack(emulator, client, world, house)
+            stack = SpotStack(emulator, relay, process, client, world, house)
             try:
                 yield stack
             finally:

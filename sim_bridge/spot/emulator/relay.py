@@ -175,6 +175,9 @@ class LinkRelay:
             # One end reset the connection: so does the other.
             up.reset()
             down.reset()
+        except asyncio.CancelledError:
+            # Only at the relay's end; asyncio's own server would print it.
+            return
         finally:
             self._lanes -= {up, down}
             for each in (writer, there[1]):
