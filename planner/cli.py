@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, Command] = {
     "spot-emulator": Command(
         "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"
     ),
+    "spot-run": Command("sim_bridge.spot.run_program", "a program of the SDK, on the emulator"),
     "spot-look": Command("sim_bridge.spot.look_cli", "what a Spot says of itself; moves nothing"),
     "train": Command("planner.bench.training_cli", "data sets and models of the memory"),
     "serve": Command("planner.planning.serve", "a language model on this machine's GPUs, by vLLM"),
