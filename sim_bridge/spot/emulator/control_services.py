@@ -1,30 +1,26 @@
-"""Who may move it and whether it may move: lease, e-stop, power, keepalive, faults."""
+"""Whether it may move: e-stop, power, faults."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bosdyn.api import estop_pb2, lease_pb2, power_pb2, service_fault_pb2
-from bosdyn.api.keepalive import keepalive_pb2
+from bosdyn.api import estop_pb2, power_pb2, service_fault_pb2
 
 from sim_bridge.spot.convert import seconds_of, set_stamp
-from sim_bridge.spot.emulator.machine import STALE_S, Endpoint, Machine, Motors, Policy
-from sim_bridge.spot.emulator.service import Handler, fill_lease, use_lease
+from sim_bridge.spot.emulator.machine import Machine, Motors
+from sim_bridge.spot.emulator.service import Handler, use_lease
+from sim_bridge.spot.emulator.watches import Endpoint
 
 _MASK = (1 << 64) - 1
 _FIRST_CHALLENGE = 0x5EED
 
 
-def handlers() -> dict[str, dict[str, Handler]]:
-    """The services of this file by full name, each with its methods."""
+def handlers(fans: dict[str, Handler]) -> dict[str, dict[str, Handler]]:
+    """The services of this file by full name, each with its methods; the power service's of fans.
+
+    A robot's fans are switched by the power service.
+    """
     return {
-        "bosdyn.api.LeaseService": {
-            "AcquireLease": _acquire,
-            "TakeLease": _take,
-            "ReturnLease": _return,
-            "RetainLease": _retain,
-            "ListLeases": _list,
-        },
         "bosdyn.api.EstopService": {
             "GetEstopConfig": _get_config,
             "SetEstopConfig": _set_config,
@@ -36,67 +32,13 @@ def handlers() -> dict[str, dict[str, Handler]]:
         "bosdyn.api.PowerService": {
             "PowerCommand": _power,
             "PowerCommandFeedback": _power_feedback,
-        },
-        "bosdyn.api.keepalive.KeepaliveService": {
-            "ModifyPolicy": _modify_policy,
-            "CheckIn": _policy_check_in,
-            "GetStatus": _policy_status,
+            **fans,
         },
         "bosdyn.api.FaultService": {
             "TriggerServiceFault": _trigger_fault,
             "ClearServiceFault": _clear_fault,
         },
     }
-
-
-# Lease
-
-
-def _acquire(machine: Machine, request: Any, response: Any) -> None:
-    book, reply = machine.lease, lease_pb2.AcquireLeaseResponse
-    if request.resource not in ("", "body"):
-        response.status = reply.STATUS_INVALID_RESOURCE
-    elif book.owner:
-        response.status = reply.STATUS_RESOURCE_ALREADY_CLAIMED
-        response.lease_owner.client_name = book.owner
-    else:
-        response.status = reply.STATUS_OK
-        _give(machine, request.header.client_name, response)
-
-
-def _take(machine: Machine, request: Any, response: Any) -> None:
-    machine.halt()
-    response.status = lease_pb2.TakeLeaseResponse.STATUS_OK
-    _give(machine, request.header.client_name, response)
-
-
-def _give(machine: Machine, client: str, response: Any) -> None:
-    machine.lease.give(client, machine.now_s)
-    fill_lease(machine, response.lease)
-    response.lease_owner.client_name = client
-
-
-def _return(machine: Machine, request: Any, response: Any) -> None:
-    book, reply = machine.lease, lease_pb2.ReturnLeaseResponse
-    lease = request.lease
-    if lease.epoch != book.epoch or not book.owner or tuple(lease.sequence[:1]) != (book.root,):
-        response.status = reply.STATUS_NOT_ACTIVE_LEASE
-        return
-    book.owner = ""
-    machine.policies.clear()
-    response.status = reply.STATUS_OK
-
-
-def _retain(machine: Machine, request: Any, response: Any) -> None:
-    use_lease(machine, request.lease, response.lease_use_result)
-
-
-def _list(machine: Machine, _request: Any, response: Any) -> None:
-    book, resource = machine.lease, response.resources.add()
-    resource.resource = "body"
-    fill_lease(machine, resource.lease)
-    resource.lease_owner.client_name = book.owner
-    resource.is_stale = bool(book.owner) and machine.now_s - book.retained_s > STALE_S
 
 
 # E-stop
@@ -204,59 +146,6 @@ def _power(machine: Machine, request: Any, response: Any) -> None:
 def _power_feedback(machine: Machine, _request: Any, response: Any) -> None:
     busy = machine.motors is Motors.POWERING_ON
     response.status = power_pb2.STATUS_IN_PROGRESS if busy else power_pb2.STATUS_SUCCESS
-
-
-# Keepalive
-
-
-def _modify_policy(machine: Machine, request: Any, response: Any) -> None:
-    reply = keepalive_pb2.ModifyPolicyResponse
-    for number in request.policy_ids_to_remove:
-        if number not in machine.policies:
-            response.status = reply.STATUS_INVALID_POLICY_ID
-            return
-    for number in request.policy_ids_to_remove:
-        response.removed_policies.add().policy_id = machine.policies.pop(number).number
-    if request.HasField("to_add"):
-        number = machine.next_number()
-        off = [
-            seconds_of(action.after)
-            for action in request.to_add.actions
-            if action.HasField("controlled_motors_off")
-        ]
-        client = request.header.client_name
-        machine.policies[number] = Policy(
-            number,
-            request.to_add.name,
-            client,
-            machine.now_s,
-            min(off) if off else None,
-            request.to_add,
-        )
-        _fill_policy(machine, machine.policies[number], response.added_policy)
-    response.status = reply.STATUS_OK
-
-
-def _fill_policy(machine: Machine, policy: Policy, shown: Any) -> None:
-    shown.policy_id, shown.client_name = policy.number, policy.client
-    shown.policy.CopyFrom(policy.message)
-    set_stamp(shown.last_checkin, policy.last_s + machine.skew_s)
-
-
-def _policy_check_in(machine: Machine, request: Any, response: Any) -> None:
-    reply = keepalive_pb2.CheckInResponse
-    policy = machine.policies.get(request.policy_id)
-    if policy is None:
-        response.status = reply.STATUS_INVALID_POLICY_ID
-        return
-    set_stamp(response.last_checkin, policy.last_s + machine.skew_s)
-    policy.last_s = machine.now_s
-    response.status = reply.STATUS_OK
-
-
-def _policy_status(machine: Machine, _request: Any, response: Any) -> None:
-    for policy in machine.policies.values():
-        _fill_policy(machine, policy, response.status.add())
 
 
 # Faults

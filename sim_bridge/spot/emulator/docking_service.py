@@ -8,7 +8,8 @@ from typing import Any
 from bosdyn.api.docking import docking_pb2
 
 from sim_bridge.spot.convert import seconds_of, set_stamp
-from sim_bridge.spot.emulator.machine import Docking, Machine, Motors, Posture
+from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
+from sim_bridge.spot.emulator.motions import Docking
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
 # From further away a robot does not see the dock's marker.

@@ -6,12 +6,15 @@ from typing import Any
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import fill_tree
+from sim_bridge.spot.emulator.cameras import SENSORS
 from sim_bridge.spot.emulator.house_world import BODY_HEIGHT_M
 from sim_bridge.spot.emulator.machine import Machine, Posture
 
 ODOM, VISION, BODY, HAND = "odom", "vision", "body", "hand"
-HAND_CAMERA, BODY_CAMERA = "hand_color_image_sensor", "frontleft_fisheye"
-SENSORS = {"hand": HAND_CAMERA, "body": BODY_CAMERA}
+FLAT_BODY, GROUND, FEET = "flat_body", "gpe", "feet_center"
+WRIST = "link_wr1"
+# The wrist's last joint is so far behind the hand's frame.
+WRIST_IN_HAND = Pose((-0.195, 0.0, 0.0))
 
 
 def body_in_base(machine: Machine) -> Pose:
@@ -32,15 +35,25 @@ def tree(machine: Machine) -> dict[str, tuple[str, Pose]]:
     to_body = body.inverse()
     base_in_odom = odom_in_map(machine).inverse().compose(world.base)
     odom_in_body = base_in_odom.compose(body).inverse()
-    hand_in_body = to_body.compose(world.hand())
+    hand_in_body = to_body.compose(machine.arm_hand or world.hand())
+    wrist_in_body = hand_in_body.compose(WRIST_IN_HAND)
+    upright = Pose((0.0, 0.0, 0.0))
     found = {
-        BODY: ("", Pose((0.0, 0.0, 0.0))),
+        BODY: ("", upright),
         ODOM: (BODY, odom_in_body),
         VISION: (BODY, odom_in_body),
+        # The body of an emulated robot never leans.
+        FLAT_BODY: (BODY, upright),
+        # The floor of every house is level, under the feet.
+        GROUND: (ODOM, base_in_odom),
+        FEET: (BODY, to_body),
         HAND: (BODY, hand_in_body),
+        WRIST: (BODY, wrist_in_body),
+        f"arm0.{WRIST}": (BODY, wrist_in_body),
     }
-    for camera, frame in SENSORS.items():
-        found[frame] = (BODY, to_body.compose(world.camera(camera)))
+    where = {camera: to_body.compose(world.camera(camera)) for camera in set(SENSORS.values())}
+    for frame, camera in SENSORS.items():
+        found[frame] = (BODY, where[camera])
     return found
 
 
@@ -58,8 +71,7 @@ def in_map(machine: Machine, frame: str, pose: Pose) -> Pose:
     if frame in (ODOM, VISION):
         return odom_in_map(machine).compose(pose)
     base = machine.world.base
-    if frame in ("base_link", "flat_body", "gpe"):
+    if frame in ("base_link", GROUND, FEET):
         return base.compose(pose)
-    parent, in_parent = tree(machine)[frame]
-    body = base.compose(body_in_base(machine))
-    return (body.compose(in_parent) if parent else body).compose(pose)
+    _, in_body = tree(machine)[frame]
+    return base.compose(body_in_base(machine)).compose(in_body).compose(pose)

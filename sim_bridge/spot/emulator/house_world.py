@@ -27,9 +27,9 @@ from sim_bridge.embedded.placing import (
 )
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
-from sim_bridge.embedded.sensing import camera_on_base
 from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.spot.emulator import cameras
 
 BODY_HEIGHT_M = 0.52
 # Narrower than the planner's: the legs may graze what the planner keeps clear of.
@@ -132,7 +132,7 @@ class HouseWorld:
 
     def camera(self, name: str) -> Pose:
         """A camera's optical frame in `base_link`."""
-        pose = camera_on_base(self.agent, name, self.agent.body.cameras[name])  # type: ignore[index]
+        pose = cameras.on_base(self.agent, name)
         if name != "hand":
             return pose
         x, y, z = pose.position_m
@@ -160,7 +160,7 @@ class HouseWorld:
         self._artist.submit(self._draw, view)
 
     def _view(self, name: str) -> tuple[View, Pose]:
-        mount = self.agent.body.cameras[name]  # type: ignore[index]
+        mount = cameras.mount_of(self.agent, name)
         on_base = self.camera(name)
         view = View(
             pose=self.base.compose(on_base),
@@ -266,17 +266,42 @@ class HouseWorld:
         """What a ray from a camera's pose in the map meets first: its instance and the point."""
         far = 20.0
         end = camera.apply((ray[0] * far, ray[1] * far, ray[2] * far))
-        instance, distance = self.scene.first_hit(camera.position_m, end)
+        return self.between(camera.position_m, end)
+
+    def between(self, start: Vec3, end: Vec3) -> tuple[int, Vec3 | None]:
+        """What lies between two points of the map, or beyond the second: instance and point."""
+        instance, distance = self.scene.first_hit(start, end)
         if not math.isfinite(distance):
             return 0, None
-        length = math.dist(camera.position_m, end)
-        share = distance / length
-        start = camera.position_m
+        share = distance / math.dist(start, end)
         return instance, (
             start[0] + (end[0] - start[0]) * share,
             start[1] + (end[1] - start[1]) * share,
             start[2] + (end[2] - start[2]) * share,
         )
+
+    def instance_near(self, point_m: Vec3, within_m: float) -> int:
+        """The thing whose box is nearest to a point of the map, or the piece there; else 0."""
+
+        def gap_m(middle: Vec3, size: Vec3) -> float:
+            # Turned boxes are taken as upright cylinders around them.
+            across = max(0.0, math.dist(middle[:2], point_m[:2]) - math.hypot(*size[:2]) / 2)
+            return math.hypot(across, max(0.0, abs(middle[2] - point_m[2]) - size[2] / 2))
+
+        things = self.world.things.values()
+        near = min(things, key=lambda t: gap_m(t.center_m, t.size_m), default=None)
+        if near is not None and gap_m(near.center_m, near.size_m) <= within_m:
+            return near.instance_id
+        for piece in self.world.pieces.values():
+            joints = piece.record.joints
+            if any(math.dist(piece.handle(j), point_m) <= HANDLE_NEAR_M for j in joints):
+                return piece.instance_id
+        return 0
+
+    def can_take(self, instance: int) -> bool:
+        """Whether an instance is a thing within the arm's reach."""
+        thing = next((t for t in self.world.things.values() if t.instance_id == instance), None)
+        return thing is not None and self.agent.reaches(thing.center_m)
 
     def take(self, instance: int, *, slips: bool = False) -> str:
         """Closes the gripper around an instance; why it holds nothing, or empty."""

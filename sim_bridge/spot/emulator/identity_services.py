@@ -52,11 +52,14 @@ DIRECTORY = {
     "payload": "bosdyn.api.PayloadService",
     "payload-registration": "bosdyn.api.PayloadRegistrationService",
     "point-cloud": "bosdyn.api.PointCloudService",
+    "ray-cast": "bosdyn.api.RayCastService",
     "recording-service": "bosdyn.api.graph_nav.GraphNavRecordingService",
+    "robot-command-streaming": "bosdyn.api.RobotCommandStreamingService",
+    "robot-state-streaming": "bosdyn.api.RobotStateStreamingService",
     "robot-mission": "bosdyn.api.mission.MissionService",
     "spot-check": "bosdyn.api.spot.SpotCheckService",
 }
-NO_TOKEN = frozenset({"AuthService", "RobotIdService"})
+NO_TOKEN = frozenset({"AuthService", "RobotIdService", "PayloadRegistrationService"})
 CLOCK_ID = "emulator-clock"
 
 
@@ -69,12 +72,19 @@ class Accounts:
         self._valid: set[str] = set()
         # Services that this robot lacks.
         self.hidden: set[str] = set()
+        # Services of clients by name: the directory's entry, and when they were last heard of.
+        self.registered: dict[str, Any] = {}
+        self.seen_s: dict[str, float] = {}
 
     def mint(self, request: Any) -> str | None:
         """A token for the right name and password, or for a valid token."""
         known = (request.username, request.password) == (self._user, self._password)
         if not known and request.token not in self._valid:
             return None
+        return self.new_token()
+
+    def new_token(self) -> str:
+        """A token for somebody whom something else than a password showed to be right."""
         self._given += 1
         # Three parts as of a web token: the SDK looks, and verifies nothing.
         token = f"emulator.token.{self._given}"
@@ -84,6 +94,10 @@ class Accounts:
     def holds(self, header: str) -> bool:
         """Whether a call's authorization is good."""
         return header.removeprefix("Bearer ") in self._valid
+
+    def knows(self, service: str) -> bool:
+        """Whether the directory has a service of this name."""
+        return service in self.registered or (service in DIRECTORY and service not in self.hidden)
 
     def drop(self) -> None:
         """Makes every token void."""
@@ -104,13 +118,17 @@ def handlers(accounts: Accounts) -> dict[str, dict[str, Handler]]:
         for name in DIRECTORY:
             if name not in accounts.hidden:
                 _entry(response.service_entries.add(), name)
+        response.service_entries.extend(accounts.registered.values())
 
     def get_entry(_machine: Machine, request: Any, response: Any) -> None:
         reply, name = directory_pb2.GetServiceEntryResponse, request.service_name
-        if name not in DIRECTORY or name in accounts.hidden:
+        if not accounts.knows(name):
             response.status = reply.STATUS_NONEXISTENT_SERVICE
             return
         response.status = reply.STATUS_OK
+        if name in accounts.registered:
+            response.service_entry.CopyFrom(accounts.registered[name])
+            return
         _entry(response.service_entry, name)
 
     return {
@@ -166,4 +184,5 @@ def _time_sync(machine: Machine, request: Any, response: Any) -> None:
 
 def _features(_machine: Machine, request: Any, response: Any) -> None:
     for code in request.feature_codes:
-        response.feature_enabled[code] = True
+        # Dances are not emulated, and a robot without the licence refuses them.
+        response.feature_enabled[code] = code != "choreography"

@@ -16,6 +16,17 @@ from shapely.geometry import Polygon
 from planner.world.geometry import Pose
 from sim_bridge.spot.emulator.clock import Clock
 from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
+from sim_bridge.spot.emulator.lease_book import LeaseBook
+from sim_bridge.spot.emulator.motions import (
+    ArmDrift,
+    Docking,
+    Grasp,
+    GraspState,
+    Pull,
+    Reach,
+    Walk,
+)
+from sim_bridge.spot.emulator.watches import Endpoint, Policy
 
 # Invented, as no robot was measured: how long each takes.
 POWERING_S = 1.5
@@ -26,9 +37,8 @@ JOINT_S = 3.0
 DOCK_S = 5.0
 SETTLE_S = 2.0
 LONGEST_STEP_S = 0.05
-STALE_S = 3.0
-MOST_SPEED_M_S = 1.6
-MOST_TURN_RAD_S = 2.0
+# How far the hand goes up and down from its usual height where velocities move it.
+MOST_LIFT_M, LOWEST_LIFT_M = 0.5, 0.5
 # Levels of an emergency stop as the SDK numbers them.
 CUT, SETTLE, FREE = 1, 2, 4
 
@@ -50,95 +60,6 @@ class Posture(StrEnum):
     SITTING_DOWN = "sitting down"
 
 
-class GraspState(StrEnum):
-    """How a pick from a picture stands; names as in the SDK's ManipulationFeedbackState."""
-
-    WALKING = "MANIP_STATE_WALKING_TO_OBJECT"
-    MOVING = "MANIP_STATE_MOVING_TO_GRASP"
-    SUCCEEDED = "MANIP_STATE_GRASP_SUCCEEDED"
-    FAILED = "MANIP_STATE_GRASP_FAILED"
-    NO_SOLUTION = "MANIP_STATE_GRASP_PLANNING_NO_SOLUTION"
-    NO_HIT = "MANIP_STATE_GRASP_FAILED_TO_RAYCAST_INTO_MAP"
-
-
-@dataclass(slots=True)
-class Walk:
-    """A goal in the map, with the goals after it, or a velocity of the body without any."""
-
-    ends_s: float
-    goal: Pose | None = None
-    further: tuple[Pose, ...] = ()
-    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    speed_m_s: float = MOST_SPEED_M_S
-    turn_rad_s: float = MOST_TURN_RAD_S
-    arrived: bool = False
-    ended: bool = False
-
-
-@dataclass(slots=True)
-class Reach:
-    """Where the hand's camera is to look and how high the hand is; `done` once it is there."""
-
-    pan_rad: float
-    tilt_rad: float
-    lift_m: float = 0.0
-    done: bool = False
-
-
-@dataclass(slots=True)
-class Grasp:
-    """A pick from a picture: what the pixel shows, and how it stands."""
-
-    instance: int
-    handle: Handle | None
-    ready_s: float
-    state: GraspState = GraspState.MOVING
-
-
-@dataclass(slots=True)
-class Pull:
-    """A joint that the held handle is moving, from one opening to another."""
-
-    handle: Handle
-    goal: float
-    since_s: float
-    start: float
-    lost: bool = False
-
-
-@dataclass(slots=True)
-class Docking:
-    """The way onto a dock of a number, or off any of them (0); ended before `since_s` is set."""
-
-    station: int
-    ends_s: float
-    since_s: float | None = None
-    done: bool = False
-
-
-@dataclass(slots=True)
-class Policy:
-    """A keepalive policy: what happens how long after the last check-in."""
-
-    number: int
-    name: str
-    client: str
-    last_s: float
-    motors_off_s: float | None
-    message: object
-
-
-@dataclass(slots=True)
-class Endpoint:
-    """An emergency-stop endpoint and when it last said that all is well."""
-
-    message: object
-    timeout_s: float
-    last_s: float
-    challenge: int
-    level: int = 1
-
-
 @dataclass(slots=True)
 class Mishaps:
     """What the fault script still owes."""
@@ -147,35 +68,6 @@ class Mishaps:
     places: int = 0
     # Things that perception misses, and until when.
     overlooked: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class LeaseBook:
-    """Who may command the body; a new epoch makes every old lease void."""
-
-    epoch: str = "epoch-1"
-    root: int = 0
-    owner: str = ""
-    latest: tuple[int, ...] = ()
-    retained_s: float = 0.0
-
-    def give(self, client: str, now_s: float) -> None:
-        """Makes a client the owner."""
-        self.root += 1
-        self.owner, self.latest, self.retained_s = client, (self.root,), now_s
-
-    def check(self, epoch: str, sequence: tuple[int, ...]) -> str:
-        """OK, or how the SDK calls what is wrong with a lease."""
-        if epoch != self.epoch:
-            return "STATUS_WRONG_EPOCH"
-        if not sequence:
-            return "STATUS_INVALID_LEASE"
-        if not self.owner or sequence[0] < self.root:
-            return "STATUS_REVOKED" if sequence[0] == self.root else "STATUS_OLDER"
-        if sequence < self.latest:
-            return "STATUS_OLDER"
-        self.latest = sequence
-        return "STATUS_OK"
 
 
 @dataclass(slots=True)
@@ -209,7 +101,16 @@ class Machine:
     docking: Docking | None = None
     gripper: float = 0.0
     gripper_goal: float = 0.0
+    # What clients said of what is held: it can be carried, and carried with the arm stowed; and
+    # whether anything is held at all, where that was overridden.
     carriable: bool = False
+    stowable: bool = False
+    holding_said: bool | None = None
+    # Where the arm was brought, in `base_link`, and its joints; None: as pan and tilt say.
+    arm_hand: Pose | None = None
+    arm_joints_rad: tuple[float, ...] | None = None
+    arm_drift: ArmDrift | None = None
+    stowed: bool = True
     numbers: int = 0
     changes_s: float = 0.0
     last_s: float = field(init=False)
@@ -277,7 +178,7 @@ class Machine:
             self.walk.ended = True
         if self.grasp is not None and self.grasp.state in (GraspState.WALKING, GraspState.MOVING):
             self.grasp.state = GraspState.FAILED
-        self.walk = self.reach = self.pull = self.docking = None
+        self.walk = self.reach = self.pull = self.docking = self.arm_drift = None
         self.world.halt()
 
     def reboot(self) -> None:
@@ -313,13 +214,13 @@ class Machine:
         if self.walk is not None and self.posture is Posture.STANDING:
             self._walk(self.walk, dt_s)
         if self.reach is not None:
-            reach = self.reach
-            there = self.world.swing(reach.pan_rad, reach.tilt_rad, reach.lift_m, dt_s)
-            reach.done = reach.done or there
+            self._reach(self.reach, dt_s)
+        if self.arm_drift is not None:
+            self._drift_arm(self.arm_drift, dt_s)
         opening = self.gripper_goal - self.gripper
         most = dt_s / GRIPPER_S
         self.gripper += max(-most, min(most, opening))
-        if self.grasp is not None and self.grasp.state is GraspState.MOVING:
+        if self.grasp is not None:
             self._grasp(self.grasp)
         if self.pull is not None:
             self._pull(self.pull)
@@ -328,11 +229,32 @@ class Machine:
         if self.on_step is not None:
             self.on_step(dt_s)
 
+    def give_lease(self, client: str) -> None:
+        """Makes a client the lease's owner; the policies tied to an earlier lease go."""
+        self.lease.give(client, self.now_s)
+        self.drop_tied_policies()
+
+    def return_lease(self) -> None:
+        """Nobody owns the lease any more; the policies tied to it go."""
+        self.lease.owner = ""
+        self.drop_tied_policies()
+
+    def drop_tied_policies(self) -> None:
+        """Removes each policy one of whose leases owns nothing any more."""
+        book = self.lease
+        self.policies = {
+            number: policy
+            for number, policy in self.policies.items()
+            if all(book.owns(epoch, sequence) for epoch, sequence in policy.leases)
+        }
+
     def _watch_for_silence(self) -> None:
         for policy in list(self.policies.values()):
+            silent_s = self.last_s - policy.last_s
+            if policy.stale_s is not None and silent_s > policy.stale_s:
+                self.lease.forsaken = True
             if policy.motors_off_s is None or self.motors is Motors.OFF:
                 continue
-            silent_s = self.last_s - policy.last_s
             if silent_s > policy.motors_off_s:
                 if self.walk is not None or self.posture is Posture.STANDING:
                     self.pose(stand=False)
@@ -364,13 +286,38 @@ class Machine:
                 walk.goal, walk.further = walk.further[0], walk.further[1:]
                 return
             walk.arrived = there
+            agent = self.world.agent
+            walk.blocked = not there and agent.linear_m_s == agent.angular_rad_s == 0.0
             if there:
                 self.world.halt()
         else:
             self.world.drift(*walk.velocity, dt_s)
 
+    def _reach(self, reach: Reach, dt_s: float) -> None:
+        there = self.world.swing(reach.pan_rad, reach.tilt_rad, reach.lift_m, dt_s)
+        if there and not reach.done and self.last_s >= reach.not_before_s:
+            reach.done = not reach.stalled
+            if reach.done:
+                self.arm_hand, self.arm_joints_rad = reach.hand, reach.joints_rad
+                self.stowed = reach.stows
+
+    def _drift_arm(self, drift: ArmDrift, dt_s: float) -> None:
+        if self.last_s > drift.ends_s:
+            self.arm_drift = None
+            return
+        agent = self.world.agent
+        lift_m = self.world.lift_m + drift.up_m_s * dt_s
+        self.world.swing(
+            agent.pan_rad + drift.around_rad_s * dt_s,
+            agent.tilt_rad,
+            max(-LOWEST_LIFT_M, min(MOST_LIFT_M, lift_m)),
+            dt_s,
+        )
+
     def _grasp(self, grasp: Grasp) -> None:
-        if self.last_s < grasp.ready_s:
+        if grasp.state is GraspState.WALKING:
+            self._approach(grasp)
+        if grasp.state is not GraspState.MOVING or self.last_s < grasp.ready_s:
             return
         if grasp.handle is not None:
             self.held_handle, grasp.state = grasp.handle, GraspState.SUCCEEDED
@@ -381,13 +328,25 @@ class Machine:
         why = self.world.take(grasp.instance, slips=slips)
         grasp.state = GraspState.FAILED if why else GraspState.SUCCEEDED
         self.gripper = self.gripper_goal = 0.0 if why else 0.2
-        self.carriable = False
+        self.carriable = self.stowable = False
+
+    def _approach(self, grasp: Grasp) -> None:
+        """The walk of a grasp; where something stands in the way it goes on from there."""
+        walk = grasp.walk
+        standing = self.posture is Posture.STANDING
+        if walk is not None and not (walk.arrived or walk.ended or (standing and walk.blocked)):
+            return
+        if self.walk is walk:
+            self.walk = None
+            self.world.halt()
+        grasp.ready_s = self.last_s + GRASP_S
+        grasp.state = GraspState.MOVING if grasp.takes else GraspState.DONE
 
     def _pull(self, pull: Pull) -> None:
         if self.held_handle is None:
             pull.lost = True
             return
-        share = min(1.0, (self.last_s - pull.since_s) / JOINT_S)
+        share = max(0.0, min(1.0, (self.last_s - pull.since_s) / JOINT_S))
         self.world.move_joint(pull.handle, pull.start + (pull.goal - pull.start) * share)
 
     def _dock(self, docking: Docking) -> None:
@@ -399,11 +358,19 @@ class Machine:
             self.docked, docking.done, self.docking = docking.station, True, None
             self.posture = Posture.SITTING if docking.station else Posture.STANDING
 
+    @property
+    def holds(self) -> bool:
+        """Whether the robot thinks that its gripper holds something."""
+        if self.holding_said is not None:
+            return self.holding_said
+        return self.world.agent.holding is not None or self.held_handle is not None
+
     def move_gripper(self, fraction: float) -> None:
         """Opens or closes the claw; what it held falls when it opens."""
         self.gripper_goal = fraction
         if fraction < 0.5:
             return
+        self.holding_said = None
         self.held_handle = self.pull = None
         if self.world.agent.holding is not None:
             sticks = self.mishaps.places > 0
@@ -412,7 +379,7 @@ class Machine:
                 self.gripper_goal = self.gripper
                 return
             self.world.release(self.tool_point())
-            self.carriable = False
+            self.carriable = self.stowable = False
 
     def tool_point(self) -> tuple[float, float, float]:
         """Where the gripper is in the map: where it was told to reach, else at the hand."""

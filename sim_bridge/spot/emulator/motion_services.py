@@ -1,45 +1,28 @@
-"""Robot commands and their feedback: posture, walking, arm, gripper, held handles."""
+"""Robot commands and their feedback: posture, walking, gripper, held handles; the arm by itself."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from bosdyn.api import (
-    arm_command_pb2,
-    basic_command_pb2,
-    gripper_command_pb2,
-    robot_command_pb2,
-)
+from bosdyn.api import basic_command_pb2, gripper_command_pb2, robot_command_pb2
 from bosdyn.api.spot import robot_command_pb2 as spot_pb2
 
 from planner.world.geometry import Pose
 from sim_bridge.embedded.entities import OPEN_ENOUGH
-from sim_bridge.spot.convert import pose_of, seconds_of
 from sim_bridge.spot.emulator import frames
-from sim_bridge.spot.emulator.machine import (
-    JOINT_S,
-    MOST_SPEED_M_S,
-    MOST_TURN_RAD_S,
-    Machine,
-    Motors,
-    Posture,
-    Pull,
-    Reach,
-    Walk,
-)
+from sim_bridge.spot.emulator.arm_commands import ArmCommands
+from sim_bridge.spot.emulator.command_checks import REPLY, CommandError, end_of, need_power
+from sim_bridge.spot.emulator.machine import JOINT_S, Machine, Motors, Posture
+from sim_bridge.spot.emulator.motions import MOST_SPEED_M_S, MOST_TURN_RAD_S, Pull, Walk
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
-_REPLY = robot_command_pb2.RobotCommandResponse
+# Where a hand that the body follows is kept: so far ahead of the robot's middle.
+_FOLLOWED_M = 0.9
+_FOLLOW_S = 20.0
+# A stance is stood in where the feet are asked to be around the body as it is.
+_STANCE_M = 0.5
 _DONE = basic_command_pb2.RobotCommandFeedbackStatus.STATUS_PROCESSING
-
-
-class CommandError(Exception):
-    """A command that is refused, with the SDK's status."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
 
 
 class Commands:
@@ -47,7 +30,7 @@ class Commands:
 
     def __init__(self) -> None:
         self._walks: dict[int, Walk] = {}
-        self._reaches: dict[int, Reach] = {}
+        self._arm = ArmCommands()
         self._pulls: dict[int, Pull] = {}
         self._kinds: dict[int, Any] = {}
 
@@ -76,9 +59,9 @@ class Commands:
             response.status, response.message = error.status, str(error)
             return
         except KeyError as error:
-            response.status, response.message = _REPLY.STATUS_UNKNOWN_FRAME, f"no frame {error}"
+            response.status, response.message = REPLY.STATUS_UNKNOWN_FRAME, f"no frame {error}"
             return
-        response.status = _REPLY.STATUS_OK
+        response.status = REPLY.STATUS_OK
 
     # Full body
 
@@ -90,16 +73,21 @@ class Commands:
             machine.pose(stand=False)
             machine.power(on=False)
         elif kind == "constrained_manipulation_request":
-            _need_power(machine)
+            need_power(machine)
             self._pull(machine, number, command.constrained_manipulation_request)
+        elif kind in ("selfright_request", "battery_change_pose_request"):
+            # It never lies on its back, so it rights itself by sitting; to change a battery it
+            # would roll onto its side, which is sitting here.
+            need_power(machine)
+            machine.pose(stand=False)
         else:
-            raise CommandError(_REPLY.STATUS_UNSUPPORTED, f"{kind} is not emulated")
+            raise CommandError(REPLY.STATUS_UNSUPPORTED, f"{kind} is not emulated")
 
     def _pull(self, machine: Machine, number: int, request: Any) -> None:
         handle = machine.held_handle
         if handle is None:
-            raise CommandError(_REPLY.STATUS_INVALID_REQUEST, "the gripper holds no handle")
-        _ends_s(machine, request.end_time)
+            raise CommandError(REPLY.STATUS_INVALID_REQUEST, "the gripper holds no handle")
+        end_of(machine, request.end_time)
         force = request.init_wrench_direction_in_frame_name.force
         turned = Pose(
             (0.0, 0.0, 0.0), frames.in_map(machine, request.frame_name, Pose((0, 0, 0))).orientation
@@ -115,17 +103,19 @@ class Commands:
     # Arm, mobility and gripper together
 
     def _synchronized(self, machine: Machine, number: int, command: Any) -> None:
-        _need_power(machine)
+        need_power(machine)
         if machine.docked and command.mobility_command.WhichOneof("command") not in (
             None,
             "sit_request",
             "stop_request",
         ):
-            raise CommandError(_REPLY.STATUS_DOCKED, "it is on a dock")
+            raise CommandError(REPLY.STATUS_DOCKED, "it is on a dock")
         if command.HasField("mobility_command"):
             self._mobility(machine, number, command.mobility_command)
         if command.HasField("arm_command"):
-            self._arm(machine, number, command.arm_command)
+            self._arm.command(machine, number, command.arm_command)
+            if command.mobility_command.HasField("follow_arm_request"):
+                self._follow(machine, number)
         if command.HasField("gripper_command"):
             points = command.gripper_command.claw_gripper_command.trajectory.points
             if points:
@@ -136,8 +126,17 @@ class Commands:
         kind = command.WhichOneof("command")
         if kind in ("stand_request", "sit_request"):
             machine.pose(stand=kind == "stand_request")
-        elif kind == "stop_request":
+        elif kind in ("stop_request", "freeze_request"):
             machine.halt()
+        elif kind == "stance_request":
+            end_of(machine, command.stance_request.end_time)
+            if machine.walk is not None:
+                machine.halt()
+            if machine.posture is Posture.SITTING:
+                machine.pose(stand=True)
+        elif kind == "follow_arm_request":
+            if machine.posture is Posture.SITTING:
+                machine.pose(stand=True)
         elif kind == "se2_trajectory_request":
             self._walk_to(machine, number, command)
         elif kind == "se2_velocity_request":
@@ -147,18 +146,18 @@ class Commands:
                 machine,
                 number,
                 Walk(
-                    ends_s=_ends_s(machine, request.end_time),
+                    ends_s=end_of(machine, request.end_time),
                     velocity=(velocity.linear.x, velocity.linear.y, velocity.angular),
                 ),
             )
         else:
-            raise CommandError(_REPLY.STATUS_UNSUPPORTED, f"{kind} is not emulated")
+            raise CommandError(REPLY.STATUS_UNSUPPORTED, f"{kind} is not emulated")
 
     def _walk_to(self, machine: Machine, number: int, command: Any) -> None:
         request = command.se2_trajectory_request
         points = request.trajectory.points
         if not points:
-            raise CommandError(_REPLY.STATUS_INVALID_REQUEST, "a trajectory without points")
+            raise CommandError(REPLY.STATUS_INVALID_REQUEST, "a trajectory without points")
         goal = points[-1].pose
         params = spot_pb2.MobilityParams()
         command.params.Unpack(params)
@@ -168,12 +167,21 @@ class Commands:
             machine,
             number,
             Walk(
-                ends_s=_ends_s(machine, request.end_time),
+                ends_s=end_of(machine, request.end_time),
                 goal=frames.in_map(machine, request.se2_frame_name, pose),
                 speed_m_s=min(limit.linear.x or MOST_SPEED_M_S, MOST_SPEED_M_S),
                 turn_rad_s=min(limit.angular or MOST_TURN_RAD_S, MOST_TURN_RAD_S),
             ),
         )
+
+    def _follow(self, machine: Machine, number: int) -> None:
+        """Walks until the hand's goal is ahead of the body, without turning."""
+        if machine.tool is None:
+            return
+        base = machine.world.base
+        x, y, _ = base.inverse().apply(machine.tool)
+        goal = base.compose(Pose.planar(x - _FOLLOWED_M, y, 0.0))
+        self._begin(machine, number, Walk(ends_s=machine.now_s + _FOLLOW_S, goal=goal))
 
     def _begin(self, machine: Machine, number: int, walk: Walk) -> None:
         if machine.posture is Posture.SITTING:
@@ -181,45 +189,6 @@ class Commands:
         if machine.walk is not None:
             machine.walk.ended = True
         machine.walk = self._walks[number] = walk
-
-    def _arm(self, machine: Machine, number: int, command: Any) -> None:
-        kind = command.WhichOneof("command")
-        world = machine.world
-        rest = Reach(0.0, world.agent.rest_tilt_rad)
-        if kind == "named_arm_position_command":
-            machine.reach, machine.tool = rest, None
-        elif kind == "arm_gaze_command":
-            request = command.arm_gaze_command
-            target = request.target_trajectory_in_frame1.points[-1].point
-            point = Pose((target.x, target.y, target.z))
-            pan, tilt = world.gaze(frames.in_map(machine, request.frame1_name, point).position_m)
-            machine.reach, machine.tool = Reach(pan, tilt, world.lift_m), None
-        elif kind == "arm_cartesian_command":
-            machine.reach = self._cartesian(machine, command.arm_cartesian_command)
-        elif kind == "arm_stop_command":
-            machine.reach = None
-        else:
-            raise CommandError(_REPLY.STATUS_UNSUPPORTED, f"{kind} is not emulated")
-        if machine.reach is not None:
-            self._reaches[number] = machine.reach
-
-    def _cartesian(self, machine: Machine, request: Any) -> Reach:
-        world, agent = machine.world, machine.world.agent
-        points = request.pose_trajectory_in_task.points
-        if not points:
-            raise CommandError(_REPLY.STATUS_INVALID_REQUEST, "a trajectory without points")
-        task = (
-            pose_of(request.root_tform_task)
-            if request.HasField("root_tform_task")
-            else Pose((0.0, 0.0, 0.0))
-        )
-        wanted = task.compose(pose_of(points[-1].pose))
-        hand = frames.in_map(machine, request.root_frame_name, wanted)
-        x, y, z = world.base.inverse().apply(hand.position_m)
-        if math.hypot(x, y) > agent.body.reach_m or not (-0.1 < z < 1.9):
-            raise CommandError(_REPLY.STATUS_INVALID_REQUEST, "the hand does not reach so far")
-        machine.tool = hand.position_m
-        return Reach(agent.pan_rad, agent.tilt_rad, z - agent.body.hand_m[2])
 
     # Feedback
 
@@ -255,6 +224,12 @@ class Commands:
             shown.safe_power_off_feedback.status = (
                 kinds.STATUS_POWERED_OFF if off else kinds.STATUS_IN_PROGRESS
             )
+        elif kind in ("selfright_request", "battery_change_pose_request"):
+            down = machine.posture is Posture.SITTING
+            told = getattr(shown, kind.replace("_request", "_feedback"))
+            told.status = told.STATUS_COMPLETED if down else told.STATUS_IN_PROGRESS
+        elif kind == "freeze_request":
+            shown.freeze_feedback.SetInParent()
         else:
             shown.stop_feedback.SetInParent()
 
@@ -268,7 +243,7 @@ class Commands:
         if command.HasField("arm_command"):
             told = shown.arm_command_feedback
             told.status = _DONE
-            self._arm_feedback(number, command.arm_command, told)
+            self._arm.feedback(machine, number, command.arm_command, told)
         if command.HasField("gripper_command"):
             told = shown.gripper_command_feedback
             told.status = _DONE
@@ -305,42 +280,28 @@ class Commands:
             )
         elif kind == "se2_velocity_request":
             told.se2_velocity_feedback.SetInParent()
+        elif kind == "stance_request":
+            told.stance_feedback.status = self._stance(machine, command.stance_request)
+        elif kind == "follow_arm_request":
+            told.follow_arm_feedback.SetInParent()
+        elif kind == "freeze_request":
+            told.freeze_feedback.SetInParent()
         else:
             told.stop_feedback.SetInParent()
 
-    def _arm_feedback(self, number: int, command: Any, told: Any) -> None:
-        kind = command.WhichOneof("command")
-        done = number in self._reaches and self._reaches[number].done
-        if kind == "arm_gaze_command":
-            gaze = arm_command_pb2.GazeCommand.Feedback
-            shown = told.arm_gaze_feedback
-            shown.status = gaze.STATUS_TRAJECTORY_COMPLETE if done else gaze.STATUS_IN_PROGRESS
-            shown.gazing_at_target = shown.hand_position_at_goal = shown.hand_roll_at_goal = done
-        elif kind == "arm_cartesian_command":
-            line = arm_command_pb2.ArmCartesianCommand.Feedback
-            told.arm_cartesian_feedback.status = (
-                line.STATUS_TRAJECTORY_COMPLETE if done else line.STATUS_IN_PROGRESS
-            )
-        elif kind == "named_arm_position_command":
-            named = arm_command_pb2.NamedArmPositionsCommand.Feedback
-            told.named_arm_position_feedback.status = (
-                named.STATUS_COMPLETE if done else named.STATUS_IN_PROGRESS
-            )
-
-
-def _need_power(machine: Machine) -> None:
-    if machine.motors is not Motors.ON:
-        raise CommandError(_REPLY.STATUS_NOT_POWERED_ON, "the motors are off")
-    if machine.behavior_faults:
-        raise CommandError(_REPLY.STATUS_BEHAVIOR_FAULT, "a behavior fault is active")
-
-
-def _ends_s(machine: Machine, stamp: Any) -> float:
-    """The end time of a command, given in the robot's time, on the emulator's clock."""
-    ends_s = seconds_of(stamp) - machine.skew_s
-    if ends_s <= machine.now_s:
-        raise CommandError(_REPLY.STATUS_EXPIRED, "the end time is over")
-    return ends_s
+    def _stance(self, machine: Machine, request: Any) -> Any:
+        """The feet stand where they are told to at once; a stance elsewhere is too far away."""
+        kinds = basic_command_pb2.StanceCommand.Feedback
+        stance = request.stance
+        feet = [(foot.x, foot.y) for foot in stance.foot_positions.values()]
+        if feet:
+            x, y = (sum(each) / len(feet) for each in zip(*feet, strict=True))
+            middle = frames.in_map(machine, stance.se2_frame_name, Pose((x, y, 0.0)))
+            apart_m = math.dist(middle.position_m[:2], machine.world.base.position_m[:2])
+            if apart_m > _STANCE_M:
+                return kinds.STATUS_TOO_FAR_AWAY
+        up = machine.posture is Posture.STANDING
+        return kinds.STATUS_STANCED if up else kinds.STATUS_GOING_TO_STANCE
 
 
 def _clear_fault(machine: Machine, request: Any, response: Any) -> None:

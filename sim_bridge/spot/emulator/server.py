@@ -15,9 +15,19 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.state import WorldState
 from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.spot.emulator import control_services, identity_services, sensing_services
+from sim_bridge.spot.emulator import (
+    control_services,
+    identity_services,
+    image_service,
+    keepalive_service,
+    lease_service,
+    reckoning_services,
+    sensing_services,
+)
 from sim_bridge.spot.emulator.call_faults import CALL_KINDS, CallFaults
 from sim_bridge.spot.emulator.clock import Clock, SteppedClock, WallClock
+from sim_bridge.spot.emulator.contact_services import Contacts
+from sim_bridge.spot.emulator.device_services import Devices
 from sim_bridge.spot.emulator.docking_service import Docks
 from sim_bridge.spot.emulator.faults import (
     LINK_KINDS,
@@ -29,12 +39,19 @@ from sim_bridge.spot.emulator.faults import (
 from sim_bridge.spot.emulator.graph_nav_service import GraphNav
 from sim_bridge.spot.emulator.house_world import HouseWorld
 from sim_bridge.spot.emulator.identity_services import NO_TOKEN, Accounts
+from sim_bridge.spot.emulator.log_services import Logs
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.manipulation_service import Picks
+from sim_bridge.spot.emulator.mission_service import Missions
 from sim_bridge.spot.emulator.motion_services import Commands
+from sim_bridge.spot.emulator.recorded_graph import RecordedGraph
+from sim_bridge.spot.emulator.recording_service import Recording
+from sim_bridge.spot.emulator.registry_services import Registry
 from sim_bridge.spot.emulator.relay import LinkRelay
 from sim_bridge.spot.emulator.service import Calls, Recorded
 from sim_bridge.spot.emulator.tls import make_identity
+from sim_bridge.spot.emulator.upkeep_services import Upkeep
+from sim_bridge.spot.emulator.world_object_service import WorldObjects
 
 USER, PASSWORD = "user", "emulated-robot"
 _THREADS = 8
@@ -96,14 +113,28 @@ class SpotEmulator:
             futures.ThreadPoolExecutor(_THREADS),
             options=[("grpc.max_receive_message_length", 64 << 20)],
         )
+        upkeep = Upkeep()
+        graph, self._registry = RecordedGraph(), Registry(self._accounts)
         for services in (
             identity_services.handlers(self._accounts),
-            control_services.handlers(),
+            lease_service.handlers(),
+            keepalive_service.handlers(),
+            control_services.handlers(upkeep.fan_methods()),
             sensing_services.handlers(),
+            image_service.handlers(),
             Commands().handlers(),
-            GraphNav().handlers(),
+            GraphNav(graph).handlers(),
+            Recording(graph).handlers(),
             Docks().handlers(),
             Picks().handlers(),
+            WorldObjects().handlers(),
+            self._registry.handlers(),
+            Devices().handlers(),
+            upkeep.handlers(),
+            reckoning_services.handlers(),
+            Contacts().handlers(),
+            Missions().handlers(),
+            Logs().handlers(),
         ):
             for name, methods in services.items():
                 self._server.add_generic_rpc_handlers((self.calls.service(name, methods),))
@@ -205,9 +236,9 @@ class SpotEmulator:
             elif kind is TroubleKind.DROP_TOKEN:
                 self._accounts.drop()
             elif kind is TroubleKind.TAKE_LEASE:
-                machine.lease.give(trouble.name or "tablet", machine.now_s)
+                machine.give_lease(trouble.name or "tablet")
             elif kind is TroubleKind.RETURN_LEASE:
-                machine.lease.owner = ""
+                machine.return_lease()
             elif kind is TroubleKind.REBOOT:
                 machine.reboot()
             elif kind is TroubleKind.BEHAVIOR_FAULT:
@@ -243,6 +274,7 @@ class SpotEmulator:
 
     def _on_step(self, dt_s: float) -> None:
         self.world.pass_time(dt_s)
+        self._registry.watch(self.machine)
         while self._due and self._due[0].at_s <= self.machine.last_s - self._began_s:
             self.trouble(self._due.pop(0))
 

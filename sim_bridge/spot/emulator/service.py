@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any
 
 import grpc
-from bosdyn.api import header_pb2, lease_pb2
+from bosdyn.api import data_chunk_pb2, header_pb2, lease_pb2
 from google.protobuf import descriptor_pool, message_factory
 
 from sim_bridge.spot.convert import set_stamp
@@ -20,21 +20,39 @@ from sim_bridge.spot.emulator.machine import Machine
 
 # Importing them makes the services' descriptions known.
 _DESCRIPTIONS = (
+    "arm_surface_contact",
+    "audio_visual",
     "auth",
+    "auto_return.auto_return",
+    "data",
+    "data_buffer",
     "directory",
+    "directory_registration",
     "docking.docking",
     "estop",
     "fault",
     "graph_nav.graph_nav",
+    "graph_nav.map_processing",
+    "graph_nav.recording",
+    "gripper_camera_param",
     "image",
+    "ir_enable_disable",
     "keepalive.keepalive",
     "lease",
     "license",
+    "log_status.log_status",
     "manipulation_api",
+    "mission.mission",
+    "payload",
+    "payload_registration",
     "power",
+    "ray_cast",
     "robot_command",
     "robot_id",
     "robot_state",
+    "spot.door",
+    "spot.inverse_kinematics",
+    "spot.spot_check",
     "time_sync",
     "world_object",
 )
@@ -136,14 +154,18 @@ class Calls:
         machine = self.machine
         machine.advance()
         if self.keep_requests:
-            client = request.header.client_name
+            # What comes in bare chunks has no header.
+            client = request.header.client_name if _has_header(request) else ""
             limit_s = math.inf if within_s is None else within_s
             self.requests.append(Recorded(machine.now_s, method, client, request, limit_s))
         response = response_class()
         received_s = machine.now_s + machine.skew_s
         handler(machine, request, response)
+        if not _has_header(response):
+            return response
         header = response.header
-        header.request_header.CopyFrom(request.header)
+        if _has_header(request):
+            header.request_header.CopyFrom(request.header)
         set_stamp(header.request_received_timestamp, received_s)
         set_stamp(header.response_timestamp, machine.now_s + machine.skew_s)
         if not header.error.code:
@@ -160,6 +182,12 @@ def _class_of(descriptor: Any) -> type[Any]:
 
 def _shape(method: Any, answer: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Any]:
     """GRPC's maker of handlers for a method, and the answer in the form that it takes."""
+    if method.client_streaming and method.server_streaming:
+
+        def both(requests: Iterable[Any], context: Any) -> Iterator[Any]:
+            yield answer(_join(requests), context)
+
+        return grpc.stream_stream_rpc_method_handler, both
     if method.client_streaming:
 
         def joined(requests: Iterable[Any], context: Any) -> Any:
@@ -181,9 +209,15 @@ def _join(requests: Iterable[Any]) -> Any:
     for part in requests:
         if whole is None:
             whole = part
+        elif isinstance(whole, data_chunk_pb2.DataChunk):
+            whole.data += part.data
         else:
             whole.chunk.data += part.chunk.data
     return whole
+
+
+def _has_header(message: Any) -> bool:
+    return "header" in message.DESCRIPTOR.fields_by_name
 
 
 def use_lease(machine: Machine, lease: Any, result: Any) -> bool:
@@ -196,7 +230,7 @@ def use_lease(machine: Machine, lease: Any, result: Any) -> bool:
     if book.latest:
         fill_lease(machine, result.latest_known_lease)
     if word == "STATUS_OK":
-        book.retained_s = machine.now_s
+        book.retain(machine.now_s)
     return word == "STATUS_OK"
 
 

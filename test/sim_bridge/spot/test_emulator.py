@@ -133,7 +133,7 @@ def test_the_scenario_of_the_research_note_goes_through(
     assert len(state.kinematic_state.joint_states) == 19
 
     images = robot.ensure_client(ImageClient.default_service_name)
-    assert len(images.list_image_sources()) == 4
+    assert len(images.list_image_sources()) == 20
     color, depth = images.get_image_from_sources(
         ["hand_color_image", "hand_depth_in_hand_color_frame"], timeout=60
     )

@@ -169,7 +169,7 @@ def test_a_link_that_freezes_on_the_map_ends_the_walk_and_comes_back(walk: Walk)
 def test_a_robot_that_sees_no_marker_of_the_map_is_not_claimed(
     opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sim_bridge.spot.emulator.graph_nav_service.FIDUCIAL", 7)
+    monkeypatch.setattr("sim_bridge.spot.emulator.recorded_graph.FIDUCIAL", 7)
     backend = SpotBackend(with_graph(folder))
     with pytest.raises(PlannerError, match="does not find itself in the map") as caught:
         backend.reset(opened.house, opened.episode, opened.seed)

@@ -1,0 +1,114 @@
+"""What the robot can be in the middle of: walks, arm motions, grasps, pulls, docking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.world.geometry import Pose, Vec3
+from sim_bridge.spot.emulator.house_world import Handle
+
+MOST_SPEED_M_S = 1.6
+MOST_TURN_RAD_S = 2.0
+
+
+class GraspState(StrEnum):
+    """How a pick from a picture stands; names as in the SDK's ManipulationFeedbackState."""
+
+    WALKING = "MANIP_STATE_WALKING_TO_OBJECT"
+    DONE = "MANIP_STATE_DONE"
+    PLANNED = "MANIP_STATE_GRASP_PLANNING_SUCCEEDED"
+    MOVING = "MANIP_STATE_MOVING_TO_GRASP"
+    SUCCEEDED = "MANIP_STATE_GRASP_SUCCEEDED"
+    FAILED = "MANIP_STATE_GRASP_FAILED"
+    NO_SOLUTION = "MANIP_STATE_GRASP_PLANNING_NO_SOLUTION"
+    NO_HIT = "MANIP_STATE_GRASP_FAILED_TO_RAYCAST_INTO_MAP"
+
+
+@dataclass(slots=True)
+class Walk:
+    """A goal in the map, with the goals after it, or a velocity of the body without any."""
+
+    ends_s: float
+    goal: Pose | None = None
+    further: tuple[Pose, ...] = ()
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    speed_m_s: float = MOST_SPEED_M_S
+    turn_rad_s: float = MOST_TURN_RAD_S
+    arrived: bool = False
+    ended: bool = False
+    # Something stands in its way.
+    blocked: bool = False
+
+
+@dataclass(slots=True)
+class ArmDrift:
+    """A velocity of the hand around the body and upwards, until it ends."""
+
+    around_rad_s: float
+    up_m_s: float
+    ends_s: float
+
+
+@dataclass(slots=True)
+class Reach:
+    """Where the hand's camera is to look and how high the hand is; `done` once it is there.
+
+    Attributes:
+        not_before_s: when the trajectory that was asked for ends.
+        hand: the hand in `base_link` then; None: as pan and height say.
+        joints_rad: the arm's joints then, in the SDK's order; None: as pan and tilt say.
+        stalled: it will never be there, as it does not reach so far or may not.
+        stows: the arm is folded at its end.
+    """
+
+    pan_rad: float
+    tilt_rad: float
+    lift_m: float = 0.0
+    done: bool = False
+    not_before_s: float = 0.0
+    hand: Pose | None = None
+    joints_rad: tuple[float, ...] | None = None
+    stalled: bool = False
+    stows: bool = False
+
+
+@dataclass(slots=True)
+class Grasp:
+    """A pick, or a walk up to something: what was pointed at, and how it stands.
+
+    Attributes:
+        ready_s: when the gripper closes, after the walk if there is one.
+        walk: the way there.
+        takes: whether something is grasped at its end.
+        target: the point that was meant, in the map.
+    """
+
+    instance: int
+    handle: Handle | None
+    ready_s: float
+    state: GraspState = GraspState.MOVING
+    walk: Walk | None = None
+    takes: bool = True
+    target: Vec3 | None = None
+
+
+@dataclass(slots=True)
+class Pull:
+    """A joint that the held handle is moving, from one opening to another."""
+
+    handle: Handle
+    goal: float
+    since_s: float
+    start: float
+    lost: bool = False
+
+
+@dataclass(slots=True)
+class Docking:
+    """The way onto a dock of a number, or off any of them (0); ended before `since_s` is set."""
+
+    station: int
+    ends_s: float
+    since_s: float | None = None
+    done: bool = False

@@ -1,0 +1,158 @@
+"""Objects in the world: the marker, the docks, regions to keep out of, and what clients add."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bosdyn.api import world_object_pb2
+from bosdyn.api.docking import docking_pb2
+from shapely.geometry import Polygon
+
+from planner.world.geometry import Pose
+from sim_bridge.spot.convert import fill_tree, pose_of, seconds_of, set_stamp
+from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator.machine import Machine
+from sim_bridge.spot.emulator.service import Handler
+
+# A marker on a wall at the map's origin, by which clients find themselves.
+FIDUCIAL, FIDUCIAL_IN_MAP = 500, Pose((0.0, 0.0, 1.0))
+_FIDUCIAL_ID, _FIRST_DOCK_ID = 1, 2
+# What a client adds is forgotten after so long, where it names no lifetime.
+_LIFETIME_S = 15.0
+_REPLY = world_object_pb2.MutateWorldObjectResponse
+_ACTIONS = world_object_pb2.MutateWorldObjectRequest
+# Each kind of object with the field that makes it one.
+_KINDS = {
+    world_object_pb2.WORLD_OBJECT_DRAWABLE: "drawable_properties",
+    world_object_pb2.WORLD_OBJECT_APRILTAG: "apriltag_properties",
+    world_object_pb2.WORLD_OBJECT_IMAGE_COORDINATES: "image_properties",
+    world_object_pb2.WORLD_OBJECT_DOCK: "dock_properties",
+    world_object_pb2.WORLD_OBJECT_TRACKED_ENTITY: "tracked_entity_properties",
+    world_object_pb2.WORLD_OBJECT_USER_NOGO: "nogo_region_properties",
+    world_object_pb2.WORLD_OBJECT_STAIRCASE: "staircase_properties",
+}
+
+
+class WorldObjects:
+    """What clients added beside the regions, by number, and when it is forgotten."""
+
+    def __init__(self) -> None:
+        self._added: dict[int, tuple[Any, float]] = {}
+
+    def handlers(self) -> dict[str, dict[str, Handler]]:
+        """The service with its methods."""
+        return {
+            "bosdyn.api.WorldObjectService": {
+                "ListWorldObjects": self._list,
+                "MutateWorldObjects": self._mutate,
+            }
+        }
+
+    def _mutate(self, machine: Machine, request: Any, response: Any) -> None:
+        """Adds, changes or deletes what a client added; what the robot sees nobody changes."""
+        wanted, action = request.mutation.object, request.mutation.action
+        own = wanted.id in self._added or wanted.id in machine.no_go
+        if action != _ACTIONS.ACTION_ADD and wanted.id in _seen_ids(machine):
+            response.status = _REPLY.STATUS_NO_PERMISSION
+        elif action != _ACTIONS.ACTION_ADD and wanted.id and not own:
+            response.status = _REPLY.STATUS_INVALID_MUTATION_ID
+        elif action == _ACTIONS.ACTION_DELETE:
+            gone = self._added.pop(wanted.id, None) or machine.no_go.pop(wanted.id, None)
+            response.status = _REPLY.STATUS_OK if gone else _REPLY.STATUS_INVALID_MUTATION_ID
+        elif wanted.HasField("nogo_region_properties"):
+            self._keep_out(machine, wanted, response)
+        else:
+            number = wanted.id if own else _next_free(machine)
+            until_s = machine.now_s + (seconds_of(wanted.object_lifetime) or _LIFETIME_S)
+            self._added[number] = (wanted, until_s)
+            response.mutated_object_id, response.status = number, _REPLY.STATUS_OK
+        machine.world.no_go = [region for _, region, _ in machine.no_go.values()]
+
+    def _keep_out(self, machine: Machine, wanted: Any, response: Any) -> None:
+        if not wanted.nogo_region_properties.HasField("box"):
+            response.status = _REPLY.STATUS_INVALID_WORLD_OBJECT
+            return
+        number = wanted.id if wanted.id in machine.no_go else _next_free(machine)
+        until_s = machine.now_s + (seconds_of(wanted.object_lifetime) or _LIFETIME_S)
+        machine.no_go[number] = (wanted, _region(machine, wanted), until_s)
+        response.mutated_object_id, response.status = number, _REPLY.STATUS_OK
+
+    def _list(self, machine: Machine, request: Any, response: Any) -> None:
+        self._added = {n: kept for n, kept in self._added.items() if kept[1] >= machine.now_s}
+        found = [_marker(machine), *_docks(machine)]
+        tree = frames.tree(machine)
+        added = {n: message for n, (message, _) in self._added.items()}
+        added |= {n: message for n, (message, _, _) in machine.no_go.items()}
+        for number, message in added.items():
+            shown = world_object_pb2.WorldObject()
+            shown.CopyFrom(message)
+            shown.id = number
+            # Spot adds its own frames to those that the client named.
+            own = {
+                name: (edge.parent_frame_name, pose_of(edge.parent_tform_child))
+                for name, edge in message.transforms_snapshot.child_to_parent_edge_map.items()
+                if name not in tree and edge.parent_frame_name
+            }
+            fill_tree(shown.transforms_snapshot, {**tree, **own})
+            found.append(shown)
+        since_s = seconds_of(request.timestamp_filter)
+        for shown in found:
+            kind = not request.object_type or any(
+                shown.HasField(_KINDS[wanted]) for wanted in request.object_type if wanted in _KINDS
+            )
+            if kind and seconds_of(shown.acquisition_time) >= since_s:
+                response.world_objects.add().CopyFrom(shown)
+
+
+def _seen_ids(machine: Machine) -> set[int]:
+    return {_FIDUCIAL_ID, *(_FIRST_DOCK_ID + index for index in range(len(machine.docks)))}
+
+
+def _next_free(machine: Machine) -> int:
+    """A number for an object that is none of what the robot sees."""
+    number = machine.next_number()
+    while number in _seen_ids(machine):
+        number = machine.next_number()
+    return number
+
+
+def _region(machine: Machine, wanted: Any) -> Polygon:
+    """A region on the map's ground."""
+    where = wanted.nogo_region_properties.box
+    middle = frames.in_map(machine, where.frame_name, pose_of(where.frame_name_tform_box))
+    x, y = where.box.size.x / 2, where.box.size.y / 2
+    return Polygon([middle.apply((a, b, 0.0))[:2] for a, b in ((x, y), (-x, y), (-x, -y), (x, -y))])
+
+
+def _marker(machine: Machine) -> Any:
+    found = world_object_pb2.WorldObject()
+    name = f"fiducial_{FIDUCIAL}"
+    found.id, found.name = _FIDUCIAL_ID, f"world_obj_apriltag_{FIDUCIAL}"
+    set_stamp(found.acquisition_time, machine.now_s + machine.skew_s)
+    tree = frames.tree(machine)
+    in_odom = frames.odom_in_map(machine).inverse().compose(FIDUCIAL_IN_MAP)
+    for frame in (name, f"filtered_{name}"):
+        tree[frame] = (frames.ODOM, in_odom)
+    fill_tree(found.transforms_snapshot, tree)
+    tag = found.apriltag_properties
+    tag.tag_id, tag.dimensions.x, tag.dimensions.y = FIDUCIAL, 0.146, 0.146
+    tag.frame_name_fiducial, tag.frame_name_fiducial_filtered = name, f"filtered_{name}"
+    good = world_object_pb2.AprilTagProperties.STATUS_OK
+    tag.fiducial_pose_status = tag.fiducial_filtered_pose_status = good
+    return found
+
+
+def _docks(machine: Machine) -> list[Any]:
+    """The docks of the settings; which way one faces is not known, so it is told unturned."""
+    found = []
+    for index, (number, (x, y)) in enumerate(machine.docks.items()):
+        shown = world_object_pb2.WorldObject(id=_FIRST_DOCK_ID + index, name=f"dock_{number}")
+        set_stamp(shown.acquisition_time, machine.now_s + machine.skew_s)
+        in_odom = frames.odom_in_map(machine).inverse().compose(Pose((x, y, 0.0)))
+        name = f"dock_{number}"
+        fill_tree(shown.transforms_snapshot, {**frames.tree(machine), name: (frames.ODOM, in_odom)})
+        dock = shown.dock_properties
+        dock.dock_id, dock.type = number, docking_pb2.DOCK_TYPE_SPOT_DOCK
+        dock.frame_name_dock = name
+        found.append(shown)
+    return found
