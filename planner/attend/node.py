@@ -14,7 +14,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from planner.exit_status import EXIT_OK
 from planner.network import confine
-from planner.ros.heartbeat import HeartbeatPublisher
+from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
@@ -50,16 +50,17 @@ def attend(agents: Sequence[str], *, through_skills: bool) -> int:
     try:
         with _asked_to_end() as ends:
             publisher.attend(agents)
-            who = "the skill executor" if through_skills else "the bridge"
             print(f"attends {', '.join(agents)} until Ctrl-C", flush=True)
-            heard: dict[str, bool] = {}
+            topic = skill_topic if through_skills else safety_topic
+            told: dict[str, list[str]] = {}
             while not ends():
                 executor.spin_once(timeout_sec=LOOK_S)
                 for agent in agents:
-                    listens = publisher.listeners(agent) > 0
-                    if listens != heard.get(agent, False):
-                        print(f"{agent}: {who} {'hears it' if listens else 'left'}", flush=True)
-                    heard[agent] = listens
+                    ears = node.get_subscriptions_info_by_topic(topic(agent))
+                    names = sorted({ear.node_name for ear in ears})
+                    if names != told.get(agent):
+                        print(f"{agent}: heard by {', '.join(names) or 'nobody yet'}", flush=True)
+                    told[agent] = names
     finally:
         publisher.destroy()
         executor.shutdown()

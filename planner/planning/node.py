@@ -306,6 +306,8 @@ class TaskPlannerNode(Node):
     def _begin(self, agent: str, call: SkillCall, on_end: OnEnd) -> None:
         if agent not in self._hands:
             self._hands[agent] = SkillClient(self, agent)
+        # The loop has decided just now, however long it was at it.
+        self._heartbeat.beat()
         self._hands[agent].begin(call, on_end)
         self._keep_watch()
 

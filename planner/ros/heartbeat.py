@@ -19,6 +19,7 @@ from rclpy.event_handler import (
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import qos_policy_name_from_kind
+from rclpy.subscription import Subscription
 
 from planner.ros import qos
 from planner.ros.conversions import time_message
@@ -86,15 +87,15 @@ class HeartbeatPublisher:
         for agent in sorted(left):
             self._send(agent, leaving=True)
         if self._attended:
-            self._beat()
+            self.beat()
             self._timer.reset()
         else:
             self._timer.cancel()
 
-    def listeners(self, agent: str) -> int:
-        """How many hear that an agent is attended."""
-        self.meet(agent)
-        return int(self._publishers[agent].get_subscription_count())
+    def beat(self) -> None:
+        """Sends a beat at once: to be called where something was decided just now."""
+        for agent in sorted(self._attended):
+            self._send(agent)
 
     def destroy(self) -> None:
         """Says goodbye and takes the topics away."""
@@ -106,8 +107,7 @@ class HeartbeatPublisher:
 
     def _beat(self) -> None:
         if self._answers():
-            for agent in sorted(self._attended):
-                self._send(agent)
+            self.beat()
 
     def _send(self, agent: str, *, leaving: bool = False) -> None:
         self.meet(agent)
@@ -142,6 +142,14 @@ class HeartbeatRelay:
         """Takes both topics away."""
         self._node.destroy_subscription(self._subscription)
         self._node.destroy_publisher(self._publisher)
+
+    def pass_on_waiting(self) -> None:
+        """Passes on what has come already: before a goal, which is to find the agent attended.
+
+        Called in the thread of the node's executor.
+        """
+        while (message := _taken(self._subscription)) is not None:
+            self._pass_on(message)
 
     def _pass_on(self, message: Heartbeat) -> None:
         _publish(self._publisher, message)
@@ -184,7 +192,7 @@ class HeartbeatSubscription:
     def take(self) -> list[Heartbeat]:
         """Those that have come since the last call and are in bounds, oldest first."""
         taken = []
-        while (message := self._next()) is not None:
+        while (message := _taken(self._subscription)) is not None:
             problem = self._bounds.problem(message, 0.0)
             if not message.executive:
                 problem = problem or "executive: a heartbeat names who sends it"
@@ -199,10 +207,11 @@ class HeartbeatSubscription:
         """Ends listening."""
         self._node.destroy_subscription(self._subscription)
 
-    def _next(self) -> Heartbeat | None:
-        with self._subscription.handle:
-            found: Any = self._subscription.handle.take_message(Heartbeat, False)
-        return None if found is None else found[0]
+
+def _taken(subscription: Subscription[Heartbeat]) -> Heartbeat | None:
+    with subscription.handle:
+        found: Any = subscription.handle.take_message(Heartbeat, False)
+    return None if found is None else found[0]
 
 
 def _publish(publisher: Any, message: Heartbeat) -> None:

@@ -59,6 +59,7 @@ class PrimitiveClient:
         capabilities: Capabilities,
         located: Located,
         wake: Callable[[], None],
+        announce: Callable[[], None] = lambda: None,
     ) -> None:
         """Connects.
 
@@ -68,12 +69,14 @@ class PrimitiveClient:
             capabilities: what its kind of body can do.
             located: where the memory last saw the agent and when, or None.
             wake: called when a primitive has ended.
+            announce: called before each goal, to tell the bridge that the agent is attended.
         """
         self._node = node
         self._agent = agent
         self._capabilities = capabilities
         self._located = located
         self._wake = wake
+        self._announce = announce
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             node, ExecutePrimitive, f"/{agent}/primitive"
         )
@@ -147,6 +150,7 @@ class PrimitiveClient:
             return
         task.sent, task.sent_s = True, time.monotonic()
         task.servers = self._ends.servers()
+        self._announce()
 
         def feedback(message: Any) -> None:
             self._note(task, message.feedback)

@@ -188,7 +188,9 @@ class SkillExecutorNode(Node):
             return
         # Before the actions: who finds these has found the relay, and its first goal is attended.
         heartbeat = HeartbeatRelay(self, name)
-        port = PrimitiveClient(self, name, capabilities, self._located(name), self._beat)
+        port = PrimitiveClient(
+            self, name, capabilities, self._located(name), self._beat, heartbeat.pass_on_waiting
+        )
         executor = SkillExecutor(
             layout,
             port,

@@ -51,10 +51,15 @@ class Verdicts:
             return False
         return guard.attendance.step(self._steady_s()) is not Step.GOES_ON
 
-    def _not_attended(self, agent: str, guard: Guard) -> PrimitiveResult | None:
+    def _not_attended(
+        self, agent: str, guard: Guard, primitive: Primitive
+    ) -> PrimitiveResult | None:
         executive, now_s = self._options.executive, self._steady_s()
         # A motion can begin halted, but only where it can be halted at all.
         within_s = executive.stop_after_s if self._pauses else executive.pause_after_s
+        if primitive.name not in self._backend.capabilities(agent).primitives:
+            # The world has its own words for what it cannot do.
+            return None
         if not self.attendance_counts or guard.attendance.attended_within(now_s, within_s):
             return None
         last = guard.attendance.last_heard(now_s)
@@ -73,7 +78,7 @@ class Verdicts:
             return not_allowed(agent, concern.rule, concern.reason, concern.text)
         if primitive.name not in set(PrimitiveName):
             return None
-        unattended = self._not_attended(agent, guard)
+        unattended = self._not_attended(agent, guard, primitive)
         if unattended is not None:
             return unattended
         if primitive.timeout_s > self._options.motion.longest_primitive_s:

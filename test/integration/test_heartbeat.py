@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from planner_msgs.msg import Heartbeat, WorldGraph
 
 from planner.planning.session import InstructionCode
 from planner.ros import qos
+from planner.ros.heartbeat import HeartbeatRelay, HeartbeatSubscription, safety_topic
 from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
@@ -107,7 +109,7 @@ def test_the_command_attends_until_it_is_ended(world: Bridge, client: Client) ->
         command.send_signal(signal.SIGINT)
         assert command.wait(PATIENCE_S) == 0
         assert command.stdout is not None
-        assert "agent_0: the bridge hears it" in command.stdout.read()
+        assert "agent_0: heard by bridge" in command.stdout.read()
         client.wait(lambda: not attended_by(states), "the goodbye")
 
 
@@ -127,6 +129,28 @@ def test_the_skill_executor_relays_what_planners_say(
         finally:
             skills.send_signal(signal.SIGCONT)
         client.wait(lambda: executive.publisher.executive in attended_by(states), "attendance")
+
+
+def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client) -> None:
+    relay = HeartbeatRelay(client.node, "agent_7")
+    ear = HeartbeatSubscription(client.node, safety_topic("agent_7"), lambda _everyone: None)
+    with attending("agent_7", through_skills=True) as executive:
+        client.wait(ear.take, "the first that is relayed")
+        # Nothing is spun from here on: its thread is at something else.
+        time.sleep(0.5)
+        ear.take()
+        patience_s = time.monotonic() + PATIENCE_S
+        heard: list[Heartbeat] = []
+        while not heard:
+            assert time.monotonic() < patience_s
+            time.sleep(0.2)
+            assert not ear.take()
+            relay.pass_on_waiting()
+            time.sleep(0.2)
+            heard = ear.take()
+        assert {beat.executive for beat in heard} == {executive.publisher.executive}
+    ear.destroy()
+    relay.destroy()
 
 
 def test_the_planner_attends_its_agents_from_the_instruction_to_its_end(

@@ -376,3 +376,10 @@ def test_a_docking_needs_no_executive() -> None:
     assert robot.running is not None
     assert not robot.paused
     robot.condition = replace(robot.condition, docked=True)
+
+
+def test_what_a_world_cannot_do_it_refuses_itself() -> None:
+    gate, _, executives = attended()
+    executives.pass_(2)
+    odd = replace(WALK, name="self_destruct")  # type: ignore[arg-type]
+    assert gate.poll(gate.start(ROBOT, odd)).result is None, "the walker's own affair"
