@@ -112,8 +112,8 @@ class Executive(FileModel):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if not self.pause_after_s <= self.stop_after_s <= self.sit_after_s:
-            raise ValueError("pause_after_s, stop_after_s, sit_after_s must not fall")
+        if self.pause_after_s > self.stop_after_s:
+            raise ValueError("pause_after_s must not be above stop_after_s")
         return self
 
 

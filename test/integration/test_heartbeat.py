@@ -153,6 +153,29 @@ def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client
     relay.destroy()
 
 
+def test_the_middleware_tells_of_who_is_late_and_of_who_has_gone(client: Client) -> None:
+    silences: list[bool] = []
+    ear = HeartbeatSubscription(client.node, safety_topic("agent_8"), silences.append)
+    with attending("agent_8") as late:
+        client.wait(ear.take, "a beat")
+        silences.clear()
+        late.lives.clear()
+        # The deadline is missed, and the lease of the last publisher runs out.
+        client.wait(lambda: set(silences) == {False, True}, "the word of the silence")
+        late.lives.set()
+        client.wait(ear.take, "a beat")
+        with attending("agent_8") as other:
+            client.wait(
+                lambda: other.publisher.executive in {beat.executive for beat in ear.take()},
+                "the other one",
+            )
+            client.idle(0.2)
+            silences.clear()
+        client.wait(lambda: False in silences, "that one of two has gone")
+    client.wait(lambda: True in silences, "that nobody is left")
+    ear.destroy()
+
+
 def test_the_planner_attends_its_agents_from_the_instruction_to_its_end(
     small_house: House, client: Client, tmp_path: Path
 ) -> None:

@@ -360,8 +360,8 @@ def test_what_nobody_asked_for_depends_on_nobody() -> None:
     assert Attendance(TIMES).step(1e9) is Step.GOES_ON
 
 
-def test_times_that_fall_are_refused() -> None:
-    with pytest.raises((PlannerError, ValueError), match="must not fall"):
+def test_a_pause_after_the_end_is_refused() -> None:
+    with pytest.raises((PlannerError, ValueError), match="must not be above stop_after_s"):
         options(executive={"pause_after_s": 2.0})
 
 
