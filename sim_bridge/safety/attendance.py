@@ -143,6 +143,11 @@ class Attendance:
         """For how long one of those whom the motion depends on was not heard."""
         return max((now_s - self._known[name].heard_s for name in self._needed), default=0.0)
 
+    def until_s(self) -> float:
+        """Until when what the motion under way is sent may live; inf where nobody asked for it."""
+        heard_s = min((self._known[name].heard_s for name in self._needed), default=math.inf)
+        return heard_s + self._options.expire_after_s
+
     def missing(self, now_s: float) -> str:
         """Who of those whom the motion depends on is not heard, for people."""
         gone = sorted(self._needed - self.executives(now_s))

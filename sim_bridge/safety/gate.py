@@ -36,11 +36,7 @@ from sim_bridge.safety.questions import Ending, Question, Questions
 from sim_bridge.safety.rest import put_to_rest, what_rests
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.verdicts import Verdicts
-from sim_bridge.safety.watch import (
-    Concern,
-    Watch,
-    speed_limit,
-)
+from sim_bridge.safety.watch import Concern, Watch
 
 RECEIPTS_KEPT = 1000
 # A person who takes the lease by force has seen its owner's name just before.
@@ -164,6 +160,7 @@ class SafetyGate:
             return handle
         guard.current = handle
         guard.attendance.begin(self._steady_s())
+        self._bound(agent, guard)
         why = self._verdicts.why_ask(agent, guard, primitive)
         if not why:
             self._launch(entry)
@@ -334,6 +331,7 @@ class SafetyGate:
 
     def _watch(self, agent: str, guard: Guard) -> None:
         now_s = self.now_s()
+        self._clear(agent, guard)
         guard.concerns = guard.watch.look(self.health(agent), now_s) if self._robot else []
         if self._robot is not None:
             self._follow_robot(agent, guard)
@@ -358,8 +356,12 @@ class SafetyGate:
             guard.approvals.forget()
         control.powered = control.powered and health.powered
         control.standing = control.standing and health.standing
-        careful = self.people.near(agent) or self.backend.observe(agent, ()).holding
-        self._robot.limit_speed(agent, speed_limit(self.options, careful=careful))
+        self._bound(agent, guard)
+
+    def _bound(self, agent: str, guard: Guard) -> None:
+        """Bounds what the robot is sent (rules 8 and 9)."""
+        if self._robot is not None:
+            self._robot.limit_speed(agent, self._verdicts.limit(agent, guard))
 
     def _reaches(self, guard: Guard) -> bool:
         """Whether a robot's arm moves without the operator's word."""

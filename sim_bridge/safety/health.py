@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -63,10 +64,14 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class SpeedLimit:
-    """What every mobility command must be bounded by."""
+    """What every mobility command must be bounded by.
+
+    A walk that is sent from now on lives until `until_s` of `time.monotonic()` at most.
+    """
 
     linear_m_s: float
     angular_rad_s: float
+    until_s: float = math.inf
 
 
 @runtime_checkable

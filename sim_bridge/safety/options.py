@@ -107,6 +107,7 @@ class Executive(FileModel):
 
     where: Where = Where.REAL
     pause_after_s: Seconds = 0.3
+    expire_after_s: Seconds = 0.7
     stop_after_s: Seconds = 1.0
     sit_after_s: Seconds = 10.0
 
@@ -114,6 +115,8 @@ class Executive(FileModel):
     def _in_order(self) -> Self:
         if self.pause_after_s > self.stop_after_s:
             raise ValueError("pause_after_s must not be above stop_after_s")
+        if self.pause_after_s > self.expire_after_s:
+            raise ValueError("pause_after_s must not be above expire_after_s")
         return self
 
 

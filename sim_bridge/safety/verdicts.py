@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from planner.world.primitive import Primitive, PrimitiveName, PrimitiveResult
 from sim_bridge.backend import Backend
 from sim_bridge.safety.approvals import ARM, in_map
 from sim_bridge.safety.attendance import Step
 from sim_bridge.safety.guard import Guard, not_allowed
-from sim_bridge.safety.health import Supervised
+from sim_bridge.safety.health import SpeedLimit, Supervised
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.people import People
 from sim_bridge.safety.rules import Rule
-from sim_bridge.safety.watch import Concern, Severity, zone_ahead, zone_at
+from sim_bridge.safety.watch import Concern, Severity, speed_limit, zone_ahead, zone_at
 
 
 class Verdicts:
@@ -44,6 +45,14 @@ class Verdicts:
     def attendance_counts(self) -> bool:
         """Whether rule 8 holds in front of this world."""
         return self._options.executive.where.holds(simulated=self._backend.simulated)
+
+    def limit(self, agent: str, guard: Guard) -> SpeedLimit:
+        """How fast a walk may be that is sent now, and how long it may live (rules 8 and 9)."""
+        careful = self._people.near(agent) or self._backend.observe(agent, ()).holding
+        limit = speed_limit(self._options, careful=careful)
+        if self.attendance_counts:
+            limit = replace(limit, until_s=guard.attendance.until_s())
+        return limit
 
     def pauses(self, guard: Guard) -> bool:
         """Whether the motion under way is to be halted, though it is not over (rule 8)."""

@@ -112,7 +112,7 @@ class GraphLink:
             self._link.send(
                 lambda lease: self._client.navigate_to(
                     waypoint,
-                    self._safety.motion.command_ttl_s,
+                    self._link.walk_ttl_s,
                     travel_params=params,
                     leases=[lease],
                     timesync_endpoint=self._link.sync,

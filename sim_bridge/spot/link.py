@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -43,6 +44,8 @@ from sim_bridge.spot.permit import Permit, WithdrawnError
 from sim_bridge.spot.whereabouts import Where
 
 CLIENT_NAME = "planner-bridge"
+# The robot refuses what has expired, which would be the end of a motion that is only to halt.
+LEAST_TTL_S = 0.05
 ResultT = TypeVar("ResultT")
 
 
@@ -350,12 +353,19 @@ class SpotLink:
         params.obstacle_params.obstacle_avoidance_padding = padding
         return params
 
+    @property
+    def walk_ttl_s(self) -> float:
+        """How long a walk that is sent now goes on by itself (rules 1 and 8)."""
+        left_s = self.limit.until_s - time.monotonic()
+        return max(LEAST_TTL_S, min(self._safety.motion.command_ttl_s, left_s))
+
     def walk_to(self, x_m: float, y_m: float, yaw_rad: float) -> int:
         """Sends a goal of the odometry frame."""
         return self.command(
             RobotCommandBuilder.synchro_se2_trajectory_point_command(
                 x_m, y_m, yaw_rad, frame_helpers.ODOM_FRAME_NAME, params=self.mobility()
-            )
+            ),
+            ttl_s=self.walk_ttl_s,
         )
 
     def stand(self) -> int:

@@ -33,8 +33,13 @@ from sim_bridge.spot.emulator.machine import Posture
 pytestmark = pytest.mark.slow
 
 STANDS_S, MARGIN_S = 0.7, 0.25
-# Long enough to look at a halted robot on a busy machine before the goal ends.
-PATIENT = "version: 1\nexecutive: {stop_after_s: 6.0, sit_after_s: 60.0}\n"
+# However busy this machine is: no call is late, and the robot does not miss us.
+UNHURRIED = (
+    "version: 1\nlink: {stale_after_s: 30.0}\nkeepalive: {motors_off_after_s: 300.0}\n"
+    "timeouts: {state_s: 10.0, command_s: 10.0, lease_s: 10.0, login_s: 30.0}\n"
+)
+# Long enough to look at a halted robot before the goal ends.
+PATIENT = f"{UNHURRIED}executive: {{stop_after_s: 6.0, sit_after_s: 60.0}}\n"
 FAR = (6.0, 2.2, 0.0)
 
 
@@ -84,6 +89,28 @@ def test_a_client_that_hangs_halts_its_robot_and_then_loses_it(
         stack.client.wait(lambda: not stack.attended_by, "the goodbye")
 
 
+def test_a_walk_ends_by_itself_where_the_bridge_hangs_after_its_executive(
+    small_house: House, small_episode: Episode, tmp_path: Path
+) -> None:
+    """Without that it would live for 0.6 s after what was sent last, so 0.8 s and more."""
+    with (
+        spot_stack(tmp_path, small_house, small_episode, PATIENT) as stack,
+        attend_command(ROBOT) as executive,
+    ):
+        stack.stand()
+        stack.client.wait(lambda: "attend" in stack.attended_by, "attendance")
+        stack.client.start("navigate", FAR)
+        stack.until_moving()
+        stack.client.wait(lambda: time.time() - stack.heard_s < 0.05, "heartbeats")
+        with stopped(executive.pid):
+            stack.until_still(0.25)
+            with stopped(stack.bridge.process.pid):
+                stack.client.idle(1.0)
+                stack.emulator.advance()
+                assert stack.track.moved_s - stack.heard_s <= STANDS_S + MARGIN_S / 2
+                assert not stack.moving
+
+
 @pytest.mark.parametrize("who", ["task_planner", "skill_executor"])
 def test_a_planner_or_its_skills_that_hang_halt_the_robot_and_the_task_goes_on(
     who: str, small_house: House, small_episode: Episode, tmp_path: Path
@@ -121,7 +148,7 @@ def test_a_task_outlives_a_model_that_thinks_long(
 ) -> None:
     replies = ("Navigate[Object.101]\nAssigned!", "Navigate[Object.100]\nAssigned!", "Done[]")
     with (
-        spot_stack(tmp_path, small_house, small_episode, "version: 1\n") as stack,
+        spot_stack(tmp_path, small_house, small_episode, UNHURRIED) as stack,
         ModelServer(*replies, kind=SlowModel) as server,
     ):
         stack.add("skill_executor")

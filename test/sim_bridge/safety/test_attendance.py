@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -88,6 +89,21 @@ def test_rule_8_a_motion_pauses_goes_on_ends_and_the_robot_sits() -> None:
     assert robot.operated.count(Command.SIT) == 1
     executives.pass_(20)
     assert robot.operated.count(Command.SIT) == 1
+
+
+def test_rule_8_no_walk_is_sent_for_longer_than_its_executive_is_trusted() -> None:
+    gate, robot, executives = attended()
+    assert math.isinf(robot.limits[-1].until_s), "nobody needs anybody for it"
+    gate.start(ROBOT, WALK)
+    begun_s = robot.time_s - 0.1
+    assert robot.limits[-1].until_s == pytest.approx(begun_s + 0.7)
+    executives.pass_(0.2, ONE)
+    assert robot.limits[-1].until_s == pytest.approx(begun_s + 0.9)
+    executives.pass_(0.3)
+    assert robot.limits[-1].until_s == pytest.approx(begun_s + 0.9)
+    gate.stop(ROBOT)
+    executives.pass_(0.2)
+    assert math.isinf(robot.limits[-1].until_s)
 
 
 def test_rule_8_an_idle_robot_with_an_executive_stays_as_it_is() -> None:
@@ -361,6 +377,8 @@ def test_what_nobody_asked_for_depends_on_nobody() -> None:
 
 
 def test_a_pause_after_the_end_is_refused() -> None:
+    with pytest.raises((PlannerError, ValueError), match="must not be above expire_after_s"):
+        options(executive={"pause_after_s": 0.8})
     with pytest.raises((PlannerError, ValueError), match="must not be above stop_after_s"):
         options(executive={"pause_after_s": 2.0})
 

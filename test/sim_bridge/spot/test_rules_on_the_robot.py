@@ -23,6 +23,7 @@ from sim_bridge.control import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.body import read_state
@@ -110,6 +111,18 @@ def test_rules_1_9_10_and_12_hold_for_all_that_a_whole_errand_sends(spot: SpotBa
             assert arm.arm_gaze_command.max_linear_velocity.value == MOTION.hand_speed_m_s
             assert arm.arm_gaze_command.max_angular_velocity.value == MOTION.hand_turn_speed_rad_s
     assert min(walks, lines, gazes) > 0
+
+
+@pytest.mark.parametrize(("trusted_s", "least_s", "most_s"), [(0.3, 0.05, 0.3), (-5.0, 0.0, 0.05)])
+def test_rule_8_a_walk_lives_no_longer_than_its_executive_is_trusted(
+    spot: SpotBackend, trusted_s: float, least_s: float, most_s: float
+) -> None:
+    """Time of the emulator stands still meanwhile, that of the heartbeats does not."""
+    spot.limit_speed(ROBOT, SpeedLimit(0.5, 0.8, time.monotonic() + trusted_s))
+    spot.link.walk_to(1.0, 0.0, 0.0)
+    record = next(r for r in emulator_of(spot).requests[::-1] if r.method == "RobotCommand")
+    walk = record.request.command.synchronized_command.mobility_command.se2_trajectory_request
+    assert least_s <= seconds_of(walk.end_time) - record.at_s <= most_s + 1e-6
 
 
 def test_rule_2_every_call_has_a_timeout_of_ours(opened: Opened) -> None:
