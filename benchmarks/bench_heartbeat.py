@@ -25,7 +25,7 @@ from pathlib import Path
 from machine import print_table
 
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-os.environ["ROS_DOMAIN_ID"] = "87"
+os.environ.setdefault("ROS_DOMAIN_ID", "87")
 # The stack of the tests.
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "integration"))
 
