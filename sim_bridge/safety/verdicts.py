@@ -39,7 +39,8 @@ class Verdicts:
         self._options = options
         self._people = people
         self._steady_s = steady_s
-        self._pauses = isinstance(backend, Supervised)
+        self._robot = backend if isinstance(backend, Supervised) else None
+        self._pauses = self._robot is not None
 
     @property
     def attendance_counts(self) -> bool:
@@ -141,10 +142,10 @@ class Verdicts:
             return Concern(Rule.ARM, Severity.STOPS, "PERSON_NEAR", text)
         if self._options.keep_out.zones:
             seen, radius_m = self._backend.observe(agent, ()), guard.radius_m
-            moves = bool(seen.linear_m_s)
-            zone = (
-                zone_ahead(seen.base, seen.linear_m_s, self._options, radius_m) if moves else None
-            )
+            late_s = 0.0 if self._robot is None else self._robot.health(agent).round_trip_s
+            zone = None
+            if seen.linear_m_s:
+                zone = zone_ahead(seen.base, seen.linear_m_s, self._options, radius_m, late_s)
             if zone is not None:
                 text = f"the keep-out zone {zone.name!r} is right ahead"
                 return Concern(Rule.KEEP_OUT, Severity.STOPS, "KEEP_OUT", text)

@@ -121,14 +121,19 @@ def zone_at(point_m: Vec3, zones: Sequence[Zone]) -> Zone | None:
 
 
 def zone_ahead(
-    base: Pose, speed_m_s: float, options: SafetyOptions, radius_m: float = 0.0
+    base: Pose,
+    speed_m_s: float,
+    options: SafetyOptions,
+    radius_m: float = 0.0,
+    late_s: float = 0.0,
 ) -> Zone | None:
     """The keep-out zone that an agent is in or cannot stop outside of any more (rule 11).
 
-    The margin counts from the edge of a body of this radius.
+    The margin counts from the edge of a body of this radius. What is known of the agent, and a
+    word to it, together are `late_s` old when they come.
     """
     x, y, _ = base.position_m
-    ahead_m = options.motion.stopping_m(abs(speed_m_s)) + 1e-6
+    ahead_m = options.motion.stopping_m(abs(speed_m_s)) + abs(speed_m_s) * late_s + 1e-6
     way = math.copysign(ahead_m, speed_m_s or 1.0)
     end = (x + way * math.cos(base.yaw_rad), y + way * math.sin(base.yaw_rad))
     line, keep_m = LineString([(x, y), end]), options.keep_out.margin_m + radius_m

@@ -16,6 +16,7 @@ from bosdyn.client.exceptions import (
     TimedOutError,
     UnableToConnectToRobotError,
 )
+from bosdyn.client.graph_nav import CommandExpiredError
 from bosdyn.client.lease import ResourceAlreadyClaimedError
 from bosdyn.client.power import EstoppedError
 from bosdyn.client.robot import UnregisteredServiceError
@@ -32,6 +33,8 @@ from planner.world.errors import PlannerError
 SDK_ERRORS = (Error, lease_module.Error, frame_helpers.Error, concurrent.futures.TimeoutError)
 LEASE_ERRORS = (lease_module.Error, LeaseUseError)
 LINK_ERRORS = (TimedOutError, ProxyConnectionError, UnableToConnectToRobotError)
+# A goal that was so long under way that it had ended when it came.
+LATE_ERRORS = (*LINK_ERRORS, ExpiredError, CommandExpiredError)
 
 
 def advice(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
-from sim_bridge.spot.advice import LINK_ERRORS
+from sim_bridge.spot.advice import LATE_ERRORS
 from sim_bridge.spot.permit import WithdrawnError
 from sim_bridge.spot.robot import Check, Ended, Motion, Robot, Routine, success
 
@@ -129,7 +129,7 @@ def _go(robot: Robot, goal: Pose, progress: float) -> Motion:
 def _send(robot: Robot, send: Callable[[], object], answered_s: float) -> float:
     """Sends a goal; when the last one was answered.
 
-    A late answer ends nothing: the goal before still lives, and after that the robot stands.
+    A late goal or answer ends nothing: the goal before still lives, and after that the robot stands.
 
     Raises:
         Error: of the SDK, where none was answered for as long as makes a lost link (rule 7).
@@ -139,7 +139,7 @@ def _send(robot: Robot, send: Callable[[], object], answered_s: float) -> float:
     except WithdrawnError:
         # Paused: who paused it has it go on, or ends it.
         return answered_s
-    except LINK_ERRORS:
+    except LATE_ERRORS:
         if robot.clock_s() - answered_s > robot.safety.link.stale_after_s:
             raise
         return answered_s
