@@ -129,7 +129,7 @@ def _go(robot: Robot, goal: Pose, progress: float) -> Motion:
 def _send(robot: Robot, send: Callable[[], object], answered_s: float) -> float:
     """Sends a goal; when the last one was answered.
 
-    A late goal or answer ends nothing: the goal before still lives, and after that the robot stands.
+    What is late ends nothing: the goal before still lives, and after that the robot stands.
 
     Raises:
         Error: of the SDK, where none was answered for as long as makes a lost link (rule 7).
