@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from sim_bridge.control import Outcome
 from sim_bridge.spot.motion import Motion
@@ -19,8 +21,9 @@ PICTURES_S = 0.1
 # A bridge whose main loop is silent for so long lets no walk go on, and later nothing at all.
 HUNG_S = 0.3
 DEAD_S = 1.0
-# A stop whose answer is lost is sent again; it does no harm twice.
-STOP_TRIES = 3
+# A stop that is lost is sent again soon; it does no harm twice. The last try waits longest.
+STOP_TRIES = 4
+AGAIN_S = 0.2
 _BRIDGE = "bridge"
 _JOIN_S = 2.0
 
@@ -145,10 +148,11 @@ class Crew:
             self.halt()
 
     def _halt(self) -> Outcome:
-        why = ""
-        for _ in range(STOP_TRIES):
+        why, again_s = "", max(AGAIN_S, 2.0 * self._watch.round_trip_s)
+        for left in reversed(range(STOP_TRIES)):
+            halt = partial(self._watch.halt, again_s if left else math.inf)
             with self._watch.link.urgently():
-                why = self._watch.attempt(self._watch.halt)
+                why = self._watch.attempt(halt)
             if not why:
                 return Outcome(True, "stopped")
         return Outcome(False, why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 import time
@@ -319,10 +320,14 @@ class SpotLink:
         power = self._power[self._lane]
         self.send(lambda lease: power.power_command(wanted, lease=lease, timeout=timeout))
 
-    def command(self, command: Any, ttl_s: float | None = None) -> int:
-        """Sends a robot command that ends by itself; returns its number."""
+    def command(self, command: Any, ttl_s: float | None = None, answer_s: float = math.inf) -> int:
+        """Sends a robot command that ends by itself after `ttl_s`; returns its number.
+
+        The answer is waited for `answer_s`, and never longer than config/safety.yaml says.
+        """
         ends_s = self.now_s() + (ttl_s or self._safety.motion.command_ttl_s)
-        timeout, commands = self._safety.timeouts.command_s, self._commands[self._lane]
+        timeout = min(answer_s, self._safety.timeouts.command_s)
+        commands = self._commands[self._lane]
         return int(
             self.send(
                 lambda lease: commands.robot_command(
@@ -382,9 +387,9 @@ class SpotLink:
             told.sit_feedback.status == basic_command_pb2.SitCommand.Feedback.STATUS_IS_SITTING
         )
 
-    def halt(self) -> None:
-        """Stops every motion."""
-        self.command(RobotCommandBuilder.stop_command())
+    def halt(self, answer_s: float = math.inf) -> None:
+        """Stops every motion; the answer is waited for so long."""
+        self.command(RobotCommandBuilder.stop_command(), answer_s=answer_s)
 
     def gaze(self, point_m: Vec3) -> int:
         """Points the hand's camera at a point of the odometry frame."""

@@ -324,12 +324,12 @@ class Supervision:
             self.localisation.update()
         self._clock_jumped = False
 
-    def halt(self) -> None:
+    def halt(self, answer_s: float = math.inf) -> None:
         """Stops every motion, where the robot is ours; without power nothing moves."""
         if self._state is not None and not self._state.powered:
             return
         if self.link.lease is not None and self.lease() is Lease.OURS:
-            self.link.halt()
+            self.link.halt(answer_s)
 
     def take_lease(self) -> Outcome:
         """Takes the lease by force, for a person who was told its owner's name."""

@@ -124,12 +124,7 @@ def _gaze(machine: Machine, request: Any) -> Reach:
     point = Pose((target.x, target.y, target.z))
     pan, tilt = world.gaze(frames.in_map(machine, request.frame1_name, point).position_m)
     machine.tool = None
-    return Reach(
-        pan,
-        tilt,
-        world.lift_m,
-        not_before_s=_end_of_trajectory(machine, request.target_trajectory_in_frame1),
-    )
+    return Reach(pan, tilt, world.lift_m)
 
 
 def _cartesian(machine: Machine, request: Any) -> Reach:
@@ -158,7 +153,7 @@ def _impedance(machine: Machine, request: Any) -> Reach:
 
 
 def pose_reach(machine: Machine, request: Any, trajectory: Any) -> Reach:
-    """The last pose of a trajectory of the tool; it is there when the trajectory ends."""
+    """The last pose of a trajectory of the tool, where it is when the trajectory ends."""
     world, agent = machine.world, machine.world.agent
     task = pose_of(request.root_tform_task) if request.HasField("root_tform_task") else _UPRIGHT
     wanted = task.compose(pose_of(trajectory.points[-1].pose))
@@ -176,7 +171,8 @@ def pose_reach(machine: Machine, request: Any, trajectory: Any) -> Reach:
         agent.pan_rad,
         agent.tilt_rad,
         z - agent.body.hand_m[2],
-        not_before_s=_end_of_trajectory(machine, trajectory),
+        # One pose alone is gone to as fast as the arm can.
+        not_before_s=_end_of_trajectory(machine, trajectory) if len(trajectory.points) > 1 else 0.0,
         hand=hand,
     )
 

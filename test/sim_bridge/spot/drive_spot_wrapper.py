@@ -221,7 +221,7 @@ def _checks(spot: Any, call: Any) -> None:
 
 
 def _motion(spot: Any, call: Any) -> None:
-    call("velocity_cmd", 0.1, 0.0, 0.2)
+    call("velocity_cmd", 0.1, 0.0, 0.2, cmd_duration=1.0)
     settle(spot, 0.5)
     call("stop")
     call("trajectory_cmd", 0.3, 0.0, 0.0, 10.0)

@@ -23,6 +23,7 @@ from sim_bridge.safety.health import Lease
 from sim_bridge.safety.orders import Order
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.emulator.clock import WallClock
+from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
 from sim_bridge.spot.emulator.relay import LinkRelay
 from sim_bridge.spot.emulator.server import SpotEmulator
 from sim_bridge.spot.walking import WALKING
@@ -115,7 +116,7 @@ def test_rule_4_a_stop_is_answered_after_one_round_trip(far: FarAway, round_trip
     assert not far.moves, "no goal that was under way comes after the stop"
 
 
-def test_rule_4_a_stop_waits_for_nothing_while_the_map_is_uploaded_or_pictures_come(
+def test_rule_4_a_stop_waits_for_no_picture(
     far: FarAway,
 ) -> None:
     far.ready()
@@ -128,6 +129,16 @@ def test_rule_4_a_stop_waits_for_nothing_while_the_map_is_uploaded_or_pictures_c
     far.gate.step(STEP_S)
     assert time.monotonic() - began_s < 0.3, "the main loop itself waits for no answer"
     far.until(lambda: not far.moves)
+
+
+def test_rule_4_a_stop_that_is_lost_is_sent_again(far: FarAway) -> None:
+    far.ready()
+    far.walk()
+    far.emulator.trouble(Trouble(kind=TroubleKind.DROP_REQUEST, method="RobotCommand", count=2))
+    order, _ = far.order(Command.STOP)
+    assert order.outcome is not None
+    assert order.outcome.success, order.outcome
+    assert not far.moves
 
 
 def test_a_walk_of_200_ms_of_round_trip_arrives_as_fast_as_that_allows(far: FarAway) -> None:
