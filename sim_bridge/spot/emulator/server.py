@@ -260,6 +260,10 @@ class SpotEmulator:
                 until_s = machine.last_s + trouble.seconds if trouble.seconds else math.inf
                 machine.mishaps.overlooked[trouble.name] = until_s
 
+    def forget_call_faults(self) -> None:
+        """Owes no more troubles with calls."""
+        self._call_faults.clear()
+
     def _link_trouble(self, trouble: Trouble) -> None:
         if self.link is None:
             raise PlannerError(f"{trouble.kind}: the emulator was made without a link")

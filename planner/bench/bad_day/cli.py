@@ -1,0 +1,102 @@
+"""`planner bad-day`: many runs, each under its own schedule of faults, and what held."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict
+from pathlib import Path
+
+from planner.bench.bad_day.outcome import Outcome
+from planner.bench.bad_day.schedule import Form, Schedule, make_schedule
+from planner.bench.bad_day.table import again, line, table
+from planner.environment import ros_environment
+from planner.exit_status import EXIT_FAILED, EXIT_OK
+
+RUNS = 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--runs", type=int, default=RUNS, help="how many interleavings")
+    parser.add_argument("--seed", type=int, default=1, help="of the first")
+    parser.add_argument(
+        "--task",
+        default="mix",
+        choices=["mix", *Form],
+        help="what goes wrong around what; mix = one in ten a whole stack",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=3, help="runs of the form bridge at the same time"
+    )
+    parser.add_argument("--keep", type=Path, help="folder that keeps logs and bags of every run")
+    parser.add_argument("-o", "--output", type=Path, help="file for the outcomes, JSON lines")
+    parser.add_argument("--list", action="store_true", help="print the schedules and run nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run all and print the table; 0 where nothing was violated and everything could be run."""
+    schedules = [
+        make_schedule(form, seed) for form, seed in chosen(args.task, args.seed, args.runs)
+    ]
+    if args.list:
+        for schedule in schedules:
+            print(f"{schedule.form} {schedule.seed}: " + "; ".join(map(str, schedule.events)))
+        return EXIT_OK
+    # Before ROS is loaded, so that it is found from any shell.
+    os.environ.update(ros_environment(os.environ))
+    done: list[Outcome] = []
+    for outcome in _run_all(schedules, args.jobs, args.keep):
+        done.append(outcome)
+        print(line(outcome, len(done), len(schedules)), flush=True)
+        for violation in outcome.violations:
+            print(
+                f"    {violation.check}: {violation.text}\n    again: {again(outcome)}", flush=True
+            )
+        if args.output is not None:
+            _keep(args.output, outcome)
+    print("\n".join(table(done)), flush=True)
+    bad = [each for each in done if each.violations or each.trouble]
+    return EXIT_FAILED if bad else EXIT_OK
+
+
+def chosen(task: str, first: int, runs: int) -> list[tuple[Form, int]]:
+    """Forms and seeds of a series; of a mix every tenth is a whole stack, each kind in turn."""
+    seeds = range(first, first + runs)
+    if task != "mix":
+        return [(Form(task), seed) for seed in seeds]
+    stacks = (Form.DEMO, Form.SPOT, Form.TEAM)
+    return [
+        (stacks[seed // 10 % len(stacks)] if seed % 10 == 0 else Form.BRIDGE, seed)
+        for seed in seeds
+    ]
+
+
+def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterator[Outcome]:
+    """Whole stacks one at a time beside the others."""
+    from planner.bench.bad_day.trial import run_trial
+
+    def go(schedule: Schedule) -> Outcome:
+        return run_trial(schedule, keep and keep / f"{schedule.form}_{schedule.seed}")
+
+    with ThreadPoolExecutor(max(1, jobs)) as small, ThreadPoolExecutor(1) as whole:
+        waiting = [
+            (small if schedule.form is Form.BRIDGE else whole).submit(go, schedule)
+            for schedule in schedules
+        ]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        except BaseException:
+            for each in waiting:
+                each.cancel()
+            raise
+
+
+def _keep(path: Path, outcome: Outcome) -> None:
+    record = {**asdict(outcome), "checked": sorted(outcome.checked)}
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")

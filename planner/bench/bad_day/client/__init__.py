@@ -1,0 +1,1 @@
+"""A client of the robots primitives, as a program of its own."""

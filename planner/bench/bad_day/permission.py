@@ -1,0 +1,144 @@
+"""When the robot may move, as those know who asked: not by the bridge's word."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.bench.bad_day.records import Asked
+from planner.bench.bad_day.truth import Motion, joined
+
+# Motion after the last sign of life of client, bridge or link, or after it was forbidden.
+LIMIT_S = 0.7
+# Steps of the emulator, and what this machine takes to send a signal.
+SLACK_S = 0.15
+# What ends motion where it is answered with success, or while it is under way.
+ENDS = frozenset({"stop", "sit", "release", "power_off", "estop/gentle", "estop/hard"})
+
+
+class Cause(StrEnum):
+    """Why motion is not allowed any more."""
+
+    GOAL_ENDED = "goal ended"
+    OPERATOR = "operator"
+    CLIENT_SILENT = "client silent"
+    BRIDGE_SILENT = "bridge silent"
+    LINK_SILENT = "link silent"
+    LEASE_TAKEN = "lease taken"
+    ESTOP = "emergency stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time in which nobody could move the robot; it ends goals where `ends_goals`."""
+
+    begins_s: float
+    ends_s: float
+    cause: Cause
+    ends_goals: bool
+    # Whose goals; empty for everybody's.
+    client: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A time in which motion was allowed, and why no longer."""
+
+    begins_s: float
+    ends_s: float
+    cause: Cause
+
+
+def allowed(asked: Iterable[Asked], silences: Sequence[Silence]) -> list[Allowed]:
+    """When motion was allowed: while somebody's goal was under way and nothing forbade it."""
+    records = list(asked)
+    forbids = list(silences)
+    forbids += [
+        Silence(one.sent_s, math.inf, Cause.OPERATOR, True)
+        for one in records
+        if one.kind == "service" and one.name in ENDS and one.success
+    ]
+    found: list[Allowed] = []
+    for goal in records:
+        if goal.kind == "goal":
+            ends_s = math.inf if goal.ended_s is None else goal.ended_s
+            found += _without(Allowed(goal.sent_s, ends_s, Cause.GOAL_ENDED), goal.client, forbids)
+    return sorted(found, key=lambda each: each.begins_s)
+
+
+def _without(whole: Allowed, client: str, forbids: Sequence[Silence]) -> list[Allowed]:
+    pieces = [whole]
+    for each in forbids:
+        if each.client not in ("", client):
+            continue
+        if each.ends_goals:
+            # Of goals that were given before; later ones are the client's own risk.
+            if whole.begins_s < each.begins_s:
+                pieces = [
+                    Allowed(p.begins_s, each.begins_s, each.cause)
+                    if p.begins_s < each.begins_s < p.ends_s
+                    else p
+                    for p in pieces
+                    if p.begins_s < each.begins_s
+                ]
+            continue
+        pieces = [piece for p in pieces for piece in _cut(p, each)]
+    return pieces
+
+
+def _cut(piece: Allowed, silence: Silence) -> list[Allowed]:
+    if silence.ends_s <= piece.begins_s or silence.begins_s >= piece.ends_s:
+        return [piece]
+    found = []
+    if piece.begins_s < silence.begins_s:
+        found.append(Allowed(piece.begins_s, silence.begins_s, silence.cause))
+    if silence.ends_s < piece.ends_s:
+        found.append(Allowed(silence.ends_s, piece.ends_s, piece.cause))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Trespass:
+    """A motion beyond what was allowed."""
+
+    motion: Motion
+    # How long after the last permission it went on, and why that ended; None: there was none.
+    after_s: float
+    cause: Cause | None
+
+    def __str__(self) -> str:
+        why = "without any permission" if self.cause is None else f"after: {self.cause}"
+        way = f"{self.motion.metres:.2f} m" if self.motion.base else "of the arm"
+        return f"motion {self.after_s:.2f} s {why}, {way}"
+
+
+def trespasses(
+    steps: Sequence[Motion], permitted: Sequence[Allowed], limit_s: float
+) -> tuple[list[Trespass], dict[Cause, float]]:
+    """Motions beyond permission and limit; and the longest after each cause, within it or not."""
+    longest: dict[Cause, float] = {}
+    beyond: list[Motion] = []
+    for step in steps:
+        after_s, cause = _after(step.ends_s, permitted)
+        if cause is not None and 0 < after_s < math.inf:
+            longest[cause] = max(longest.get(cause, 0.0), after_s)
+        if after_s > limit_s:
+            beyond.append(step)
+    found = []
+    for motion in joined(beyond):
+        after_s, cause = _after(motion.ends_s, permitted)
+        found.append(Trespass(motion, min(after_s, motion.ends_s - motion.begins_s + 60), cause))
+    return found, longest
+
+
+def _after(at_s: float, permitted: Sequence[Allowed]) -> tuple[float, Cause | None]:
+    """How long a moment is after the last permission, 0 within one."""
+    best, cause = math.inf, None
+    for each in permitted:
+        if each.begins_s - 0.05 <= at_s:
+            after_s = max(0.0, at_s - each.ends_s)
+            if after_s < best:
+                best, cause = after_s, each.cause
+    return best, cause

@@ -1,0 +1,16 @@
+"""Loaded once by the server that all processes of the harness are forked from."""
+# ruff: noqa: F401
+
+import contextlib
+
+from planner.warm_start import load_common
+
+with contextlib.suppress(ImportError):
+    # The extra `spot`; without it only the forms without a Spot run.
+    import sim_bridge.spot.backend
+    import sim_bridge.spot.emulator.server
+import planner.bench.bad_day.bridge_trial
+import planner.bench.bad_day.client.node
+import sim_bridge.node
+
+load_common()

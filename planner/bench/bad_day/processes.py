@@ -1,0 +1,178 @@
+"""Processes that a run starts, stops, throttles and kills: forks of a process without threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from planner.warm_start import become
+
+# How often a throttled process is stopped and continued.
+_PERIOD_S = 0.1
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A program of ours to fork; all that it prints goes to `log`."""
+
+    name: str
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+    log: Path
+
+
+class Spawner:
+    """Starts programs from within a process with threads, by asking one without any."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def start(self, start: Start) -> Program:
+        """Starts a program."""
+        pid = self._ask("start", start)
+        return Program(start.name, int(pid), self, start.log)
+
+    def status(self, pid: int) -> int | None:
+        """The exit status of a program, None while it runs; of a signal its number below zero."""
+        found: int | None = self._ask("status", pid)
+        return found
+
+    def _ask(self, word: str, value: object) -> Any:
+        with self._lock:
+            self._connection.send((word, value))
+            return self._connection.recv()
+
+
+def serve_spawner(connection: Connection, child: BaseProcess) -> None:
+    """What the process without threads does, until `child`, who asks it, has ended."""
+    made: dict[int, BaseProcess] = {}
+    while child.exitcode is None:
+        try:
+            if not connection.poll(_LOOK_S):
+                continue
+            word, value = connection.recv()
+        except EOFError:
+            break
+        if word == "status":
+            connection.send(made[value].exitcode)
+            continue
+        process = _fork(value)
+        made[process.pid or 0] = process
+        connection.send(process.pid)
+    for process in made.values():
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+
+
+def _fork(start: Start) -> BaseProcess:
+    with start.log.open("ab") as log:
+        words = ("python", *start.words)
+        arguments = (start.name, words, dict(start.environment), log.fileno(), os.getpid())
+        process = multiprocessing.get_context("fork").Process(target=become, args=arguments)
+        process.start()
+    return process
+
+
+class Program:
+    """A program that was started, and what is done to it."""
+
+    def __init__(self, name: str, pid: int, spawner: Spawner, log: Path) -> None:
+        self.name, self.pid, self.log = name, pid, log
+        self._spawner = spawner
+        self._frozen = False
+        self._throttle: threading.Event | None = None
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, None while it runs."""
+        return self._spawner.status(self.pid)
+
+    def said(self) -> str:
+        """All that it printed."""
+        return self.log.read_text("utf-8", "replace") if self.log.exists() else ""
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit status, None where it runs on after so long."""
+        until_s = time.monotonic() + seconds
+        while (status := self.status) is None and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
+        return status
+
+    def send(self, number: int) -> None:
+        """Sends a signal; nothing where it has ended."""
+        if self.status is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def freeze(self) -> None:
+        """Stops it in the midst of whatever it does."""
+        self._frozen = True
+        self.send(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Lets it go on."""
+        self._frozen = False
+        self.send(signal.SIGCONT)
+
+    def throttle(self, share: float) -> None:
+        """Lets it run for this share of the time alone, 1 for all of it.
+
+        It is stopped for the rest of each tenth of a second, as a quota of processor time does
+        with who always has something to do.
+        """
+        if self._throttle is not None:
+            self._throttle.set()
+            self._throttle = None
+        if share < 1:
+            self._throttle = threading.Event()
+            threading.Thread(
+                target=self._alternate, args=(share, self._throttle), daemon=True
+            ).start()
+
+    def _alternate(self, share: float, over: threading.Event) -> None:
+        while not over.is_set() and self.status is None:
+            if not self._frozen:
+                self._kill(signal.SIGSTOP)
+            if over.wait(_PERIOD_S * (1 - share)):
+                break
+            if not self._frozen:
+                self._kill(signal.SIGCONT)
+            over.wait(_PERIOD_S * share)
+        if not self._frozen:
+            self._kill(signal.SIGCONT)
+
+    def _kill(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+
+class Busy:
+    """Processes that take whatever processor time they can get."""
+
+    def __init__(self) -> None:
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def set(self, count: int) -> None:
+        """So many of them from now on."""
+        while len(self._running) > count:
+            process = self._running.pop()
+            process.kill()
+            process.wait()
+        words: Sequence[str] = (sys.executable, "-S", "-c", "while True: pass")
+        while len(self._running) < count:
+            self._running.append(subprocess.Popen(words))

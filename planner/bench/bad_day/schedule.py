@@ -1,0 +1,192 @@
+"""What goes wrong, when: a schedule that its seed alone decides."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Form(StrEnum):
+    """What a schedule is run against."""
+
+    BRIDGE = "bridge"  # the bridge node and a scripted client, an emulated Spot in real time
+    DEMO = "demo"  # the whole stack with one agent, on the embedded simulator
+    TEAM = "team"  # the same with two agents
+    SPOT = "spot"  # the whole stack before the emulated Spot, as in demo-spot
+
+
+class Fault(StrEnum):
+    """What can go wrong; `value`, `seconds` and `name` mean what is said beside it."""
+
+    # The link between bridge and robot.
+    ROUND_TRIP = "round_trip"  # seconds `value`, for the rest of the run
+    LOSS = "loss"  # the share `value` of packets, for the rest of the run
+    STALL = "stall"  # for `seconds`
+    CUT = "cut"
+    DROP_REQUEST = "drop_request"  # the next call of the method `name`
+    DROP_ANSWER = "drop_answer"
+    REORDER = "reorder"
+    # The robot.
+    TAKE_LEASE = "take_lease"  # by a client with the name `name`
+    CLOCK_STEP = "clock_step"  # the robot's clock goes on `value` seconds
+    ESTOP = "estop"  # pressed on the robot, released after `seconds`
+    # The machine.
+    CPU_SHARE = "cpu_share"  # of the process `name` down to `value`, for `seconds`
+    BUSY = "busy"  # `value` processes beside, for `seconds`
+    FULL_DISK = "full_disk"  # of the recorder, for `seconds`; 0 = for the rest of the run
+    # Processes.
+    FREEZE = "freeze"  # SIGSTOP of the process `name`, SIGCONT after `seconds`
+    KILL = "kill"  # SIGKILL of the process `name`
+    SECOND_CLIENT = "second_client"  # one that gives the robot a goal of its own
+    SECOND_BRIDGE = "second_bridge"  # one more in the same ROS domain
+    # The language model's server.
+    MODEL_SLOW = "model_slow"  # each answer takes `value` seconds, for `seconds`
+    MODEL_DEAD = "model_dead"  # connections are refused, for `seconds`
+    # What the operator does meanwhile.
+    CALL = "call"  # the service `name`
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that goes wrong, `at_s` seconds after everything was ready."""
+
+    at_s: float
+    fault: Fault
+    seconds: float = 0.0
+    value: float = 0.0
+    name: str = ""
+
+    def __str__(self) -> str:
+        words = [f"{self.at_s:.2f} s {self.fault}"]
+        words += [self.name] if self.name else []
+        words += [f"{self.value:g}"] if self.value else []
+        words += [f"for {self.seconds:g} s"] if self.seconds else []
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One interleaving: what goes wrong in a run, and the seed of all else that is random in it."""
+
+    form: Form
+    seed: int
+    events: tuple[Event, ...]
+    # How long things go wrong; then everything is mended.
+    seconds: float
+
+
+# Methods of the robot whose loss, or whose delay, changes what it does or who may command it.
+_METHODS = ("RobotCommand", "RobotCommand", "GetRobotState", "RetainLease", "CheckIn", "ListLeases")
+_OWNERS = ("tablet", "planner-bridge", "planner-bridge-elsewhere", "other")
+_CALLS = ("stop", "stop", "sit", "release", "estop/gentle", "estop/hard", "power_off")
+# What brings a robot that was stopped back to its feet.
+RECOVERY = ("estop/release", "claim", "power_on", "stand")
+BRIDGE_S, STACK_S = 6.0, 20.0
+_BRIDGE_FAULTS = (
+    (Fault.ROUND_TRIP, 4),
+    (Fault.LOSS, 3),
+    (Fault.STALL, 4),
+    (Fault.CUT, 2),
+    (Fault.DROP_REQUEST, 2),
+    (Fault.DROP_ANSWER, 2),
+    (Fault.REORDER, 2),
+    (Fault.TAKE_LEASE, 2),
+    (Fault.CLOCK_STEP, 2),
+    (Fault.ESTOP, 1),
+    (Fault.CPU_SHARE, 3),
+    (Fault.BUSY, 1),
+    (Fault.FREEZE, 4),
+    (Fault.KILL, 2),
+    (Fault.SECOND_CLIENT, 1),
+    (Fault.SECOND_BRIDGE, 1),
+    (Fault.CALL, 5),
+)
+_STACK_FAULTS = (
+    (Fault.CPU_SHARE, 3),
+    (Fault.BUSY, 2),
+    (Fault.FULL_DISK, 2),
+    (Fault.FREEZE, 4),
+    (Fault.KILL, 4),
+    (Fault.SECOND_CLIENT, 1),
+    (Fault.SECOND_BRIDGE, 1),
+    (Fault.CALL, 1),
+)
+_LINK_FAULTS = ((Fault.ROUND_TRIP, 3), (Fault.LOSS, 2), (Fault.STALL, 3), (Fault.CLOCK_STEP, 1))
+_MODEL_FAULTS = ((Fault.MODEL_SLOW, 3), (Fault.MODEL_DEAD, 3))
+NODES = ("bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder")
+
+
+def make_schedule(form: Form, seed: int) -> Schedule:
+    """The schedule of a seed: two to five faults, and what the operator does about them."""
+    chance = random.Random(f"{form} {seed}")
+    weights = {
+        Form.BRIDGE: _BRIDGE_FAULTS,
+        Form.SPOT: (*_STACK_FAULTS, *_LINK_FAULTS),
+        Form.DEMO: (*_STACK_FAULTS, *_MODEL_FAULTS),
+        Form.TEAM: _STACK_FAULTS,
+    }[form]
+    seconds = BRIDGE_S if form is Form.BRIDGE else STACK_S
+    kinds = chance.choices(
+        [kind for kind, _ in weights], [weight for _, weight in weights], k=chance.randint(2, 5)
+    )
+    events = [_event(form, kind, chance, seconds) for kind in kinds]
+    if form is Form.BRIDGE:
+        events += _recovery(events, chance)
+    return Schedule(form, seed, tuple(sorted(events, key=lambda each: each.at_s)), seconds)
+
+
+def _event(form: Form, fault: Fault, chance: random.Random, seconds: float) -> Event:
+    at_s = round(chance.uniform(0.0, seconds * 0.75), 2)
+
+    def span(low: float, high: float) -> float:
+        return round(chance.uniform(low, high), 2)
+
+    nodes = ("bridge", "client") if form is Form.BRIDGE else NODES
+    match fault:
+        case Fault.ROUND_TRIP:
+            # Often there from the beginning, as a place with a bad network has it.
+            early = chance.random() < 0.5
+            return Event(0.0 if early else at_s, fault, value=span(0.02, 0.3))
+        case Fault.LOSS:
+            return Event(at_s, fault, value=span(0.005, 0.05))
+        case Fault.STALL:
+            return Event(at_s, fault, seconds=span(0.2, seconds / 2))
+        case Fault.DROP_REQUEST | Fault.DROP_ANSWER | Fault.REORDER:
+            return Event(at_s, fault, name=chance.choice(_METHODS))
+        case Fault.TAKE_LEASE:
+            return Event(at_s, fault, name=chance.choice(_OWNERS))
+        case Fault.CLOCK_STEP:
+            return Event(at_s, fault, value=chance.choice((-1, 1)) * span(0.2, 5.0))
+        case Fault.ESTOP:
+            return Event(at_s, fault, seconds=span(0.5, 2.0))
+        case Fault.CPU_SHARE:
+            return Event(at_s, fault, span(1.0, seconds), span(0.2, 0.6), chance.choice(nodes))
+        case Fault.BUSY:
+            return Event(at_s, fault, span(1.0, seconds), chance.randint(1, 4))
+        case Fault.FREEZE:
+            return Event(at_s, fault, span(0.2, seconds / 2), name=chance.choice(nodes))
+        case Fault.KILL:
+            return Event(at_s, fault, name=chance.choice(nodes))
+        case Fault.MODEL_SLOW:
+            return Event(at_s, fault, span(2.0, seconds), span(1.0, 8.0))
+        case Fault.MODEL_DEAD | Fault.FULL_DISK:
+            return Event(at_s, fault, seconds=span(2.0, seconds / 2))
+        case Fault.CALL:
+            name = chance.choice(_CALLS) if form is Form.BRIDGE else "stop"
+            return Event(at_s, fault, name=name)
+        case _:
+            return Event(at_s, fault)
+
+
+def _recovery(events: list[Event], chance: random.Random) -> list[Event]:
+    """The operator brings the robot back to its feet, sooner or later after it was stopped."""
+    stopped = {Fault.TAKE_LEASE, Fault.ESTOP, Fault.CALL, Fault.STALL, Fault.KILL}
+    found = [event for event in events if event.fault in stopped]
+    if not found or chance.random() < 0.3:
+        return []
+    at_s = chance.choice(found).at_s + chance.uniform(0.5, 2.0)
+    return [
+        Event(round(at_s + 0.3 * number, 2), Fault.CALL, name=name)
+        for number, name in enumerate(RECOVERY)
+    ]
