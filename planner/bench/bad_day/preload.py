@@ -11,6 +11,7 @@ with contextlib.suppress(ImportError):
     import sim_bridge.spot.emulator.server
 import planner.bench.bad_day.bridge_trial
 import planner.bench.bad_day.client.node
+import planner.bench.bad_day.stack_trial
 import sim_bridge.node
 
 load_common()

@@ -89,9 +89,9 @@ def _fork(start: Start) -> BaseProcess:
 
 
 class Program:
-    """A program that was started, and what is done to it."""
+    """A process, and what is done to it; `log` is where what it prints goes, if anybody knows."""
 
-    def __init__(self, name: str, pid: int, spawner: Spawner, log: Path) -> None:
+    def __init__(self, name: str, pid: int, spawner: Spawner | None, log: Path | None) -> None:
         self.name, self.pid, self.log = name, pid, log
         self._spawner = spawner
         self._frozen = False
@@ -99,12 +99,20 @@ class Program:
 
     @property
     def status(self) -> int | None:
-        """Its exit status, None while it runs."""
-        return self._spawner.status(self.pid)
+        """Its exit status, None while it runs; 0 where it is not ours and gone."""
+        if self._spawner is not None:
+            return self._spawner.status(self.pid)
+        try:
+            state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return 0
+        return 0 if state == "Z" else None
 
     def said(self) -> str:
         """All that it printed."""
-        return self.log.read_text("utf-8", "replace") if self.log.exists() else ""
+        if self.log is None or not self.log.exists():
+            return ""
+        return self.log.read_text("utf-8", "replace")
 
     def wait(self, seconds: float) -> int | None:
         """Its exit status, None where it runs on after so long."""

@@ -95,8 +95,7 @@ def _try(
 
 def _runner(form: Form) -> Callable[[Schedule, Spawner, Path, int], Outcome]:
     from planner.bench.bad_day.bridge_trial import BridgeTrial
+    from planner.bench.bad_day.stack_trial import StackTrial
 
-    runs: dict[Form, Callable[[Schedule, Spawner, Path, int], Outcome]] = {
-        Form.BRIDGE: lambda *words: BridgeTrial(*words).run()
-    }
-    return runs[form]
+    kind = BridgeTrial if form is Form.BRIDGE else StackTrial
+    return lambda *words: kind(*words).run()

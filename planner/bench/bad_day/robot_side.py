@@ -1,0 +1,130 @@
+"""The robot of a run and the bad link before it: an emulated Spot in real time, and its truth."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from planner.bench.bad_day.calls.node import Operator
+from planner.bench.bad_day.robot_faults import RobotFaults
+from planner.bench.bad_day.schedule import RECOVERY, Form, Schedule
+from planner.bench.bad_day.truth import TruthLog
+from planner.world.errors import PlannerError
+from planner.world.house_checks import load_episode
+from planner.world.share import config_dir
+from sim_bridge.opening import default_house, open_world
+from sim_bridge.spot.emulator.clock import WallClock
+from sim_bridge.spot.emulator.server import SpotEmulator
+
+_TICK_S = 0.02
+READY_S, ANSWER_S = 40.0, 20.0
+
+
+class RobotSide:
+    """Made for the `with`."""
+
+    def __init__(self, schedule: Schedule, folder: Path) -> None:
+        self._folder = folder
+        self.emulator = SpotEmulator(WallClock(), link=True)
+        self.emulator.calls.keep_requests = False
+        self._layout = ""
+        if schedule.form is Form.SPOT:
+            episode, self.house = load_episode(_SCENARIOS / "spot_1_cup_to_sink.json")
+            self._layout = str(_SCENARIOS / "train_0_layout.yaml")
+            self.emulator.load(self.house, episode, schedule.seed)
+        else:
+            opened = open_world(default_house(), "", schedule.seed, 1)
+            self.house = opened.house
+            self.emulator.load(opened.house, opened.episode, opened.seed)
+        self.truth = TruthLog(self.emulator)
+        self.faults = RobotFaults(self.emulator)
+        self._over = threading.Event()
+        self._pump = threading.Thread(target=self._advance, name="robot", daemon=True)
+
+    def __enter__(self) -> RobotSide:
+        self._pump.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stand_still()
+        self.emulator.close()
+
+    def stand_still(self) -> None:
+        """Ends its time; what it did until now is in `truth`."""
+        self._over.set()
+        self._pump.join(2.0)
+        self.emulator.advance()
+
+    def _advance(self) -> None:
+        while not self._over.wait(_TICK_S):
+            self.emulator.advance()
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The account, as the bridge takes it."""
+        return {
+            "BOSDYN_CLIENT_USERNAME": self.emulator.user,
+            "BOSDYN_CLIENT_PASSWORD": self.emulator.password,
+        }
+
+    def arguments(self) -> dict[str, str]:
+        """The bridge's arguments for this robot."""
+        spot: dict[str, Any] = {
+            "version": 1,
+            "target": "robot",
+            "address": self.emulator.address,
+            "port": self.emulator.port,
+            "certificate": str(self.emulator.authority),
+            "fiducials": [{"tag": 500, "position_m": [0.0, 0.0, 1.0], "yaw_rad": 0.0}],
+            "layout": self._layout,
+        }
+        settings, safety = self._folder / "spot.json", self._folder / "safety.json"
+        settings.write_text(json.dumps(spot), "utf-8")
+        safety.write_text(json.dumps(self.safety()), "utf-8")
+        return {"backend_config": str(settings), "safety_config": str(safety)}
+
+    @staticmethod
+    def safety() -> dict[str, Any]:
+        """As config/safety.yaml, but nobody approves what hands do, and it sits down sooner."""
+        return {
+            "version": 1,
+            "approval": {"where": "never"},
+            "people": {"where": "never"},
+            "executive": {"where": "always"},
+            "keepalive": {"warn_after_s": 1.0, "motors_off_after_s": 3.0},
+        }
+
+    @staticmethod
+    def make_ready(operator: Operator) -> None:
+        """Claims it, switches it on and lets it stand.
+
+        Raises:
+            PlannerError: where it does not.
+        """
+        if not operator.reaches("claim", READY_S):
+            raise PlannerError("the bridge does not come")
+        for name in ("claim", "power_on", "stand"):
+            answer = operator.wait(operator.call(name), ANSWER_S)
+            if not answer.success:
+                raise PlannerError(f"{name}: {answer.outcome or 'no answer'}")
+        operator.prepare("stop", "sit", "release", "power_off", *RECOVERY)
+        operator.prepare("estop/gentle", "estop/hard")
+
+
+@contextmanager
+def no_robot() -> Iterator[None]:
+    """For a simulator."""
+    yield None
+
+
+_SCENARIOS = config_dir() / "spot_scenarios"

@@ -1,0 +1,290 @@
+"""One interleaving of a whole stack: all nodes of `planner up`, a task, a recorder, a memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from planner.bench.bad_day.calls.node import Operator
+from planner.bench.bad_day.model_server import ModelServer
+from planner.bench.bad_day.outcome import Outcome
+from planner.bench.bad_day.permission import Cause, Silence
+from planner.bench.bad_day.processes import Busy, Program, Spawner, Start
+from planner.bench.bad_day.records import read_records
+from planner.bench.bad_day.robot_side import RobotSide, no_robot
+from planner.bench.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bench.bad_day.small_disk import SmallDisk
+from planner.bench.bad_day.stack_checks import StackEvidence, judge_stack
+from planner.bench.bad_day.timeline import Timeline
+from planner.bench.bad_day.watching.node import Watcher
+from planner.up import find_executable
+from planner.world.errors import PlannerError
+
+_CLIENT = Path(__file__).parent / "client" / "node.py"
+_PLANNER = Path(sys.executable).with_name("planner")
+_LOOK_S = 0.05
+_READY_S = 90.0
+# How long a run goes on after everything was mended; then it is asked to end.
+_AFTER_S = 25.0
+_END_S = 60.0
+# Of simulated time: that of the demo, and none at all.
+PACE = 2.5
+_STARTED = re.compile(r"^\[planner *\] (\w+) started, process (\d+)", re.MULTILINE)
+_EXECUTIVES = ("skill_executor", "task_planner")
+EPISODES = {
+    Form.DEMO: ("demo_dinner", "1"),
+    Form.TEAM: ("night_light_0", "0"),
+    Form.SPOT: ("spot_1_cup_to_sink", "0"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a stack is run; drawn from the schedule's seed."""
+
+    episode: str
+    agents: str
+    paced: bool
+    models: bool
+
+    @staticmethod
+    def of(schedule: Schedule) -> Setting:
+        """That of a schedule: paced or fast in turn, with a model where something happens to it."""
+        episode, agents = EPISODES[schedule.form]
+        model = any(e.fault in (Fault.MODEL_SLOW, Fault.MODEL_DEAD) for e in schedule.events)
+        paced = schedule.form is Form.SPOT or schedule.seed % 2 == 0
+        return Setting(episode, agents, paced, model)
+
+
+class StackTrial:
+    """Runs one schedule."""
+
+    def __init__(self, schedule: Schedule, spawner: Spawner, folder: Path, domain: int) -> None:
+        self.schedule, self._spawner, self._folder, self._domain = schedule, spawner, folder, domain
+        self._setting = Setting.of(schedule)
+        self._busy = Busy()
+        self._silences: list[Silence] = []
+        self._nodes: dict[str, Program] = {}
+        self._extra: list[Program] = []
+        self._disk: SmallDisk | None = None
+        self._watcher: Watcher | None = None
+
+    def run(self) -> Outcome:
+        """Runs it and judges it.
+
+        Raises:
+            PlannerError: where the run could not be set up.
+        """
+        model = ModelServer(self.schedule.seed)
+        spot = self.schedule.form is Form.SPOT
+        setting = self._setting
+        with RobotSide(self.schedule, self._folder) if spot else no_robot() as robot:
+            self._robot = robot
+            record = self._folder / "run"
+            if any(event.fault is Fault.FULL_DISK for event in self.schedule.events):
+                self._disk = SmallDisk(record)
+            operator = Operator(self._domain)
+            if not spot:
+                self._watcher = Watcher(self._domain)
+            try:
+                return self._run(operator, model, record)
+            finally:
+                self._busy.set(0)
+                operator.close()
+                if self._watcher is not None:
+                    self._watcher.close()
+                if self._disk is not None:
+                    self._disk.close()
+                model.kill()
+                del setting
+
+    def _run(self, operator: Operator, model: ModelServer, record: Path) -> Outcome:
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(self._domain)}
+        if self._robot is not None:
+            environment |= self._robot.environment
+        self._environment = environment
+        self._up = self._start("up", [str(_PLANNER), "up", *self._arguments(model, record)])
+        self._make_ready(operator)
+        began_s = time.time()
+        self._let_go_wrong(operator, model)
+        self._mend(model)
+        mended_s = time.time()
+        self._up.wait(_AFTER_S)
+        interrupted = self._up.status is None
+        for program in self._extra:
+            program.send(signal.SIGTERM)
+        stopped_s = time.time()
+        self._up.send(signal.SIGINT)
+        status = self._up.wait(_END_S)
+        for program in self._extra:
+            program.send(signal.SIGKILL)
+        return judge_stack(
+            StackEvidence(
+                self.schedule,
+                status=status,
+                interrupted=interrupted,
+                log=self._up.said(),
+                record=record,
+                silences=self._silences,
+                moving=None if self._watcher is None else self._watcher.moving,
+                robot=None if self._robot is None else self._robot.truth.moving(),
+                robot_silences=() if self._robot is None else self._robot.faults.silences,
+                round_trip_s=0.0
+                if self._robot is None
+                else self._robot.faults.longest_round_trip_s,
+                pace=PACE if self._setting.paced else None,
+                asked=[
+                    *operator.records,
+                    *(one for each in self._extra for one in read_records(each.said())),
+                ],
+                began_s=began_s,
+                mended_s=mended_s,
+                ended_s=stopped_s,
+                seconds=time.time() - began_s,
+            )
+        )
+
+    # Its beginning
+
+    def _arguments(self, model: ModelServer, record: Path) -> list[str]:
+        setting, form = self._setting, self.schedule.form
+        safety = self._folder / "safety.json"
+        safety.write_text(json.dumps(RobotSide.safety()), "utf-8")
+        words = {
+            "episode": setting.episode,
+            "agents": setting.agents,
+            "record": str(record),
+            "narrate": "true",
+            "cameras": "hand",
+            "camera_hz": "4",
+            "safety_config": str(safety),
+            "planner": "react" if setting.models else "expert",
+        }
+        if setting.models:
+            words |= {"model": "bad-day", "model_url": model.url}
+        if form is Form.SPOT and self._robot is not None:
+            words |= {"backend": "spot", **self._robot.arguments()}
+        elif setting.paced:
+            words["pace"] = str(PACE)
+        else:
+            words["paced"] = "false"
+        return [f"{name}:={value}" for name, value in words.items()]
+
+    def _start(self, name: str, words: list[str]) -> Program:
+        log = self._folder / f"{name}_{len(self._extra)}.log"
+        return self._spawner.start(Start(name, tuple(words), self._environment, log))
+
+    def _make_ready(self, operator: Operator) -> None:
+        """Waits until the task is under way; a robot is claimed and let stand before.
+
+        Raises:
+            PlannerError: where that does not come about.
+        """
+        if self._robot is not None:
+            self._robot.make_ready(operator)
+        until_s = time.monotonic() + _READY_S
+        while "begins" not in self._up.said():
+            if self._up.status is not None or time.monotonic() > until_s:
+                raise PlannerError(f"the task does not begin: {self._up.said()[-400:]}")
+            time.sleep(_LOOK_S)
+
+    def _node(self, name: str) -> Program | None:
+        """A node of the stack as it is now: those that died were started again."""
+        pids = [int(pid) for found, pid in _STARTED.findall(self._up.said()) if found == name]
+        if not pids:
+            return None
+        known = self._nodes.get(name)
+        if known is None or known.pid != pids[-1]:
+            known = self._nodes[name] = Program(name, pids[-1], None, None)
+        return known
+
+    # What goes wrong
+
+    def _let_go_wrong(self, operator: Operator, model: ModelServer) -> None:
+        do = partial(self._do, operator, model)
+        Timeline(self.schedule).run(do, partial(self._undo, model), self._is_over)
+
+    def _is_over(self) -> bool:
+        return self._up.status is not None
+
+    def _do(self, operator: Operator, model: ModelServer, event: Event) -> None:
+        if self._robot is not None and self._robot.faults.do(event):
+            return
+        node = self._node(event.name) if event.name else None
+        match event.fault:
+            case Fault.CALL:
+                operator.call(event.name)
+                self._forbid(Cause.OPERATOR, 0.0)
+            case Fault.FREEZE if node is not None:
+                node.freeze()
+                if event.name in _EXECUTIVES:
+                    self._forbid(Cause.CLIENT_SILENT, event.seconds)
+                elif event.name == "bridge":
+                    self._forbid(Cause.BRIDGE_SILENT, event.seconds)
+            case Fault.KILL if node is not None:
+                node.throttle(1.0)
+                node.send(signal.SIGKILL)
+            case Fault.CPU_SHARE if node is not None:
+                node.throttle(event.value)
+            case Fault.BUSY:
+                self._busy.set(round(event.value))
+            case Fault.FULL_DISK if self._disk is not None:
+                self._disk.fill()
+            case Fault.SECOND_BRIDGE:
+                words = [str(find_executable("bridge")), "--ros-args", "-p", "house:=train_0"]
+                self._extra.append(self._start("second_bridge", words))
+            case Fault.SECOND_CLIENT:
+                words = [str(_CLIENT), "second_client", str(self.schedule.seed), "2,2", "4,4"]
+                self._extra.append(self._start("second_client", words))
+            case Fault.MODEL_SLOW:
+                model.delay_s = event.value
+            case Fault.MODEL_DEAD:
+                model.kill()
+            case _:
+                return
+
+    def _undo(self, model: ModelServer, event: Event) -> None:
+        if self._robot is not None:
+            self._robot.faults.undo(event)
+        node = self._nodes.get(event.name)
+        match event.fault:
+            case Fault.FREEZE if node is not None:
+                node.thaw()
+            case Fault.CPU_SHARE if node is not None:
+                node.throttle(1.0)
+            case Fault.BUSY:
+                self._busy.set(0)
+            case Fault.FULL_DISK if self._disk is not None:
+                self._disk.empty()
+            case Fault.MODEL_SLOW:
+                model.delay_s = 0.0
+            case Fault.MODEL_DEAD:
+                model.revive()
+            case _:
+                return
+
+    def _forbid(self, cause: Cause, seconds: float) -> None:
+        """By the simulator's clock, or by that of the day before a robot."""
+        watcher = self._watcher
+        at_s = time.time() if watcher is None else watcher.now_s
+        rate = PACE if watcher is not None else 1.0
+        self._silences.append(Silence(at_s, at_s + seconds * rate, cause, False))
+
+    def _mend(self, model: ModelServer) -> None:
+        if self._robot is not None:
+            self._robot.faults.mend()
+        self._busy.set(0)
+        model.delay_s = 0.0
+        model.revive()
+        if self._disk is not None:
+            self._disk.empty()
+        for node in self._nodes.values():
+            node.throttle(1.0)
+            node.thaw()

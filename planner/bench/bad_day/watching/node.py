@@ -1,0 +1,77 @@
+"""Hears the true states of a simulated world and keeps when which agent moved."""
+
+from __future__ import annotations
+
+import math
+import threading
+from contextlib import suppress
+
+import rclpy
+from planner_msgs.msg import WorldState as WorldMessage
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+
+from planner.bench.bad_day.truth import Motion
+from planner.ros import qos
+from planner.ros.world_reader import WorldReader
+from planner.world.vocabulary import EntityKind
+
+_STILL_M, _STILL_RAD = 1e-3, 1e-3
+
+
+class Watcher:
+    """A node in a thread of its own; times are the simulator's."""
+
+    def __init__(self, domain: int) -> None:
+        self._context = Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self._node = rclpy.create_node("bad_day_watcher", context=self._context)
+        self._reader = WorldReader()
+        self._node.create_subscription(
+            WorldMessage, "/world/state", self._hear, qos.TRUTH_INPUT, raw=True
+        )
+        self._places: dict[str, tuple[float, float, float]] = {}
+        self.now_s = 0.0
+        self.beginnings = 0
+        self.heard = 0
+        # By agent.
+        self.moving: dict[str, list[Motion]] = {}
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._spin, name="watcher", daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        with suppress(ExternalShutdownException):
+            self._executor.spin()
+
+    def _hear(self, data: bytes) -> None:
+        state = self._reader.read(data)
+        if state.stamp_s < self.now_s:
+            # Another episode, or a bridge that began anew.
+            self._places.clear()
+            self.beginnings += 1
+        self.heard += 1
+        for entity in state.entities.values():
+            if entity.kind is EntityKind.AGENT:
+                x, y, _ = entity.pose.position_m
+                self._place(entity.name, (x, y, entity.pose.yaw_rad), state.stamp_s)
+        self.now_s = state.stamp_s
+
+    def _place(self, agent: str, place: tuple[float, float, float], at_s: float) -> None:
+        before = self._places.get(agent)
+        self._places[agent] = place
+        if before is None:
+            return
+        metres = math.dist(place[:2], before[:2])
+        turned = abs(math.remainder(place[2] - before[2], math.tau)) > _STILL_RAD
+        if metres > _STILL_M or turned:
+            step = Motion(self.now_s, at_s, metres, True)
+            self.moving.setdefault(agent, []).append(step)
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self._thread.join(2.0)
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
