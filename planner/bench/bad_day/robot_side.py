@@ -22,6 +22,8 @@ from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 _TICK_S = 0.02
+_SCENARIOS = config_dir() / "spot_scenarios"
+SCENARIO = _SCENARIOS / "spot_1_cup_to_sink.json"
 READY_S, ANSWER_S = 40.0, 20.0
 
 
@@ -34,7 +36,7 @@ class RobotSide:
         self.emulator.calls.keep_requests = False
         self._layout = ""
         if schedule.form is Form.SPOT:
-            episode, self.house = load_episode(_SCENARIOS / "spot_1_cup_to_sink.json")
+            episode, self.house = load_episode(SCENARIO)
             self._layout = str(_SCENARIOS / "train_0_layout.yaml")
             self.emulator.load(self.house, episode, schedule.seed)
         else:
@@ -125,6 +127,3 @@ class RobotSide:
 def no_robot() -> Iterator[None]:
     """For a simulator."""
     yield None
-
-
-_SCENARIOS = config_dir() / "spot_scenarios"

@@ -18,7 +18,7 @@ from planner.bench.bad_day.outcome import Outcome
 from planner.bench.bad_day.permission import Cause, Silence
 from planner.bench.bad_day.processes import Busy, Program, Spawner, Start
 from planner.bench.bad_day.records import read_records
-from planner.bench.bad_day.robot_side import RobotSide, no_robot
+from planner.bench.bad_day.robot_side import SCENARIO, RobotSide, no_robot
 from planner.bench.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bench.bad_day.small_disk import SmallDisk
 from planner.bench.bad_day.stack_checks import StackEvidence, judge_stack
@@ -41,7 +41,7 @@ _EXECUTIVES = ("skill_executor", "task_planner")
 EPISODES = {
     Form.DEMO: ("demo_dinner", "1"),
     Form.TEAM: ("night_light_0", "0"),
-    Form.SPOT: ("spot_1_cup_to_sink", "0"),
+    Form.SPOT: (str(SCENARIO), "0"),
 }
 
 
@@ -84,7 +84,6 @@ class StackTrial:
         """
         model = ModelServer(self.schedule.seed)
         spot = self.schedule.form is Form.SPOT
-        setting = self._setting
         with RobotSide(self.schedule, self._folder) if spot else no_robot() as robot:
             self._robot = robot
             record = self._folder / "run"
@@ -103,7 +102,6 @@ class StackTrial:
                 if self._disk is not None:
                     self._disk.close()
                 model.kill()
-                del setting
 
     def _run(self, operator: Operator, model: ModelServer, record: Path) -> Outcome:
         environment = {**os.environ, "ROS_DOMAIN_ID": str(self._domain)}
