@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +18,9 @@ from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 FASTEST_M_S = 0.55
 # Statuses of a bridge: asked to end, killed by us, or refused to be the second one.
 _GOOD = frozenset({EXIT_OK, -9, EXIT_CONFIGURATION})
+# A bridge that has begun says so, with the time of day.
+_READY = re.compile(r"\[INFO\] \[(\d+\.\d+)\] \[bridge\]: .* time is ")
+_HEARD_S = 1.0
 CHECKED = frozenset({Check.MOTION, Check.OUTCOMES, Check.ENDS})
 
 
@@ -83,13 +88,25 @@ def _outcomes(seen: Evidence) -> list[Violation]:
             continue
         # Nobody answers for a bridge that was killed; its clients have a timeout of their own, and
         # a client that was killed waits for nothing.
-        if any(one.sent_s <= died_s for died_s in seen.bridge_died_s):
+        if any(one.sent_s <= back_s for back_s in _back_s(seen)):
             continue
         if one.client in seen.killed_clients:
             continue
         text = f"{one.client}: {one.name} has no answer after {seen.ended_s - one.sent_s:.0f} s"
         found.append(Violation(Check.OUTCOMES, text))
     return found
+
+
+def _back_s(seen: Evidence) -> list[float]:
+    """Until when calls may have gone to a bridge that was killed: the graph lists it for a while.
+
+    That is until a second after the next one was ready, or for ever where none was.
+    """
+    ready = [float(at) for log in seen.logs.values() for at in _READY.findall(log)]
+    return [
+        min((at_s for at_s in ready if at_s > died_s), default=math.inf) + _HEARD_S
+        for died_s in seen.bridge_died_s
+    ]
 
 
 def _ends(seen: Evidence) -> list[Violation]:

@@ -28,6 +28,7 @@ _CLIENT = Path(__file__).parent / "client" / "node.py"
 # How long what was going on when everything was mended may take to get an answer.
 _SETTLE_S = 1.0
 _END_S = 40.0
+_RESTART_S = 3.0
 
 
 class BridgeTrial:
@@ -77,6 +78,7 @@ class BridgeTrial:
             operator.close()
         time.sleep(_SETTLE_S)
         robot.stand_still()
+        (self._folder / "asked.log").write_text("".join(f"{one.line()}\n" for one in asked))
         machine = robot.emulator.machine
         return judge_run(
             Evidence(
@@ -91,7 +93,7 @@ class BridgeTrial:
                 bridge_died_s=self._killed_bridges,
                 killed_clients=frozenset(self._killed_clients),
                 statuses=statuses,
-                logs={program.name: program.said() for _, program in self._all},
+                logs={f"{name} {each.pid}": each.said() for name, each in self._all},
                 powered=machine.motors.value != "off",
                 owner=machine.lease.owner,
                 seconds=time.time() - began_s,
@@ -188,7 +190,10 @@ class BridgeTrial:
             client.send(signal.SIGTERM)
         while time.time() < mended_s + ANSWER_S:
             asked = self._asked(operator)
-            answered = all(one.ended_s is not None for one in asked if one.kind == "service")
+            # What went to a bridge that was killed is not waited for.
+            gone_s = max(self._killed_bridges, default=0.0) + _RESTART_S
+            waits = [one for one in asked if one.kind == "service" and one.sent_s > gone_s]
+            answered = all(one.ended_s is not None for one in waits)
             if answered and all(client.status is not None for client in clients):
                 break
             time.sleep(0.1)

@@ -37,6 +37,7 @@ _END_S = 60.0
 # Of simulated time: that of the demo, and none at all.
 PACE = 2.5
 _STARTED = re.compile(r"^\[planner *\] (\w+) started, process (\d+)", re.MULTILINE)
+_BEGINS = re.compile(r"begins +[A-Z]\w+\[")
 _EXECUTIVES = ("skill_executor", "task_planner")
 EPISODES = {
     Form.DEMO: ("demo_dinner", "1"),
@@ -168,7 +169,7 @@ class StackTrial:
         if setting.models:
             words |= {"model": "bad-day", "model_url": model.url}
         if form is Form.SPOT and self._robot is not None:
-            words |= {"backend": "spot", **self._robot.arguments()}
+            words |= {"backend": "spot", "memory": "learned", **self._robot.arguments()}
         elif setting.paced:
             words["pace"] = str(PACE)
         else:
@@ -188,7 +189,7 @@ class StackTrial:
         if self._robot is not None:
             self._robot.make_ready(operator)
         until_s = time.monotonic() + _READY_S
-        while "begins" not in self._up.said():
+        while _BEGINS.search(self._up.said()) is None:
             if self._up.status is not None or time.monotonic() > until_s:
                 raise PlannerError(f"the task does not begin: {self._up.said()[-400:]}")
             time.sleep(_LOOK_S)

@@ -24,6 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from planner.bench.bad_day.records import Asked, ended
 from planner.ros.goal_answers import why_no_result
+from planner.ros.heartbeat import HeartbeatPublisher
 
 AGENT = "agent_0"
 # After so long a client gives a goal up by itself.
@@ -46,6 +47,8 @@ class Client(Node):
         self._count = 0
         self._rests_until_s = 0.0
         self._handle: Any = None
+        self._heartbeat = HeartbeatPublisher(self)
+        self._heartbeat.attend([AGENT])
         # Asked to end: it cancels what is under way and hears what became of it.
         self.leaves = False
         self.create_timer(0.05, self._go_on)
@@ -67,7 +70,8 @@ class Client(Node):
             return
         if self.leaves:
             return
-        if now_s < self._rests_until_s or not self._client.server_is_ready():
+        heard = self._heartbeat.listeners(AGENT) > 0
+        if now_s < self._rests_until_s or not (heard and self._client.server_is_ready()):
             return
         goal = self._goal()
         self._count += 1
@@ -77,6 +81,11 @@ class Client(Node):
         self._client.send_goal_async(goal).add_done_callback(
             lambda sent: self._on_accepted(asked, sent.result())
         )
+
+    def destroy_node(self) -> None:
+        """Says goodbye."""
+        self._heartbeat.destroy()
+        super().destroy_node()
 
     def _on_accepted(self, asked: Asked, handle: Any) -> None:
         if not handle.accepted:
