@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 import rclpy
@@ -13,6 +14,9 @@ from rclpy.node import Node
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from planner.network import confine
 from planner.world.errors import PlannerError
+
+# How far the thread that shuts ROS down may be behind the signal.
+_SHUTDOWN_S, _LOOK_S = 1.0, 0.02
 
 
 def run_node(
@@ -70,7 +74,7 @@ def run_node(
     except (InvalidHandle, RuntimeError):
         # The signal's handler shuts ROS down at any moment, also within a callback that sends (an
         # RCLError, which is a RuntimeError) and while a message is taken (pybind11's RuntimeError).
-        if rclpy.ok():
+        if not _ends():
             raise
         return EXIT_OK
     finally:
@@ -78,6 +82,14 @@ def run_node(
             node.destroy_node()
         rclpy.try_shutdown()
     return EXIT_OK
+
+
+def _ends() -> bool:
+    """Whether ROS is shut down, or will be: the signal's thread may be a little behind."""
+    until_s = time.monotonic() + _SHUTDOWN_S
+    while rclpy.ok() and time.monotonic() < until_s:
+        time.sleep(_LOOK_S)
+    return not bool(rclpy.ok())
 
 
 def _tell(message: str, status: int) -> int:

@@ -14,6 +14,7 @@ from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 
 NODE = """#!/usr/bin/env python3
 import sys
+import threading
 import rclpy
 from rclpy.node import Node
 from planner.ros import parameters
@@ -27,7 +28,7 @@ class Greeter(Node):
         self.seed = parameters.whole(self, "seed", 0, "seed", least=0, most=9)
         self.rate_hz = parameters.number(self, "rate_hz", 1.0, "rate, Hz", least=0.1)
         self.paced = parameters.flag(self, "paced", True, "paced")
-        modes = ("good", "breaks", "breaks_after_the_end", "is_defect")
+        modes = ("good", "breaks", "breaks_after_the_end", "breaks_before_the_end", "is_defect")
         self.mode = parameters.text(self, "mode", "good", "mode", choices=modes)
         values = (self.house, self.seed, self.rate_hz, self.paced)
         self.greeting = ("ready", self.get_fully_qualified_name(), *map(repr, values))
@@ -40,7 +41,9 @@ class Greeter(Node):
             raise PlannerError("the world is gone")
         if self.mode == "breaks_after_the_end":
             rclpy.shutdown()
-        if self.mode in ("breaks_after_the_end", "is_defect"):
+        if self.mode == "breaks_before_the_end":
+            threading.Timer(0.2, rclpy.shutdown).start()
+        if self.mode in ("breaks_after_the_end", "breaks_before_the_end", "is_defect"):
             raise RuntimeError("Unable to convert call argument '0' to Python object")
 
     def destroy_node(self):
@@ -130,6 +133,14 @@ def test_what_breaks_because_ros_was_shut_down_is_the_end_of_the_node(node: Path
         output = process.communicate()[0].splitlines()
     assert process.returncode == 0
     # rclpy's own shutdown closes the node, too.
+    assert set(output[1:]) == {"closed"}
+
+
+def test_what_breaks_by_a_signal_before_ros_was_shut_down_is_the_end_too(node: Path) -> None:
+    """The signal reaches Python a moment before the thread that shuts ROS down has done so."""
+    with start(str(node), "--ros-args", "-p", "mode:=breaks_before_the_end") as process:
+        output = process.communicate()[0].splitlines()
+    assert process.returncode == 0, output
     assert set(output[1:]) == {"closed"}
 
 
