@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often forbid bytecode: each node and each worker of tests would compile all it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bench clean
+.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -95,6 +95,9 @@ spot: setup ## opt-in: the extra spot (Boston Dynamics' SDK; read its licence fi
 test-spot: spot ## opt-in: the tests of the Spot bridge and its emulator
 	@$(TIMED) 'Spot tests' $(BIN)/pytest -n 2 test/sim_bridge/spot test/sim_bridge/safety \
 	  test/integration/test_spot_contract.py $(ARGS)
+
+bad-day: setup ## runs under seeded faults, and what held: make bad-day RUNS=1000 SEED=1 TASK=mix (needs make spot)
+	@$(BIN)/planner bad-day --runs $(or $(RUNS),30) --seed $(or $(SEED),1) --task $(or $(TASK),mix) $(ARGS)
 
 bench: setup ## measure what benchmarks/ measures, on this machine
 	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done

@@ -58,7 +58,7 @@ def judge_run(seen: Evidence) -> Outcome:
     violations += _outcomes(seen)
     violations += _ends(seen)
     services = [one for one in seen.asked if one.name == "stop" and one.ended_s is not None]
-    figures = {f"motion after: {cause}, s": value for cause, value in longest.items()}
+    figures = {f"{kind}, s": value for kind, value in longest.items()}
     answers = [(one.ended_s or 0.0) - one.sent_s for one in services]
     if answers:
         figures["stop answered, s"] = max(answers)

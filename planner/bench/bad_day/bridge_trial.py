@@ -26,7 +26,7 @@ from planner.up import find_executable
 
 _CLIENT = Path(__file__).parent / "client" / "node.py"
 # How long what was going on when everything was mended may take to get an answer.
-_SETTLE_S = 1.0
+_SETTLE_S = 0.9
 _END_S = 40.0
 _RESTART_S = 3.0
 

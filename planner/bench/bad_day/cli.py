@@ -17,6 +17,9 @@ from planner.environment import ros_environment
 from planner.exit_status import EXIT_FAILED, EXIT_OK
 
 RUNS = 30
+# They take a minute each.
+STACKS = 30
+_EVERY = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--task",
         default="mix",
         choices=["mix", *Form],
-        help="what goes wrong around what; mix = one in ten a whole stack",
+        help="what goes wrong around what; mix = whole stacks among runs of the bridge alone",
+    )
+    parser.add_argument(
+        "--stacks",
+        type=int,
+        default=STACKS,
+        help="how many runs of a mix are whole stacks at most; each tenth is one",
     )
     parser.add_argument(
         "--jobs", type=int, default=3, help="runs of the form bridge at the same time"
@@ -39,9 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run all and print the table; 0 where nothing was violated and everything could be run."""
-    schedules = [
-        make_schedule(form, seed) for form, seed in chosen(args.task, args.seed, args.runs)
-    ]
+    schedules = [make_schedule(form, seed) for form, seed in chosen(args)]
     if args.list:
         for schedule in schedules:
             print(f"{schedule.form} {schedule.seed}: " + "; ".join(map(str, schedule.events)))
@@ -63,16 +70,18 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_FAILED if bad else EXIT_OK
 
 
-def chosen(task: str, first: int, runs: int) -> list[tuple[Form, int]]:
+def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
     """Forms and seeds of a series; of a mix every tenth is a whole stack, each kind in turn."""
-    seeds = range(first, first + runs)
-    if task != "mix":
-        return [(Form(task), seed) for seed in seeds]
-    stacks = (Form.DEMO, Form.SPOT, Form.TEAM)
-    return [
-        (stacks[seed // 10 % len(stacks)] if seed % 10 == 0 else Form.BRIDGE, seed)
-        for seed in seeds
-    ]
+    seeds = range(args.seed, args.seed + args.runs)
+    if args.task != "mix":
+        return [(Form(args.task), seed) for seed in seeds]
+    kinds = (Form.DEMO, Form.SPOT, Form.TEAM)
+    stacks = {
+        seeds[index]: kinds[number % len(kinds)]
+        for number, index in enumerate(range(_EVERY - 1, args.runs, _EVERY))
+        if number < args.stacks
+    }
+    return [(stacks.get(seed, Form.BRIDGE), seed) for seed in seeds]
 
 
 def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterator[Outcome]:

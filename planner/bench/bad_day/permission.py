@@ -12,6 +12,9 @@ from planner.bench.bad_day.truth import Motion, joined
 
 # Motion after the last sign of life of client, bridge or link, or after it was forbidden.
 LIMIT_S = 0.7
+# The arm ends by itself the motion that it was sent last, where nothing reaches the robot any more:
+# half a turn, at motion.hand_turn_speed_rad_s (config/safety.yaml).
+ARM_LIMIT_S = 3.2
 # Steps of the emulator, and what this machine takes to send a signal.
 SLACK_S = 0.15
 # What ends motion where it is answered with success, or while it is under way.
@@ -19,7 +22,7 @@ ENDS = frozenset({"stop", "sit", "release", "power_off", "estop/gentle", "estop/
 
 
 class Cause(StrEnum):
-    """Why motion is not allowed any more."""
+    """Why motion is not allowed any more; of the `UNREACHABLE` nobody can tell the robot."""
 
     GOAL_ENDED = "goal ended"
     OPERATOR = "operator"
@@ -28,6 +31,9 @@ class Cause(StrEnum):
     LINK_SILENT = "link silent"
     LEASE_TAKEN = "lease taken"
     ESTOP = "emergency stop"
+
+
+UNREACHABLE = frozenset({Cause.BRIDGE_SILENT, Cause.LINK_SILENT, Cause.LEASE_TAKEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +122,17 @@ class Trespass:
 
 def trespasses(
     steps: Sequence[Motion], permitted: Sequence[Allowed], limit_s: float
-) -> tuple[list[Trespass], dict[Cause, float]]:
-    """Motions beyond permission and limit; and the longest after each cause, within it or not."""
-    longest: dict[Cause, float] = {}
+) -> tuple[list[Trespass], dict[str, float]]:
+    """Motions beyond permission and limit; and the longest by their kind, within it or not."""
+    longest: dict[str, float] = {}
     beyond: list[Motion] = []
     for step in steps:
         after_s, cause = _after(step.ends_s, permitted)
         if cause is not None and 0 < after_s < math.inf:
-            longest[cause] = max(longest.get(cause, 0.0), after_s)
-        if after_s > limit_s:
+            kind = f"{'walks' if step.base else 'arm moves'} after: {cause}"
+            longest[kind] = max(longest.get(kind, 0.0), after_s)
+        finishes = not step.base and cause in UNREACHABLE
+        if after_s > (max(limit_s, ARM_LIMIT_S) if finishes else limit_s):
             beyond.append(step)
     found = []
     for motion in joined(beyond):

@@ -82,7 +82,7 @@ _OWNERS = ("tablet", "planner-bridge", "planner-bridge-elsewhere", "other")
 _CALLS = ("stop", "stop", "sit", "release", "estop/gentle", "estop/hard", "power_off")
 # What brings a robot that was stopped back to its feet.
 RECOVERY = ("estop/release", "claim", "power_on", "stand")
-BRIDGE_S, STACK_S = 6.0, 20.0
+BRIDGE_S, STACK_S = 5.0, 20.0
 _BRIDGE_FAULTS = (
     (Fault.ROUND_TRIP, 4),
     (Fault.LOSS, 3),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.bench.bad_day.outcome import Check, Outcome, Violation
-from planner.bench.bad_day.permission import LIMIT_S, SLACK_S, Silence
+from planner.bench.bad_day.permission import ARM_LIMIT_S, LIMIT_S, SLACK_S, UNREACHABLE, Silence
 from planner.bench.bad_day.records import Asked
 from planner.bench.bad_day.schedule import Event, Fault, Schedule
 from planner.bench.bad_day.truth import Motion, joined
@@ -95,13 +95,19 @@ def _motion(
         late = [
             step
             for step in steps
-            if silence.begins_s + limit_s < step.ends_s and step.begins_s < silence.ends_s
+            if silence.begins_s + _limit_s(step, silence, limit_s) < step.ends_s
+            and step.begins_s < silence.ends_s
         ]
         for motion in joined(late)[:1]:
             after_s = motion.ends_s - silence.begins_s
             text = f"motion {after_s:.2f} s after: {silence.cause}, {motion.metres:.2f} m"
             found.append(Violation(Check.MOTION, text))
     return found
+
+
+def _limit_s(step: Motion, silence: Silence, limit_s: float) -> float:
+    finishes = not step.base and silence.cause in UNREACHABLE
+    return max(limit_s, ARM_LIMIT_S) if finishes else limit_s
 
 
 def _ends(seen: StackEvidence) -> list[Violation]:
