@@ -19,10 +19,12 @@ from planner.bench.bad_day.permission import Cause, Silence
 from planner.bench.bad_day.processes import Busy, Program, Spawner, Start
 from planner.bench.bad_day.records import Asked, read_records
 from planner.bench.bad_day.robot_faults import RobotFaults
-from planner.bench.bad_day.robot_side import ANSWER_S, RobotSide
+from planner.bench.bad_day.robot_side import ANSWER_S, READY_S, RobotSide
 from planner.bench.bad_day.schedule import Event, Fault, Schedule
 from planner.bench.bad_day.timeline import Timeline
+from planner.bench.bad_day.truth import joined
 from planner.up import find_executable
+from planner.world.errors import PlannerError
 
 _CLIENT = Path(__file__).parent / "client" / "node.py"
 # How long what was going on when everything was mended may take to get an answer.
@@ -67,6 +69,7 @@ class BridgeTrial:
             self._start_bridge("bridge")
             robot.make_ready(operator)
             self._start_client("client", self.schedule.seed)
+            self._await_first_goal()
             began_s = time.time()
             do = partial(self._do, operator, faults)
             Timeline(self.schedule).run(do, partial(self._undo, faults))
@@ -78,7 +81,8 @@ class BridgeTrial:
             operator.close()
         time.sleep(_SETTLE_S)
         robot.stand_still()
-        (self._folder / "asked.log").write_text("".join(f"{one.line()}\n" for one in asked))
+        known = [*asked, *faults.silences, *self._silences, *joined(robot.truth.moving())]
+        (self._folder / "evidence.log").write_text("".join(f"{each}\n" for each in known))
         machine = robot.emulator.machine
         return judge_run(
             Evidence(
@@ -108,6 +112,13 @@ class BridgeTrial:
 
     def _start_client(self, name: str, seed: int) -> None:
         self._start(name, [str(_CLIENT), name, str(seed), *self._places])
+
+    def _await_first_goal(self) -> None:
+        client, until_s = self._programs["client"], time.monotonic() + READY_S
+        while not read_records(client.said()):
+            if time.monotonic() > until_s:
+                raise PlannerError(f"the client sends no goal: {client.said()[-300:]}")
+            time.sleep(0.05)
 
     def _start(self, name: str, words: list[str]) -> None:
         log = self._folder / f"{name}_{len(self._all)}.log"
