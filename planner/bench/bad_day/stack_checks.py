@@ -56,13 +56,15 @@ def judge_stack(seen: StackEvidence) -> Outcome:
         moved = len(seen.robot)
         limit_s = LIMIT_S + SLACK_S + seen.round_trip_s / 2
         silences = [*seen.silences, *seen.robot_silences]
-        violations += _motion(seen.robot, silences, limit_s)
+        violations += _motion(_of_nobody_else(seen, limit_s), silences, limit_s)
     elif seen.pace is not None and seen.moving is not None:
         # As fast as it can time is no measure of how long a motion goes on.
         checked.add(Check.MOTION)
+        # The goals of a second client are known by the time of day alone.
+        silences = [] if _events(seen, Fault.SECOND_CLIENT) else list(seen.silences)
         for steps in seen.moving.values():
             moved += len(steps)
-            violations += _motion(steps, seen.silences, (LIMIT_S + SLACK_S) * seen.pace + _HEARD_S)
+            violations += _motion(steps, silences, (LIMIT_S + SLACK_S) * seen.pace + _HEARD_S)
     if _VERDICT in seen.log and not _spoilt(seen):
         checked.add(Check.VERDICT)
         violations += _verdict(seen)
@@ -85,6 +87,20 @@ def _spoilt(seen: StackEvidence) -> bool:
     """Whether the recording lacks something by what was done to it: then it says so."""
     killed = any(event.name == "recorder" for event in _events(seen, Fault.KILL))
     return killed or bool(_events(seen, Fault.FULL_DISK))
+
+
+def _of_nobody_else(seen: StackEvidence, limit_s: float) -> list[Motion]:
+    """The robot's motions but those that a second client, which is well, asked for."""
+    spans = [
+        (one.sent_s, (one.ended_s or seen.ended_s) + limit_s)
+        for one in seen.asked
+        if one.kind == "goal"
+    ]
+    return [
+        step
+        for step in seen.robot or ()
+        if not any(begin_s <= step.begins_s <= end_s for begin_s, end_s in spans)
+    ]
 
 
 def _motion(
