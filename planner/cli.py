@@ -37,9 +37,7 @@ class Command:
 COMMANDS: Mapping[str, Command] = {
     "approve": Command("planner.approve.cli", "what a robot asks its operator, and the answer"),
     "attend": Command("planner.attend.cli", "be the executive of goals that you send yourself"),
-    "bad-day": Command(
-        "planner.bench.bad_day.cli", "runs under schedules of faults, and what held"
-    ),
+    "bad-day": Command("planner.bad_day.cli", "runs under schedules of faults, and what held"),
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, and two shares"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bridge_harness import ROOT, write_world
 
-from planner.bench.bad_day.packet_link import End, PacketFaults, PacketLink
+from planner.bad_day.packet_link import End, PacketFaults, PacketLink
 from planner.environment import ros_environment
 from planner.network import RANGE
 from planner.world.episode import Episode

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.bench.bad_day.packet_link import PacketFaults, PacketLink
+from planner.bad_day.packet_link import PacketFaults, PacketLink
 from planner.world.errors import PlannerError
 
 PORT = 5005

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from planner.bench.bad_day.schedule import Event, Schedule
+from planner.bad_day.schedule import Event, Schedule
 
 _TICK_S = 0.02
 

@@ -13,7 +13,7 @@ from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from std_srvs.srv import Trigger
 
-from planner.bench.bad_day.records import Asked, ended
+from planner.bad_day.records import Asked, ended
 
 AGENT = "agent_0"
 _LOOK_S = 0.02

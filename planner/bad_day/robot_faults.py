@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 
-from planner.bench.bad_day.permission import Cause, Silence
-from planner.bench.bad_day.schedule import Event, Fault
+from planner.bad_day.permission import Cause, Silence
+from planner.bad_day.schedule import Event, Fault
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
 from sim_bridge.spot.emulator.relay import LinkRelay
 from sim_bridge.spot.emulator.server import SpotEmulator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.bench.bad_day.outcome import Check, Outcome
-from planner.bench.bad_day.schedule import Form
+from planner.bad_day.outcome import Check, Outcome
+from planner.bad_day.schedule import Form
 
 # How each form is run, for the table.
 KINDS = {

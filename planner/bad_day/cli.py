@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
-from planner.bench.bad_day.outcome import Outcome
-from planner.bench.bad_day.schedule import Form, Schedule, make_schedule
-from planner.bench.bad_day.table import again, line, table
+from planner.bad_day.outcome import Outcome
+from planner.bad_day.schedule import Form, Schedule, make_schedule
+from planner.bad_day.table import again, line, table
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_FAILED, EXIT_OK
 
@@ -86,7 +86,7 @@ def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
 
 def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterator[Outcome]:
     """Whole stacks one at a time beside the others."""
-    from planner.bench.bad_day.trial import run_trial
+    from planner.bad_day.trial import run_trial
 
     def go(schedule: Schedule) -> Outcome:
         return run_trial(schedule, keep and keep / f"{schedule.form}_{schedule.seed}")

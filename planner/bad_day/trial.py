@@ -7,30 +7,35 @@ import os
 import shutil
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
-from planner.bench.bad_day.domains import own_domain
-from planner.bench.bad_day.outcome import Outcome
-from planner.bench.bad_day.processes import Spawner, serve_spawner
-from planner.bench.bad_day.schedule import Form, Schedule
+from planner.bad_day.domains import own_domain
+from planner.bad_day.outcome import Outcome
+from planner.bad_day.processes import Spawner, serve_spawner
+from planner.bad_day.schedule import Form, Schedule
 
 # After so long the harness itself is stuck.
 LONGEST_S = 300.0
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["planner.bench.bad_day.preload"])
+_CONTEXT.set_forkserver_preload(["planner.bad_day.preload"])
 
 
-def run_trial(schedule: Schedule, keep: Path | None = None) -> Outcome:
+def run_trial(
+    schedule: Schedule, keep: Path | None = None, safety: Mapping[str, Any] | None = None
+) -> Outcome:
     """Runs one schedule; what cannot be run is an outcome with a trouble.
 
     Args:
         schedule: what goes wrong.
         keep: folder for logs and bags of this run; None keeps nothing.
+        safety: parts of the safety rules' file that are otherwise: to see that what they keep
+            from happening is found where they do not.
     """
     here, there = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_spawn, args=(schedule, keep, there))
+    process = _CONTEXT.Process(target=_spawn, args=(schedule, keep, safety or {}, there))
     process.start()
     there.close()
     try:
@@ -52,7 +57,9 @@ def _trouble(schedule: Schedule, text: str) -> Outcome:
     return Outcome(schedule.form, schedule.seed, frozenset(), trouble=text)
 
 
-def _spawn(schedule: Schedule, keep: Path | None, answer: Connection) -> None:
+def _spawn(
+    schedule: Schedule, keep: Path | None, safety: Mapping[str, Any], answer: Connection
+) -> None:
     """Of the process without threads: starts the trial and serves it."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
@@ -61,7 +68,7 @@ def _spawn(schedule: Schedule, keep: Path | None, answer: Connection) -> None:
     try:
         with own_domain() as domain:
             os.environ["ROS_DOMAIN_ID"] = str(domain)
-            words = (schedule, there, here, folder, domain, answer)
+            words = (schedule, there, here, folder, domain, safety, answer)
             child = context.Process(target=_try, args=words)
             child.start()
             there.close()
@@ -78,11 +85,12 @@ def _try(
     others: Connection,
     folder: Path,
     domain: int,
+    safety: Mapping[str, Any],
     answer: Connection,
 ) -> None:
     others.close()
     try:
-        outcome = _runner(schedule.form)(schedule, Spawner(connection), folder, domain)
+        outcome = _run(schedule, Spawner(connection), folder, domain, safety)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
@@ -93,9 +101,11 @@ def _try(
     os._exit(0)
 
 
-def _runner(form: Form) -> Callable[[Schedule, Spawner, Path, int], Outcome]:
-    from planner.bench.bad_day.bridge_trial import BridgeTrial
-    from planner.bench.bad_day.stack_trial import StackTrial
+def _run(
+    schedule: Schedule, spawner: Spawner, folder: Path, domain: int, safety: Mapping[str, Any]
+) -> Outcome:
+    from planner.bad_day.bridge_trial import BridgeTrial
+    from planner.bad_day.stack_trial import StackTrial
 
-    kind = BridgeTrial if form is Form.BRIDGE else StackTrial
-    return lambda *words: kind(*words).run()
+    kind = BridgeTrial if schedule.form is Form.BRIDGE else StackTrial
+    return kind(schedule, spawner, folder, domain, safety).run()

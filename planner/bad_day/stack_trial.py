@@ -8,22 +8,24 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from planner.bench.bad_day.calls.node import Operator
-from planner.bench.bad_day.model_server import ModelServer
-from planner.bench.bad_day.outcome import Outcome
-from planner.bench.bad_day.permission import Cause, Silence
-from planner.bench.bad_day.processes import Busy, Program, Spawner, Start
-from planner.bench.bad_day.records import read_records
-from planner.bench.bad_day.robot_side import SCENARIO, RobotSide, no_robot
-from planner.bench.bad_day.schedule import Event, Fault, Form, Schedule
-from planner.bench.bad_day.small_disk import SmallDisk
-from planner.bench.bad_day.stack_checks import StackEvidence, judge_stack
-from planner.bench.bad_day.timeline import Timeline
-from planner.bench.bad_day.watching.node import Watcher
+from planner.bad_day.calls.node import Operator
+from planner.bad_day.model_server import ModelServer
+from planner.bad_day.outcome import Outcome
+from planner.bad_day.permission import Cause, Silence
+from planner.bad_day.processes import Busy, Program, Spawner, Start
+from planner.bad_day.records import read_records
+from planner.bad_day.robot_side import SCENARIO, RobotSide, no_robot, safety_rules
+from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.small_disk import SmallDisk
+from planner.bad_day.stack_checks import StackEvidence, judge_stack
+from planner.bad_day.timeline import Timeline
+from planner.bad_day.watching.node import Watcher
 from planner.up import find_executable
 from planner.world.errors import PlannerError
 
@@ -67,7 +69,15 @@ class Setting:
 class StackTrial:
     """Runs one schedule."""
 
-    def __init__(self, schedule: Schedule, spawner: Spawner, folder: Path, domain: int) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        spawner: Spawner,
+        folder: Path,
+        domain: int,
+        safety: Mapping[str, Any],
+    ) -> None:
+        self._safety = safety
         self.schedule, self._spawner, self._folder, self._domain = schedule, spawner, folder, domain
         self._setting = Setting.of(schedule)
         self._busy = Busy()
@@ -85,7 +95,7 @@ class StackTrial:
         """
         model = ModelServer(self.schedule.seed)
         spot = self.schedule.form is Form.SPOT
-        with RobotSide(self.schedule, self._folder) if spot else no_robot() as robot:
+        with RobotSide(self.schedule, self._folder, self._safety) if spot else no_robot() as robot:
             self._robot = robot
             record = self._folder / "run"
             if any(event.fault is Fault.FULL_DISK for event in self.schedule.events):
@@ -155,7 +165,7 @@ class StackTrial:
     def _arguments(self, model: ModelServer, record: Path) -> list[str]:
         setting, form = self._setting, self.schedule.form
         safety = self._folder / "safety.json"
-        safety.write_text(json.dumps(RobotSide.safety()), "utf-8")
+        safety.write_text(json.dumps(safety_rules(self._safety)), "utf-8")
         words = {
             "episode": setting.episode,
             "agents": setting.agents,

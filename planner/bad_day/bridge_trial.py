@@ -9,20 +9,22 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from planner.bench.bad_day.bridge_checks import Evidence, judge_run
-from planner.bench.bad_day.calls.node import Operator
-from planner.bench.bad_day.outcome import Outcome
-from planner.bench.bad_day.permission import Cause, Silence
-from planner.bench.bad_day.processes import Busy, Program, Spawner, Start
-from planner.bench.bad_day.records import Asked, read_records
-from planner.bench.bad_day.robot_faults import RobotFaults
-from planner.bench.bad_day.robot_side import ANSWER_S, READY_S, RobotSide
-from planner.bench.bad_day.schedule import Event, Fault, Schedule
-from planner.bench.bad_day.timeline import Timeline
-from planner.bench.bad_day.truth import joined
+from planner.bad_day.bridge_checks import Evidence, judge_run
+from planner.bad_day.calls.node import Operator
+from planner.bad_day.outcome import Outcome
+from planner.bad_day.permission import Cause, Silence
+from planner.bad_day.processes import Busy, Program, Spawner, Start
+from planner.bad_day.records import Asked, read_records
+from planner.bad_day.robot_faults import RobotFaults
+from planner.bad_day.robot_side import ANSWER_S, READY_S, RobotSide
+from planner.bad_day.schedule import Event, Fault, Schedule
+from planner.bad_day.timeline import Timeline
+from planner.bad_day.truth import joined
 from planner.up import find_executable
 from planner.world.errors import PlannerError
 
@@ -36,7 +38,15 @@ _RESTART_S = 3.0
 class BridgeTrial:
     """Runs one schedule."""
 
-    def __init__(self, schedule: Schedule, spawner: Spawner, folder: Path, domain: int) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        spawner: Spawner,
+        folder: Path,
+        domain: int,
+        safety: Mapping[str, Any],
+    ) -> None:
+        self._safety = safety
         self.schedule, self._spawner, self._folder, self._domain = schedule, spawner, folder, domain
         self._programs: dict[str, Program] = {}
         self._all: list[tuple[str, Program]] = []
@@ -51,7 +61,7 @@ class BridgeTrial:
         Raises:
             PlannerError: where the run could not be set up.
         """
-        with RobotSide(self.schedule, self._folder) as robot:
+        with RobotSide(self.schedule, self._folder, self._safety) as robot:
             try:
                 return self._run(robot)
             finally:

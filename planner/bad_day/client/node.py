@@ -1,6 +1,6 @@
 """A client that gives the robot one goal after the other, as skills do, and says what came of each.
 
-    python planner/bench/bad_day/client/node.py NAME SEED X,Y ...
+    python planner/bad_day/client/node.py NAME SEED X,Y ...
 
 Points are places of the map to go to. What it asks and hears goes out as lines, see `records`.
 """
@@ -22,7 +22,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from planner.bench.bad_day.records import Asked, ended
+from planner.bad_day.records import Asked, ended
 from planner.ros.goal_answers import why_no_result
 from planner.ros.heartbeat import HeartbeatPublisher
 

@@ -9,9 +9,9 @@ with contextlib.suppress(ImportError):
     # The extra `spot`; without it only the forms without a Spot run.
     import sim_bridge.spot.backend
     import sim_bridge.spot.emulator.server
-import planner.bench.bad_day.bridge_trial
-import planner.bench.bad_day.client.node
-import planner.bench.bad_day.stack_trial
+import planner.bad_day.bridge_trial
+import planner.bad_day.client.node
+import planner.bad_day.stack_trial
 import sim_bridge.node
 
 load_common()

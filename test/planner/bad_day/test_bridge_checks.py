@@ -1,0 +1,164 @@
+"""What the harness calls a violation, and what it does not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from planner.bad_day.bridge_checks import Evidence, judge_run
+from planner.bad_day.outcome import Check
+from planner.bad_day.permission import Cause, Silence, allowed, trespasses
+from planner.bad_day.records import Asked, ended, read_records
+from planner.bad_day.schedule import Form, Schedule
+from planner.bad_day.table import again, line, table
+from planner.bad_day.truth import Motion, Sample, joined
+
+
+def goal(sent_s: float, ended_s: float | None = None, client: str = "client") -> Asked:
+    return Asked(client, round(sent_s * 10), "goal", "navigate", sent_s, ended_s, "0 arrived", True)
+
+
+def call(name: str, sent_s: float, ended_s: float | None, *, success: bool = True) -> Asked:
+    return Asked("operator", round(sent_s * 10), "service", name, sent_s, ended_s, "", success)
+
+
+def walking(begins_s: float, ends_s: float, *, base: bool = True) -> list[Motion]:
+    count = round((ends_s - begins_s) / 0.05)
+    return [
+        Motion(begins_s + index * 0.05, begins_s + (index + 1) * 0.05, 0.02 * base, base)
+        for index in range(count)
+    ]
+
+
+def seen(**fields: Any) -> Evidence:
+    base: dict[str, Any] = {
+        "schedule": Schedule(Form.BRIDGE, 7, (), 5.0),
+        "steps": [],
+        "samples": [],
+        "asked": [],
+        "silences": [],
+        "began_s": 100.0,
+        "ended_s": 120.0,
+        "round_trip_s": 0.0,
+        "bridge_died_s": [],
+        "killed_clients": frozenset(),
+        "statuses": {"bridge 1": 0},
+        "logs": {"bridge 1": ""},
+        "powered": False,
+        "owner": "",
+        "seconds": 20.0,
+    }
+    return Evidence(**{**base, **fields})
+
+
+def violated(evidence: Evidence) -> list[Check]:
+    return [violation.check for violation in judge_run(evidence).violations]
+
+
+@pytest.mark.parametrize(
+    ("asked", "silences", "until_s", "cause"),
+    [
+        ([goal(101, 103)], [], 103, Cause.GOAL_ENDED),
+        ([goal(101)], [Silence(102, 105, Cause.CLIENT_SILENT, False, "client")], 102, None),
+        ([goal(101)], [Silence(102, 105, Cause.BRIDGE_SILENT, False)], 102, None),
+        ([goal(101)], [Silence(102, 105, Cause.LINK_SILENT, False)], 102, None),
+        ([goal(101)], [Silence(102, math.inf, Cause.LEASE_TAKEN, True)], 102, None),
+        ([goal(101), call("stop", 102, 102.1)], [], 102, Cause.OPERATOR),
+        ([goal(101), call("release", 102, 102.1)], [], 102, Cause.OPERATOR),
+    ],
+)
+def test_motion_may_go_on_for_the_limit_and_no_longer(
+    asked: list[Asked], silences: list[Silence], until_s: float, cause: Cause | None
+) -> None:
+    short = seen(asked=asked, silences=silences, steps=walking(101.1, until_s + 0.8))
+    assert Check.MOTION not in violated(short)
+    long = seen(asked=asked, silences=silences, steps=walking(101.1, until_s + 1.2))
+    assert Check.MOTION in violated(long)
+    if cause is not None:
+        assert f"after: {cause}" in judge_run(long).violations[0].text
+
+
+def test_motion_that_nobody_asked_for_is_a_violation_at_once() -> None:
+    found = judge_run(seen(steps=walking(105.0, 105.2))).violations
+    assert [violation.check for violation in found] == [Check.MOTION]
+    assert "without any permission" in found[0].text
+
+
+def test_a_refused_stop_ends_nothing_and_a_silence_of_another_client_neither() -> None:
+    asked = [goal(101, 110), call("stop", 102, 102.1, success=False)]
+    other = [Silence(103, 109, Cause.CLIENT_SILENT, False, "second_client")]
+    assert violated(seen(asked=asked, silences=other, steps=walking(101.1, 110.0))) == []
+
+
+def test_after_a_silence_a_goal_may_go_on_but_not_after_a_stop_in_it() -> None:
+    frozen = [Silence(102, 104, Cause.BRIDGE_SILENT, False)]
+    again_s = walking(101.1, 102.5) + walking(104.1, 106.0)
+    assert violated(seen(asked=[goal(101, 106)], silences=frozen, steps=again_s)) == []
+    stopped = [goal(101, 106), call("stop", 103, 104.2)]
+    assert Check.MOTION in violated(seen(asked=stopped, silences=frozen, steps=again_s))
+
+
+def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
+    frozen = [Silence(102, 110, Cause.BRIDGE_SILENT, False)]
+    arm = walking(101.1, 104.5, base=False)
+    assert violated(seen(asked=[goal(101)], silences=frozen, steps=arm))[:1] != [Check.MOTION]
+    stop = [goal(101, 102), call("stop", 102, 102.1)]
+    assert Check.MOTION in violated(seen(asked=stop, steps=arm))
+    assert Check.MOTION in violated(
+        seen(asked=[goal(101)], silences=frozen, steps=walking(101.1, 106.0, base=False))
+    )
+
+
+def test_it_may_not_walk_faster_than_allowed() -> None:
+    fast = Sample(102.0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), True, "standing", 0.8)
+    assert violated(seen(samples=[fast])) == [Check.MOTION]
+
+
+def test_every_request_has_an_outcome_but_those_to_whom_nobody_was_left() -> None:
+    lost = call("claim", 105, None)
+    assert violated(seen(asked=[lost])) == [Check.OUTCOMES]
+    assert violated(seen(asked=[goal(105)])) == [Check.OUTCOMES]
+    assert violated(seen(asked=[goal(105)], killed_clients=frozenset({"client"}))) == []
+    again_s = "[INFO] [106.5] [bridge]: train_0, no episode, seed 0: agent_0; time is paced"
+    died = seen(asked=[lost], bridge_died_s=[104.0], logs={"bridge 2": again_s})
+    assert violated(died) == []
+    late = call("claim", 109, None)
+    there = seen(asked=[late], bridge_died_s=[104.0], logs={"bridge 2": again_s})
+    assert violated(there) == [Check.OUTCOMES]
+
+
+def test_processes_end_well() -> None:
+    assert violated(seen(statuses={"bridge 1": None})) == [Check.ENDS]
+    assert violated(seen(statuses={"bridge 1": 1})) == [Check.ENDS]
+    assert violated(seen(statuses={"bridge 1": -9, "second_bridge 2": 78})) == []
+    broken = {"client 3": "...\nTraceback (most recent call last):\n  x\nValueError: no\n"}
+    found = judge_run(seen(logs=broken)).violations
+    assert [violation.text for violation in found] == ["client 3: ValueError: no"]
+
+
+def test_figures_are_the_longest_of_their_kind() -> None:
+    steps = walking(101.1, 103.5)
+    permitted = allowed([goal(101, 103)], [])
+    beyond, longest = trespasses(steps, permitted, 0.7)
+    assert beyond == []
+    assert longest == {"walks after: goal ended": pytest.approx(0.5)}
+    assert [round(motion.ends_s, 2) for motion in joined(steps)] == [103.5]
+
+
+def test_records_survive_a_client_that_was_killed_while_it_wrote() -> None:
+    sent = goal(101)
+    log = f"noise\n{sent.line()}\n{ended(sent, 103.0, '0 arrived', success=True).line()}\n"
+    broken = log + goal(105).line()[:-9]
+    assert [one.ended_s for one in read_records(broken)] == [103.0]
+
+
+def test_the_table_names_each_violation_with_the_command_that_repeats_it() -> None:
+    bad = judge_run(seen(steps=walking(105.0, 105.2)))
+    text = "\n".join([line(bad, 1, 1), *table([bad])])
+    assert again(bad) == "make bad-day TASK=bridge SEED=7 RUNS=1"
+    assert again(bad) in text
+    assert "1 VIOLATIONS" in text
+    assert "interleavings with a violation: 1 of 1" in text
+    assert "1/1" in text

@@ -1,0 +1,93 @@
+"""Schedules of faults: their seed alone decides them."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from planner.bad_day import cli
+from planner.bad_day.schedule import Event, Fault, Form, Schedule, make_schedule
+from planner.bad_day.timeline import Timeline
+
+SEEDS = range(300)
+
+
+@pytest.mark.parametrize("form", Form)
+def test_the_same_seed_gives_the_same_schedule_and_another_one_another(form: Form) -> None:
+    first = [make_schedule(form, seed) for seed in SEEDS]
+    assert first == [make_schedule(form, seed) for seed in SEEDS]
+    assert len({schedule.events for schedule in first}) > len(SEEDS) * 0.98
+
+
+@pytest.mark.parametrize("form", Form)
+def test_faults_are_as_bad_as_announced(form: Form) -> None:
+    events = [event for seed in SEEDS for event in make_schedule(form, seed).events]
+    seconds = make_schedule(form, 0).seconds
+    bounds = {Fault.ROUND_TRIP: (0.02, 0.3), Fault.LOSS: (0.005, 0.05), Fault.CPU_SHARE: (0.2, 0.6)}
+    for event in events:
+        assert 0 <= event.at_s < seconds + 3.0, event
+        low, high = bounds.get(event.fault, (-10.0, 10.0))
+        assert low <= event.value <= high, event
+    kinds = {event.fault for event in events}
+    everywhere = {Fault.CPU_SHARE, Fault.FREEZE, Fault.KILL, Fault.SECOND_CLIENT, Fault.CALL}
+    assert kinds >= everywhere | {Fault.SECOND_BRIDGE}
+    if form in (Form.BRIDGE, Form.SPOT):
+        assert kinds >= {Fault.ROUND_TRIP, Fault.LOSS, Fault.STALL, Fault.CLOCK_STEP}
+    if form is Form.DEMO:
+        assert kinds >= {Fault.MODEL_DEAD, Fault.MODEL_SLOW, Fault.FULL_DISK}
+
+
+def test_every_node_of_a_stack_is_frozen_and_killed_by_some_seed() -> None:
+    for fault in (Fault.FREEZE, Fault.KILL):
+        found = {
+            event.name
+            for seed in SEEDS
+            for event in make_schedule(Form.TEAM, seed).events
+            if event.fault is fault
+        }
+        nodes = {"bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder"}
+        assert found == nodes
+
+
+def arguments(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+    return parser.parse_args(words)
+
+
+def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them() -> None:
+    chosen = cli.chosen(arguments("--runs", "1000", "--seed", "5"))
+    assert [seed for _, seed in chosen] == list(range(5, 1005))
+    forms = [form for form, _ in chosen]
+    assert forms.count(Form.BRIDGE) == 970
+    assert [forms.count(form) for form in (Form.DEMO, Form.SPOT, Form.TEAM)] == [10, 10, 10]
+    few = cli.chosen(arguments("--runs", "30", "--stacks", "1"))
+    assert sum(form is not Form.BRIDGE for form, _ in few) == 1
+    assert cli.chosen(arguments("--task", "team", "--runs", "2", "--seed", "9")) == [
+        (Form.TEAM, 9),
+        (Form.TEAM, 10),
+    ]
+
+
+def test_a_timeline_does_and_ends_every_event() -> None:
+    events = (
+        Event(0.0, Fault.STALL, seconds=0.1),
+        Event(0.05, Fault.CUT),
+        Event(0.2, Fault.FREEZE, seconds=9.0, name="bridge"),
+        Event(9.0, Fault.KILL, name="bridge"),
+    )
+    did: list[str] = []
+    schedule = Schedule(Form.BRIDGE, 0, events, 0.4)
+    Timeline(schedule).run(
+        lambda event: did.append(f"do {event.fault}"),
+        lambda event: did.append(f"undo {event.fault}"),
+    )
+    assert did == ["do stall", "do cut", "undo stall", "do freeze", "undo freeze"]
+
+
+def test_a_timeline_ends_with_what_it_is_about() -> None:
+    did: list[Event] = []
+    schedule = Schedule(Form.BRIDGE, 0, (Event(0.0, Fault.CUT),), 600.0)
+    Timeline(schedule).run(did.append, did.append, over=lambda: True)
+    assert did == []
