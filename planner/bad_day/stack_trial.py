@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -265,6 +265,7 @@ class StackTrial:
         node = self._nodes.get(event.name)
         match event.fault:
             case Fault.FREEZE if node is not None:
+                self._allow(event)
                 node.thaw()
             case Fault.CPU_SHARE if node is not None:
                 node.throttle(1.0)
@@ -285,6 +286,14 @@ class StackTrial:
         at_s = time.time() if watcher is None else watcher.now_s
         rate = PACE if watcher is not None else 1.0
         self._silences.append(Silence(at_s, at_s + seconds * rate, cause, False))
+
+    def _allow(self, event: Event) -> None:
+        """Ends the silence of a frozen process where it ended: simulated time may have been slow."""
+        cause = Cause.BRIDGE_SILENT if event.name == "bridge" else Cause.CLIENT_SILENT
+        at_s = time.time() if self._watcher is None else self._watcher.now_s
+        for index, silence in enumerate(self._silences):
+            if silence.cause is cause and silence.ends_s > at_s:
+                self._silences[index] = replace(silence, ends_s=at_s)
 
     def _mend(self, model: ModelServer) -> None:
         if self._robot is not None:
