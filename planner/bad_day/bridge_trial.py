@@ -196,7 +196,7 @@ class BridgeTrial:
         self._busy.set(0)
         for program in self._programs.values():
             program.throttle(1.0)
-            program.thaw()
+            program.thaw(at_once=True)
 
     def _asked(self, operator: Operator) -> list[Asked]:
         clients = [p for name, p in self._all if "client" in name]

@@ -94,7 +94,8 @@ class Program:
     def __init__(self, name: str, pid: int, spawner: Spawner | None, log: Path | None) -> None:
         self.name, self.pid, self.log = name, pid, log
         self._spawner = spawner
-        self._frozen = False
+        # How many times it was frozen and not yet thawed.
+        self._frozen = 0
         self._throttle: threading.Event | None = None
 
     @property
@@ -129,13 +130,15 @@ class Program:
 
     def freeze(self) -> None:
         """Stops it in the midst of whatever it does."""
-        self._frozen = True
+        self._frozen += 1
         self.send(signal.SIGSTOP)
 
-    def thaw(self) -> None:
-        """Lets it go on."""
-        self._frozen = False
-        self.send(signal.SIGCONT)
+    def thaw(self, *, at_once: bool = False) -> bool:
+        """Lets it go on, once it was thawed as often as frozen or `at_once`; whether it does."""
+        self._frozen = 0 if at_once else max(0, self._frozen - 1)
+        if not self._frozen:
+            self.send(signal.SIGCONT)
+        return not self._frozen
 
     def throttle(self, share: float) -> None:
         """Lets it run for this share of the time alone, 1 for all of it.

@@ -265,8 +265,8 @@ class StackTrial:
         node = self._nodes.get(event.name)
         match event.fault:
             case Fault.FREEZE if node is not None:
-                self._allow(event)
-                node.thaw()
+                if node.thaw():
+                    self._allow(event)
             case Fault.CPU_SHARE if node is not None:
                 node.throttle(1.0)
             case Fault.BUSY:
@@ -288,7 +288,7 @@ class StackTrial:
         self._silences.append(Silence(at_s, at_s + seconds * rate, cause, False))
 
     def _allow(self, event: Event) -> None:
-        """Ends the silence of a frozen process where it ended: simulated time may have been slow."""
+        """Ends the silence of a process that goes on: simulated time may have been slow."""
         cause = Cause.BRIDGE_SILENT if event.name == "bridge" else Cause.CLIENT_SILENT
         at_s = time.time() if self._watcher is None else self._watcher.now_s
         for index, silence in enumerate(self._silences):
@@ -305,4 +305,4 @@ class StackTrial:
             self._disk.empty()
         for node in self._nodes.values():
             node.throttle(1.0)
-            node.thaw()
+            node.thaw(at_once=True)
