@@ -20,9 +20,8 @@ from planner.bad_day.outcome import Outcome
 from planner.bad_day.permission import Cause, Silence
 from planner.bad_day.processes import Busy, Program, Spawner, Start
 from planner.bad_day.records import Asked, read_records
-from planner.bad_day.robot_faults import RobotFaults
-from planner.bad_day.robot_side import ANSWER_S, READY_S, RobotSide
-from planner.bad_day.schedule import Event, Fault, Schedule
+from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.sides import ANSWER_S, READY_S, Faults, Side
 from planner.bad_day.timeline import Timeline
 from planner.bad_day.truth import joined
 from planner.up import find_executable
@@ -61,7 +60,17 @@ class BridgeTrial:
         Raises:
             PlannerError: where the run could not be set up.
         """
-        with RobotSide(self.schedule, self._folder, self._safety) as robot:
+        words = (self.schedule, self._folder, self._safety)
+        side: Side
+        if self.schedule.form is Form.SIM:
+            from planner.bad_day.sim_side import SimSide
+
+            side = SimSide(*words, self._domain)
+        else:
+            from planner.bad_day.robot_side import RobotSide
+
+            side = RobotSide(*words)
+        with side as robot:
             try:
                 return self._run(robot)
             finally:
@@ -69,7 +78,7 @@ class BridgeTrial:
 
     # One run
 
-    def _run(self, robot: RobotSide) -> Outcome:
+    def _run(self, robot: Side) -> Outcome:
         self._arguments = robot.arguments()
         self._places = [f"{piece.x_m:.2f},{piece.y_m:.2f}" for piece in robot.house.furniture]
         domain = {"ROS_DOMAIN_ID": str(self._domain)}
@@ -91,14 +100,13 @@ class BridgeTrial:
             operator.close()
         time.sleep(_SETTLE_S)
         robot.stand_still()
-        known = [*asked, *faults.silences, *self._silences, *joined(robot.truth.moving())]
+        known = [*asked, *faults.silences, *self._silences, *joined(robot.moving())]
         (self._folder / "evidence.log").write_text("".join(f"{each}\n" for each in known))
-        machine = robot.emulator.machine
         return judge_run(
             Evidence(
                 self.schedule,
-                steps=robot.truth.moving(),
-                samples=robot.truth.samples,
+                steps=robot.moving(),
+                samples=robot.samples(),
                 asked=asked,
                 silences=[*faults.silences, *self._silences],
                 began_s=began_s,
@@ -108,14 +116,13 @@ class BridgeTrial:
                 killed_clients=frozenset(self._killed_clients),
                 statuses=statuses,
                 logs={f"{name} {each.pid}": each.said() for name, each in self._all},
-                powered=machine.motors.value != "off",
-                owner=machine.lease.owner,
+                heard_s=robot.heard_s,
                 seconds=time.time() - began_s,
             )
         )
 
     def _start_bridge(self, name: str) -> None:
-        words = [str(find_executable("bridge")), "--ros-args", "-p", "backend:=spot"]
+        words = [str(find_executable("bridge")), "--ros-args"]
         for key, value in self._arguments.items():
             words += ["-p", f"{key}:={value}"]
         self._start(name, words)
@@ -136,7 +143,7 @@ class BridgeTrial:
         self._programs[name] = program
         self._all.append((name, program))
 
-    def _do(self, operator: Operator, faults: RobotFaults, event: Event) -> None:
+    def _do(self, operator: Operator, faults: Faults, event: Event) -> None:
         if faults.do(event):
             return
         program = self._programs.get(event.name)
@@ -159,7 +166,7 @@ class BridgeTrial:
             case _:
                 return
 
-    def _undo(self, faults: RobotFaults, event: Event) -> None:
+    def _undo(self, faults: Faults, event: Event) -> None:
         faults.undo(event)
         program = self._programs.get(event.name)
         if event.fault is Fault.FREEZE and program is not None:
@@ -191,7 +198,7 @@ class BridgeTrial:
 
     # Its end
 
-    def _mend(self, faults: RobotFaults) -> None:
+    def _mend(self, faults: Faults) -> None:
         faults.mend()
         self._busy.set(0)
         for program in self._programs.values():

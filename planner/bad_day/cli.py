@@ -8,13 +8,15 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.schedule import Form, Schedule, make_schedule
+from planner.bad_day.schedule import SMALL, Form, Schedule, make_schedule
 from planner.bad_day.table import again, line, table
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_FAILED, EXIT_OK
+from planner.world.errors import PlannerError
 
 RUNS = 30
 # They take a minute each.
@@ -53,6 +55,10 @@ def run(args: argparse.Namespace) -> int:
         for schedule in schedules:
             print(f"{schedule.form} {schedule.seed}: " + "; ".join(map(str, schedule.events)))
         return EXIT_OK
+    if not has_sdk():
+        if args.task in (Form.BRIDGE, Form.SPOT):
+            raise PlannerError(f"{args.task} needs the Spot SDK: make spot (read its licence)")
+        print("no runs before a Spot, of whose SDK none is installed (make spot)", flush=True)
     # Before ROS is loaded, so that it is found from any shell.
     os.environ.update(ros_environment(os.environ))
     done: list[Outcome] = []
@@ -75,13 +81,20 @@ def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
     seeds = range(args.seed, args.seed + args.runs)
     if args.task != "mix":
         return [(Form(args.task), seed) for seed in seeds]
-    kinds = (Form.DEMO, Form.SPOT, Form.TEAM)
+    sdk = has_sdk()
+    small = Form.BRIDGE if sdk else Form.SIM
+    kinds = (Form.DEMO, Form.SPOT, Form.TEAM) if sdk else (Form.DEMO, Form.TEAM)
     stacks = {
         seeds[index]: kinds[number % len(kinds)]
         for number, index in enumerate(range(_EVERY - 1, args.runs, _EVERY))
         if number < args.stacks
     }
-    return [(stacks.get(seed, Form.BRIDGE), seed) for seed in seeds]
+    return [(stacks.get(seed, small), seed) for seed in seeds]
+
+
+def has_sdk() -> bool:
+    """Whether the extra `spot` is installed."""
+    return find_spec("bosdyn") is not None and find_spec("bosdyn.client") is not None
 
 
 def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterator[Outcome]:
@@ -93,7 +106,7 @@ def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterato
 
     with ThreadPoolExecutor(max(1, jobs)) as small, ThreadPoolExecutor(1) as whole:
         waiting = [
-            (small if schedule.form is Form.BRIDGE else whole).submit(go, schedule)
+            (small if schedule.form in SMALL else whole).submit(go, schedule)
             for schedule in schedules
         ]
         try:

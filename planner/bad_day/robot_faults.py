@@ -7,6 +7,7 @@ import time
 
 from planner.bad_day.permission import Cause, Silence
 from planner.bad_day.schedule import Event, Fault
+from planner.bad_day.sides import Faults
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
 from sim_bridge.spot.emulator.relay import LinkRelay
 from sim_bridge.spot.emulator.server import SpotEmulator
@@ -20,14 +21,13 @@ _KINDS = {
 _HOLD_S = 2.0
 
 
-class RobotFaults:
+class RobotFaults(Faults):
     """Does them, and keeps what each forbids."""
 
     def __init__(self, emulator: SpotEmulator) -> None:
         assert emulator.link is not None  # noqa: S101 - the harness makes it with one
+        super().__init__()
         self._emulator, self._link = emulator, emulator.link
-        self.silences: list[Silence] = []
-        self.longest_round_trip_s = 0.0
 
     @property
     def link(self) -> LinkRelay:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.robot_faults import RobotFaults
+from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import RECOVERY, Form, Schedule
-from planner.bad_day.truth import TruthLog
+from planner.bad_day.sides import ANSWER_S, READY_S, Faults
+from planner.bad_day.truth import Motion, Sample, TruthLog
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
@@ -25,11 +26,12 @@ _TICK_S = 0.02
 _SCENARIOS = config_dir() / "spot_scenarios"
 SCENARIO = _SCENARIOS / "spot_1_cup_to_sink.json"
 _TRIES = 4
-READY_S, ANSWER_S = 40.0, 20.0
 
 
 class RobotSide:
-    """Made for the `with`."""
+    """See `sides.Side`; its truth is late by nothing."""
+
+    heard_s = 0.0
 
     def __init__(self, schedule: Schedule, folder: Path, rules: Mapping[str, Any]) -> None:
         self._folder, self._rules = folder, rules
@@ -45,7 +47,7 @@ class RobotSide:
             self.house = opened.house
             self.emulator.load(opened.house, opened.episode, opened.seed)
         self.truth = TruthLog(self.emulator)
-        self.faults = RobotFaults(self.emulator)
+        self.faults: Faults = RobotFaults(self.emulator)
         self._over = threading.Event()
         self._pump = threading.Thread(target=self._advance, name="robot", daemon=True)
 
@@ -67,6 +69,14 @@ class RobotSide:
         self._over.set()
         self._pump.join(2.0)
         self.emulator.advance()
+
+    def moving(self) -> list[Motion]:
+        """Every step in which base or arm moved, oldest first."""
+        return self.truth.moving()
+
+    def samples(self) -> list[Sample]:
+        """The robot after every step."""
+        return self.truth.samples
 
     def _advance(self) -> None:
         while not self._over.wait(_TICK_S):
@@ -94,7 +104,7 @@ class RobotSide:
         settings, safety = self._folder / "spot.json", self._folder / "safety.json"
         settings.write_text(json.dumps(spot), "utf-8")
         safety.write_text(json.dumps(safety_rules(self._rules)), "utf-8")
-        return {"backend_config": str(settings), "safety_config": str(safety)}
+        return {"backend": "spot", "backend_config": str(settings), "safety_config": str(safety)}
 
     @staticmethod
     def make_ready(operator: Operator) -> None:
@@ -115,21 +125,3 @@ class RobotSide:
                 raise PlannerError(f"{name}: {answer.outcome or 'no answer'}")
         operator.prepare("stop", "sit", "release", "power_off", *RECOVERY)
         operator.prepare("estop/gentle", "estop/hard")
-
-
-def safety_rules(otherwise: Mapping[str, Any]) -> dict[str, Any]:
-    """As config/safety.yaml, but nobody approves what hands do, and it sits down sooner."""
-    return {
-        "version": 1,
-        "approval": {"where": "never"},
-        "people": {"where": "never"},
-        "executive": {"where": "always"},
-        "keepalive": {"warn_after_s": 1.0, "motors_off_after_s": 3.0},
-        **otherwise,
-    }
-
-
-@contextmanager
-def no_robot() -> Iterator[None]:
-    """For a simulator."""
-    yield None

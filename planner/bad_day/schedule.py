@@ -11,9 +11,14 @@ class Form(StrEnum):
     """What a schedule is run against."""
 
     BRIDGE = "bridge"  # the bridge node and a scripted client, an emulated Spot in real time
+    SIM = "sim"  # the same before the embedded simulator, for where there is no SDK
     DEMO = "demo"  # the whole stack with one agent, on the embedded simulator
     TEAM = "team"  # the same with two agents
     SPOT = "spot"  # the whole stack before the emulated Spot, as in demo-spot
+
+
+# Of these many run at the same time.
+SMALL = frozenset({Form.BRIDGE, Form.SIM})
 
 
 class Fault(StrEnum):
@@ -83,6 +88,17 @@ _CALLS = ("stop", "stop", "sit", "release", "estop/gentle", "estop/hard", "power
 # What brings a robot that was stopped back to its feet.
 RECOVERY = ("estop/release", "claim", "power_on", "stand")
 BRIDGE_S, STACK_S = 5.0, 20.0
+SIM_KINDS = frozenset(
+    {
+        Fault.CPU_SHARE,
+        Fault.BUSY,
+        Fault.FREEZE,
+        Fault.KILL,
+        Fault.SECOND_CLIENT,
+        Fault.SECOND_BRIDGE,
+        Fault.CALL,
+    }
+)
 _BRIDGE_FAULTS = (
     (Fault.ROUND_TRIP, 4),
     (Fault.LOSS, 3),
@@ -112,6 +128,7 @@ _STACK_FAULTS = (
     (Fault.SECOND_BRIDGE, 1),
     (Fault.CALL, 1),
 )
+_SIM_FAULTS = tuple((kind, weight) for kind, weight in _BRIDGE_FAULTS if kind in SIM_KINDS)
 _LINK_FAULTS = ((Fault.ROUND_TRIP, 3), (Fault.LOSS, 2), (Fault.STALL, 3), (Fault.CLOCK_STEP, 1))
 _MODEL_FAULTS = ((Fault.MODEL_SLOW, 3), (Fault.MODEL_DEAD, 3))
 NODES = ("bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder")
@@ -122,16 +139,17 @@ def make_schedule(form: Form, seed: int) -> Schedule:
     chance = random.Random(f"{form} {seed}")
     weights = {
         Form.BRIDGE: _BRIDGE_FAULTS,
+        Form.SIM: _SIM_FAULTS,
         Form.SPOT: (*_STACK_FAULTS, *_LINK_FAULTS),
         Form.DEMO: (*_STACK_FAULTS, *_MODEL_FAULTS),
         Form.TEAM: _STACK_FAULTS,
     }[form]
-    seconds = BRIDGE_S if form is Form.BRIDGE else STACK_S
+    seconds = BRIDGE_S if form in SMALL else STACK_S
     kinds = chance.choices(
         [kind for kind, _ in weights], [weight for _, weight in weights], k=chance.randint(2, 5)
     )
     events = [_event(form, kind, chance, seconds) for kind in kinds]
-    if form is Form.BRIDGE:
+    if form in SMALL:
         events += _recovery(events, chance)
     return Schedule(form, seed, tuple(sorted(events, key=lambda each: each.at_s)), seconds)
 
@@ -142,7 +160,7 @@ def _event(form: Form, fault: Fault, chance: random.Random, seconds: float) -> E
     def span(low: float, high: float) -> float:
         return round(chance.uniform(low, high), 2)
 
-    nodes = ("bridge", "client") if form is Form.BRIDGE else NODES
+    nodes = ("bridge", "client") if form in SMALL else NODES
     match fault:
         case Fault.ROUND_TRIP:
             # Often there from the beginning, as a place with a bad network has it.
@@ -173,7 +191,7 @@ def _event(form: Form, fault: Fault, chance: random.Random, seconds: float) -> E
         case Fault.MODEL_DEAD | Fault.FULL_DISK:
             return Event(at_s, fault, seconds=span(2.0, seconds / 2))
         case Fault.CALL:
-            name = chance.choice(_CALLS) if form is Form.BRIDGE else "stop"
+            name = chance.choice(_CALLS) if form in SMALL else "stop"
             return Event(at_s, fault, name=name)
         case _:
             return Event(at_s, fault)

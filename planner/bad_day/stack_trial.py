@@ -9,10 +9,11 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.model_server import ModelServer
@@ -20,7 +21,7 @@ from planner.bad_day.outcome import Outcome
 from planner.bad_day.permission import Cause, Silence
 from planner.bad_day.processes import Busy, Program, Spawner, Start
 from planner.bad_day.records import read_records
-from planner.bad_day.robot_side import SCENARIO, RobotSide, no_robot, safety_rules
+from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.small_disk import SmallDisk
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
@@ -28,6 +29,10 @@ from planner.bad_day.timeline import Timeline
 from planner.bad_day.watching.node import Watcher
 from planner.up import find_executable
 from planner.world.errors import PlannerError
+from planner.world.share import config_dir
+
+if TYPE_CHECKING:
+    from planner.bad_day.robot_side import RobotSide
 
 _CLIENT = Path(__file__).parent / "client" / "node.py"
 _PLANNER = Path(sys.executable).with_name("planner")
@@ -44,7 +49,7 @@ _EXECUTIVES = ("skill_executor", "task_planner")
 EPISODES = {
     Form.DEMO: ("demo_dinner", "1"),
     Form.TEAM: ("night_light_0", "0"),
-    Form.SPOT: (str(SCENARIO), "0"),
+    Form.SPOT: (str(config_dir() / "spot_scenarios" / "spot_1_cup_to_sink.json"), "0"),
 }
 
 
@@ -95,7 +100,7 @@ class StackTrial:
         """
         model = ModelServer(self.schedule.seed)
         spot = self.schedule.form is Form.SPOT
-        with RobotSide(self.schedule, self._folder, self._safety) if spot else no_robot() as robot:
+        with self._robot_side() if spot else nullcontext() as robot:
             self._robot = robot
             record = self._folder / "run"
             if any(event.fault is Fault.FULL_DISK for event in self.schedule.events):
@@ -113,6 +118,12 @@ class StackTrial:
                 if self._disk is not None:
                     self._disk.close()
                 model.kill()
+
+    def _robot_side(self) -> RobotSide:
+        # It takes the extra `spot`.
+        from planner.bad_day.robot_side import RobotSide
+
+        return RobotSide(self.schedule, self._folder, self._safety)
 
     def _run(self, operator: Operator, model: ModelServer, record: Path) -> Outcome:
         environment = {**os.environ, "ROS_DOMAIN_ID": str(self._domain)}
@@ -179,7 +190,7 @@ class StackTrial:
         if setting.models:
             words |= {"model": "bad-day", "model_url": model.url}
         if form is Form.SPOT and self._robot is not None:
-            words |= {"backend": "spot", "memory": "learned", **self._robot.arguments()}
+            words |= {"memory": "learned", **self._robot.arguments()}
         elif setting.paced:
             words["pace"] = str(PACE)
         else:

@@ -10,6 +10,7 @@ from planner.bad_day.schedule import Form
 # How each form is run, for the table.
 KINDS = {
     Form.BRIDGE: "bridge node, real time",
+    Form.SIM: "bridge node, simulator",
     Form.DEMO: "whole stack",
     Form.TEAM: "whole stack, 2 agents",
     Form.SPOT: "whole stack, real time",

@@ -15,7 +15,7 @@ from typing import Any
 from planner.bad_day.domains import own_domain
 from planner.bad_day.outcome import Outcome
 from planner.bad_day.processes import Spawner, serve_spawner
-from planner.bad_day.schedule import Form, Schedule
+from planner.bad_day.schedule import SMALL, Schedule
 
 # After so long the harness itself is stuck.
 LONGEST_S = 300.0
@@ -107,5 +107,5 @@ def _run(
     from planner.bad_day.bridge_trial import BridgeTrial
     from planner.bad_day.stack_trial import StackTrial
 
-    kind = BridgeTrial if schedule.form is Form.BRIDGE else StackTrial
+    kind = BridgeTrial if schedule.form in SMALL else StackTrial
     return kind(schedule, spawner, folder, domain, safety).run()

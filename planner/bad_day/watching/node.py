@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 import rclpy
@@ -17,12 +18,14 @@ from planner.ros.world_reader import WorldReader
 from planner.world.vocabulary import EntityKind
 
 _STILL_M, _STILL_RAD = 1e-3, 1e-3
+_LONGEST_STEP_S = 0.2
 
 
 class Watcher:
-    """A node in a thread of its own; times are the simulator's."""
+    """A node in a thread of its own; times are the simulator's, or of `clock` when heard."""
 
-    def __init__(self, domain: int) -> None:
+    def __init__(self, domain: int, clock: Callable[[], float] | None = None) -> None:
+        self._clock = clock
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
         self._node = rclpy.create_node("bad_day_watcher", context=self._context)
@@ -31,7 +34,7 @@ class Watcher:
             WorldMessage, "/world/state", self._hear, qos.TRUTH_INPUT, raw=True
         )
         self._places: dict[str, tuple[float, float, float]] = {}
-        self.now_s = 0.0
+        self.now_s = self._stamp_s = 0.0
         self.beginnings = 0
         self.heard = 0
         # By agent.
@@ -47,16 +50,18 @@ class Watcher:
 
     def _hear(self, data: bytes) -> None:
         state = self._reader.read(data)
-        if state.stamp_s < self.now_s:
+        if state.stamp_s < self._stamp_s:
             # Another episode, or a bridge that began anew.
             self._places.clear()
             self.beginnings += 1
+        self._stamp_s = state.stamp_s
+        at_s = state.stamp_s if self._clock is None else self._clock()
         self.heard += 1
         for entity in state.entities.values():
             if entity.kind is EntityKind.AGENT:
                 x, y, _ = entity.pose.position_m
-                self._place(entity.name, (x, y, entity.pose.yaw_rad), state.stamp_s)
-        self.now_s = state.stamp_s
+                self._place(entity.name, (x, y, entity.pose.yaw_rad), at_s)
+        self.now_s = at_s
 
     def _place(self, agent: str, place: tuple[float, float, float], at_s: float) -> None:
         before = self._places.get(agent)
@@ -66,7 +71,9 @@ class Watcher:
         metres = math.dist(place[:2], before[:2])
         turned = abs(math.remainder(place[2] - before[2], math.tau)) > _STILL_RAD
         if metres > _STILL_M or turned:
-            step = Motion(self.now_s, at_s, metres, True)
+            # A simulator that was stopped in between did not move all the while.
+            begins_s = max(self.now_s, at_s - _LONGEST_STEP_S)
+            step = Motion(begins_s, at_s, metres, True)
             self.moving.setdefault(agent, []).append(step)
 
     def close(self) -> None:

@@ -46,8 +46,7 @@ def seen(**fields: Any) -> Evidence:
         "killed_clients": frozenset(),
         "statuses": {"bridge 1": 0},
         "logs": {"bridge 1": ""},
-        "powered": False,
-        "owner": "",
+        "heard_s": 0.0,
         "seconds": 20.0,
     }
     return Evidence(**{**base, **fields})
