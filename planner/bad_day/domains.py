@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from planner.ros.domain_lock import DomainLock
 from planner.world.errors import PlannerError
 
 # Domains above these collide with the ports that Linux hands out to other programs.
@@ -32,7 +33,9 @@ def own_domain() -> Iterator[int]:
         with (folder / str(number)).open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                # Somebody may run a bridge in it who knows of no such locks.
+                DomainLock(number).close()
+            except (BlockingIOError, PlannerError):
                 continue
             yield number
             return

@@ -39,6 +39,8 @@ class Outcome:
     checked: frozenset[Check]
     violations: tuple[Violation, ...] = ()
     trouble: str = ""
+    # Faults of the schedule that cannot be made here, and why.
+    left_out: str = ""
     requests: int = 0
     motions: int = 0
     seconds: float = 0.0

@@ -90,6 +90,7 @@ class StackTrial:
         self._nodes: dict[str, Program] = {}
         self._extra: list[Program] = []
         self._disk: SmallDisk | None = None
+        self._left_out = ""
         self._watcher: Watcher | None = None
 
     def run(self) -> Outcome:
@@ -104,7 +105,7 @@ class StackTrial:
             self._robot = robot
             record = self._folder / "run"
             if any(event.fault is Fault.FULL_DISK for event in self.schedule.events):
-                self._disk = SmallDisk(record)
+                self._disk = self._small_disk(record)
             operator = Operator(self._domain)
             if not spot:
                 self._watcher = Watcher(self._domain)
@@ -118,6 +119,13 @@ class StackTrial:
                 if self._disk is not None:
                     self._disk.close()
                 model.kill()
+
+    def _small_disk(self, record: Path) -> SmallDisk | None:
+        try:
+            return SmallDisk(record)
+        except PlannerError as error:
+            self._left_out = f"{Fault.FULL_DISK}: {error}"
+            return None
 
     def _robot_side(self) -> RobotSide:
         # It takes the extra `spot`.
@@ -145,7 +153,7 @@ class StackTrial:
         status = self._up.wait(_END_S)
         for program in self._extra:
             program.send(signal.SIGKILL)
-        return judge_stack(
+        found = judge_stack(
             StackEvidence(
                 self.schedule,
                 status=status,
@@ -170,6 +178,7 @@ class StackTrial:
                 seconds=time.time() - began_s,
             )
         )
+        return replace(found, left_out=self._left_out)
 
     # Its beginning
 

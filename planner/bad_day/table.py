@@ -24,6 +24,8 @@ def line(outcome: Outcome, number: int, of: int) -> str:
         word = f"NOT RUN: {outcome.trouble}"
     elif outcome.violations:
         word = f"{len(outcome.violations)} VIOLATIONS"
+    if outcome.left_out:
+        word += f"  (without {outcome.left_out})"
     return (
         f"{number:>5}/{of} {outcome.form:<7} seed {outcome.seed:<5} {outcome.requests:>3} requests "
         f"{outcome.seconds:>5.1f} s  {word}"
