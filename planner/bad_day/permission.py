@@ -102,6 +102,9 @@ def _cut(piece: Allowed, silence: Silence) -> list[Allowed]:
         found.append(Allowed(piece.begins_s, silence.begins_s, silence.cause))
     if silence.ends_s < piece.ends_s:
         found.append(Allowed(silence.ends_s, piece.ends_s, piece.cause))
+    elif silence.cause is Cause.LINK_SILENT and piece.ends_s < math.inf:
+        # What the link still held of a goal that ended meanwhile has its limit from that end on.
+        found.append(Allowed(piece.ends_s, piece.ends_s, piece.cause))
     return found
 
 

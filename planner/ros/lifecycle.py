@@ -71,9 +71,10 @@ def run_node(
         return _tell(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         return EXIT_OK
-    except (InvalidHandle, RuntimeError):
+    except (InvalidHandle, RuntimeError, TypeError):
         # The signal's handler shuts ROS down at any moment, also within a callback that sends (an
-        # RCLError, which is a RuntimeError) and while a message is taken (pybind11's RuntimeError).
+        # RCLError, which is a RuntimeError), while a message is taken or one is read (pybind11's
+        # RuntimeError and TypeError).
         if not _ends():
             raise
         return EXIT_OK

@@ -43,7 +43,8 @@ class Greeter(Node):
             rclpy.shutdown()
         if self.mode == "breaks_before_the_end":
             threading.Timer(0.2, rclpy.shutdown).start()
-        if self.mode in ("breaks_after_the_end", "breaks_before_the_end", "is_defect"):
+            raise TypeError("Unable to convert function return value to a Python type!")
+        if self.mode in ("breaks_after_the_end", "is_defect"):
             raise RuntimeError("Unable to convert call argument '0' to Python object")
 
     def destroy_node(self):

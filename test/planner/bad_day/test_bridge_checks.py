@@ -99,6 +99,14 @@ def test_after_a_silence_a_goal_may_go_on_but_not_after_a_stop_in_it() -> None:
     assert Check.MOTION in violated(seen(asked=stopped, silences=frozen, steps=again_s))
 
 
+def test_what_a_stalled_link_held_comes_within_the_limit_after_its_goal_or_is_a_violation() -> None:
+    asked = [goal(102.5, 103)]
+    for stalled_s, good in ((103.2, True), (105.0, False)):
+        stall = [Silence(102, stalled_s, Cause.LINK_SILENT, False)]
+        late = walking(stalled_s, stalled_s + 0.4)
+        assert (Check.MOTION not in violated(seen(asked=asked, silences=stall, steps=late))) == good
+
+
 def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
     frozen = [Silence(102, 110, Cause.BRIDGE_SILENT, False)]
     arm = walking(101.1, 104.5, base=False)
