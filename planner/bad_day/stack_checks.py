@@ -156,10 +156,11 @@ def _outcomes(seen: StackEvidence) -> list[Violation]:
 
 
 def _bags(seen: StackEvidence) -> list[Violation]:
+    try:
+        bags = [path for path in recordings(seen.record) if path.is_dir()]
+    except PlannerError as error:
+        return [Violation(Check.BAG, f"there is none: {error}")]
     found = []
-    bags = [path for path in recordings(seen.record) if path.is_dir()]
-    if not bags:
-        found.append(Violation(Check.BAG, "there is no bag"))
     for bag in bags:
         try:
             any(False for _ in read_bag(bag))

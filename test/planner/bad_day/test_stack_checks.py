@@ -1,0 +1,122 @@
+"""What is a violation after a run of a whole stack."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.bad_day.outcome import Check
+from planner.bad_day.permission import Cause, Silence
+from planner.bad_day.records import Asked
+from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.stack_checks import StackEvidence, judge_stack
+from planner.bad_day.truth import Motion
+from planner.recorder.bag_writer import BagWriter
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """What a good run leaves."""
+    (tmp_path / "memory").mkdir()
+    with sqlite3.connect(tmp_path / "memory" / "x.sqlite") as database:
+        database.execute("create table things (name text)")
+    BagWriter(tmp_path / "bag").close()
+    return tmp_path
+
+
+def seen(record: Path, *events: Event, **fields: Any) -> StackEvidence:
+    base: dict[str, Any] = {
+        "schedule": Schedule(Form.DEMO, 7, tuple(events), 20.0),
+        "status": 130,
+        "interrupted": True,
+        "log": "",
+        "record": record,
+        "silences": [],
+        "moving": {},
+        "robot": None,
+        "robot_silences": [],
+        "round_trip_s": 0.0,
+        "pace": 2.5,
+        "asked": [],
+        "began_s": 100.0,
+        "mended_s": 120.0,
+        "ended_s": 140.0,
+        "seconds": 40.0,
+    }
+    return StackEvidence(**{**base, **fields})
+
+
+def violated(evidence: StackEvidence) -> list[Check]:
+    return [violation.check for violation in judge_stack(evidence).violations]
+
+
+def steps(begins_s: float, ends_s: float) -> list[Motion]:
+    count = round((ends_s - begins_s) / 0.1)
+    return [
+        Motion(begins_s + index * 0.1, begins_s + (index + 1) * 0.1, 0.05, True)
+        for index in range(count)
+    ]
+
+
+def test_a_good_run_has_none_and_says_what_was_checked(record: Path) -> None:
+    outcome = judge_stack(seen(record))
+    assert outcome.violations == ()
+    assert outcome.checked == {*Check} - {Check.VERDICT}
+    fast = judge_stack(seen(record, pace=None))
+    assert Check.MOTION not in fast.checked
+
+
+def test_a_bag_that_is_not_there_or_does_not_read(record: Path) -> None:
+    (bag,) = (record / "bag").glob("*.mcap")
+    bag.write_bytes(b"no bag at all")
+    assert violated(seen(record)) == [Check.BAG]
+    assert violated(seen(record / "memory")) == [Check.BAG]
+
+
+def test_a_memory_that_is_broken(record: Path) -> None:
+    store = record / "memory" / "x.sqlite"
+    store.write_bytes(b"no database" * 100)
+    assert violated(seen(record)) == [Check.MEMORY]
+
+
+def test_agents_that_move_on_in_a_silence(record: Path) -> None:
+    silent = [Silence(10.0, 30.0, Cause.CLIENT_SILENT, False)]
+    # 0.85 s of the day are 2.1 s of the simulator's, and 0.3 s its state is late.
+    assert violated(seen(record, silences=silent, moving={"agent_0": steps(8.0, 12.3)})) == []
+    late = {"agent_0": steps(8.0, 13.0)}
+    assert violated(seen(record, silences=silent, moving=late)) == [Check.MOTION]
+    second = Event(1.0, Fault.SECOND_CLIENT)
+    assert violated(seen(record, second, silences=silent, moving=late)) == []
+
+
+def test_a_robot_that_a_second_client_moves_is_not_blamed(record: Path) -> None:
+    silent = [Silence(105.0, 115.0, Cause.CLIENT_SILENT, False)]
+    moves = seen(record, silences=silent, robot=steps(108.0, 110.0), moving=None)
+    assert violated(moves) == [Check.MOTION]
+    other = Asked("second_client", 1, "goal", "navigate", 107.5, 110.0, "0 arrived", True)
+    asked = seen(record, silences=silent, robot=steps(108.0, 110.0), moving=None, asked=[other])
+    assert violated(asked) == []
+
+
+def test_ends_and_outcomes(record: Path) -> None:
+    assert violated(seen(record, status=None)) == [Check.ENDS]
+    assert violated(seen(record, status=1, interrupted=False)) == [Check.OUTCOMES]
+    broken = "[memory ] Traceback (most recent call last):\n[memory ] ValueError: no\n"
+    found = judge_stack(seen(record, log=broken)).violations
+    assert [violation.text for violation in found] == ["[memory ] ValueError: no"]
+    given_up = "[planner ] memory died, status 1; giving up after 5 restarts\n"
+    assert violated(seen(record, log=given_up)) == [Check.ENDS]
+    lost = Asked("operator", 1, "service", "stop", 105.0)
+    assert violated(seen(record, asked=[lost])) == [Check.OUTCOMES]
+
+
+def test_a_verdict_that_the_bag_does_not_have(record: Path) -> None:
+    log = "[narrator ] verdict: success  percent_complete: 1.00\n"
+    assert violated(seen(record, log=log, interrupted=False, status=0)) == [Check.VERDICT]
+    killed = Event(1.0, Fault.KILL, name="recorder")
+    spoilt = judge_stack(seen(record, killed, log=log, interrupted=False, status=0))
+    assert spoilt.violations == ()
+    assert Check.VERDICT not in spoilt.checked
