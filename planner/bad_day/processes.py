@@ -17,11 +17,14 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from planner.bad_day.shared_memory import segments_of
 from planner.warm_start import become
 
 # How often a throttled process is stopped and continued.
 _PERIOD_S = 0.1
 _LOOK_S = 0.05
+# What killed programs had in shared memory, of this process.
+LEFT_BEHIND: set[Path] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,8 @@ class Program:
     def send(self, number: int) -> None:
         """Sends a signal; nothing where it has ended."""
         if self.status is None:
+            if number == signal.SIGKILL:
+                LEFT_BEHIND.update(segments_of(self.pid))
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 

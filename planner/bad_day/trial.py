@@ -14,11 +14,13 @@ from typing import Any
 
 from planner.bad_day.domains import own_domain
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.processes import Spawner, serve_spawner
+from planner.bad_day.processes import LEFT_BEHIND, Spawner, serve_spawner
 from planner.bad_day.schedule import SMALL, Schedule
+from planner.bad_day.shared_memory import unlink_unused
 
 # After so long the harness itself is stuck.
 LONGEST_S = 300.0
+_SEGMENTS = "segments.txt"
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["planner.bad_day.preload"])
 
@@ -75,6 +77,9 @@ def _spawn(
             serve_spawner(here, child)
             child.join()
     finally:
+        left = folder / _SEGMENTS
+        if left.exists():
+            unlink_unused(Path(line) for line in left.read_text("utf-8").split())
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -95,6 +100,7 @@ def _try(
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
         outcome = _trouble(schedule, text)
+    (folder / _SEGMENTS).write_text("".join(f"{path}\n" for path in LEFT_BEHIND), "utf-8")
     answer.send(outcome)
     # Threads of gRPC and of ROS are not waited for.
     answer.close()
