@@ -32,6 +32,7 @@ _CLIENT = Path(__file__).parent / "client" / "node.py"
 _SETTLE_S = 0.9
 _END_S = 40.0
 _RESTART_S = 3.0
+_LOOK_S = 0.5
 
 
 class BridgeTrial:
@@ -85,7 +86,7 @@ class BridgeTrial:
         self._environment = {**os.environ, **domain, **robot.environment}
         operator, faults = Operator(self._domain), robot.faults
         try:
-            self._start_bridge("bridge")
+            self._start_well(operator)
             robot.make_ready(operator)
             self._start_client("client", self.schedule.seed)
             self._await_first_goal()
@@ -126,6 +127,22 @@ class BridgeTrial:
         for key, value in self._arguments.items():
             words += ["-p", f"{key}:={value}"]
         self._start(name, words)
+
+    def _start_well(self, operator: Operator) -> None:
+        """Starts the bridge, again where a busy machine let it miss a timeout as it connected.
+
+        Raises:
+            PlannerError: where it does not come.
+        """
+        until_s = time.monotonic() + READY_S
+        self._start_bridge("bridge")
+        while not operator.reaches("claim", _LOOK_S):
+            if time.monotonic() > until_s:
+                said = self._programs["bridge"].said()[-300:]
+                raise PlannerError(f"the bridge does not come: {said}")
+            if self._programs["bridge"].status is not None:
+                self._all.pop()
+                self._start_bridge("bridge")
 
     def _start_client(self, name: str, seed: int) -> None:
         self._start(name, [str(_CLIENT), name, str(seed), *self._places])
