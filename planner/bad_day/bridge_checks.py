@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.outcome import Check, Outcome, Violation
 from planner.bad_day.permission import LIMIT_S, SLACK_S, Silence, allowed, trespasses
 from planner.bad_day.records import Asked
 from planner.bad_day.schedule import Schedule
-from planner.bad_day.truth import Motion, Sample
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 
 # config/safety.yaml: motion.speed_m_s, and what steps and rounding add.

@@ -16,6 +16,7 @@ from typing import Any
 
 from planner.bad_day.bridge_checks import Evidence, judge_run
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.motion import joined
 from planner.bad_day.outcome import Outcome
 from planner.bad_day.permission import Cause, Silence
 from planner.bad_day.processes import Busy, Program, Spawner, Start
@@ -23,7 +24,6 @@ from planner.bad_day.records import Asked, read_records
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.sides import ANSWER_S, READY_S, Faults, Side
 from planner.bad_day.timeline import Timeline
-from planner.bad_day.truth import joined
 from planner.up import find_executable
 from planner.world.errors import PlannerError
 

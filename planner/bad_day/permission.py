@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.bad_day.motion import Motion, joined
 from planner.bad_day.records import Asked
-from planner.bad_day.truth import Motion, joined
 
 # Motion after the last sign of life of client, bridge or link, or after it was forbidden.
 LIMIT_S = 0.7

@@ -10,11 +10,12 @@ from types import TracebackType
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.robot_faults import RobotFaults
 from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import RECOVERY, Form, Schedule
 from planner.bad_day.sides import ANSWER_S, READY_S, Faults
-from planner.bad_day.truth import Motion, Sample, TruthLog
+from planner.bad_day.truth import TruthLog
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir

@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.permission import Silence
 from planner.bad_day.schedule import Event
-from planner.bad_day.truth import Motion, Sample
 from planner.world.house import House
 
 READY_S, ANSWER_S = 40.0, 20.0

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import RECOVERY, Event, Schedule
 from planner.bad_day.sides import READY_S, Faults
-from planner.bad_day.truth import Motion, Sample
 from planner.bad_day.watching.node import Watcher
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house

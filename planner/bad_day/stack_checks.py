@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner.bad_day.motion import Motion, joined
 from planner.bad_day.outcome import Check, Outcome, Violation
 from planner.bad_day.permission import ARM_LIMIT_S, LIMIT_S, SLACK_S, UNREACHABLE, Silence
 from planner.bad_day.records import Asked
 from planner.bad_day.schedule import Event, Fault, Schedule
-from planner.bad_day.truth import Motion, joined
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.replay.bag import read_bag
 from planner.replay.bag_check import check_bag

@@ -12,7 +12,7 @@ from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
-from planner.bad_day.truth import Motion
+from planner.bad_day.motion import Motion
 from planner.ros import qos
 from planner.ros.world_reader import WorldReader
 from planner.world.vocabulary import EntityKind

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from planner.bad_day.bridge_checks import Evidence, judge_run
+from planner.bad_day.motion import Motion, Sample, joined
 from planner.bad_day.outcome import Check
 from planner.bad_day.permission import Cause, Silence, allowed, trespasses
 from planner.bad_day.records import Asked, ended, read_records
 from planner.bad_day.schedule import Form, Schedule
 from planner.bad_day.table import again, line, table
-from planner.bad_day.truth import Motion, Sample, joined
 
 
 def goal(sent_s: float, ended_s: float | None = None, client: str = "client") -> Asked:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 
 import pytest
 
 from planner.bad_day import cli
 from planner.bad_day.schedule import Event, Fault, Form, Schedule, make_schedule
 from planner.bad_day.timeline import Timeline
+from planner.environment import ros_environment
+from planner.world.errors import PlannerError
 
 SEEDS = range(300)
 
@@ -56,7 +61,10 @@ def arguments(*words: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them() -> None:
+def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cli, "has_sdk", lambda: True)
     chosen = cli.chosen(arguments("--runs", "1000", "--seed", "5"))
     assert [seed for _, seed in chosen] == list(range(5, 1005))
     forms = [form for form, _ in chosen]
@@ -68,6 +76,28 @@ def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them() -> None:
         (Form.TEAM, 9),
         (Form.TEAM, 10),
     ]
+
+
+def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "has_sdk", lambda: False)
+    forms = [form for form, _ in cli.chosen(arguments())]
+    assert (forms.count(Form.SIM), forms.count(Form.DEMO), forms.count(Form.TEAM)) == (27, 2, 1)
+    assert len(forms) == 30
+    with pytest.raises(PlannerError, match="make spot"):
+        cli.run(arguments("--task", "spot"))
+
+
+def test_the_harness_is_loaded_without_the_sdk() -> None:
+    code = (
+        "import sys; sys.modules['bosdyn'] = None\n"
+        "import planner.bad_day.preload, planner.bad_day.sim_side\n"
+        "print('planner.bad_day.robot_side' in sys.modules)\n"
+    )
+    environment = ros_environment(os.environ)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
 
 
 def test_a_timeline_does_and_ends_every_event() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from planner.bad_day.motion import Motion
 from planner.bad_day.outcome import Check
 from planner.bad_day.permission import Cause, Silence
 from planner.bad_day.records import Asked
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
-from planner.bad_day.truth import Motion
 from planner.recorder.bag_writer import BagWriter
 
 
