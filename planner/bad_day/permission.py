@@ -134,14 +134,19 @@ def trespasses(
         if cause is not None and 0 < after_s < math.inf:
             kind = f"{'walks' if step.base else 'arm moves'} after: {cause}"
             longest[kind] = max(longest.get(kind, 0.0), after_s)
-        finishes = not step.base and cause in UNREACHABLE
-        if after_s > (max(limit_s, ARM_LIMIT_S) if finishes else limit_s):
+        if after_s > limit_s and not (not step.base and _finishes(step, permitted)):
             beyond.append(step)
     found = []
     for motion in joined(beyond):
         after_s, cause = _after(motion.ends_s, permitted)
         found.append(Trespass(motion, min(after_s, motion.ends_s - motion.begins_s + 60), cause))
     return found, longest
+
+
+def _finishes(step: Motion, permitted: Sequence[Allowed]) -> bool:
+    """Whether it may be what an arm was sent last before nothing reached the robot any more."""
+    unreachable = [each for each in permitted if each.cause in UNREACHABLE]
+    return _after(step.ends_s, unreachable)[0] <= ARM_LIMIT_S
 
 
 def _after(at_s: float, permitted: Sequence[Allowed]) -> tuple[float, Cause | None]:

@@ -111,6 +111,8 @@ def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
     frozen = [Silence(102, 110, Cause.BRIDGE_SILENT, False)]
     arm = walking(101.1, 104.5, base=False)
     assert violated(seen(asked=[goal(101)], silences=frozen, steps=arm))[:1] != [Check.MOTION]
+    stalled = [Silence(102, 110, Cause.LINK_SILENT, False)]
+    assert violated(seen(asked=[goal(101, 102.5)], silences=stalled, steps=arm)) == []
     stop = [goal(101, 102), call("stop", 102, 102.1)]
     assert Check.MOTION in violated(seen(asked=stop, steps=arm))
     assert Check.MOTION in violated(
