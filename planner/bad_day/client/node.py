@@ -24,7 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from planner.bad_day.records import Asked, ended
 from planner.ros.goal_answers import why_no_result
-from planner.ros.heartbeat import HeartbeatPublisher
+from planner.ros.heartbeat import HeartbeatPublisher, safety_topic
 
 AGENT = "agent_0"
 # After so long a client gives a goal up by itself.
@@ -70,9 +70,11 @@ class Client(Node):
             return
         if self.leaves:
             return
-        heard = self._heartbeat.listeners(AGENT) > 0
+        heard = self.count_subscribers(safety_topic(AGENT)) > 0
         if now_s < self._rests_until_s or not (heard and self._client.server_is_ready()):
             return
+        # A goal finds the agent attended.
+        self._heartbeat.beat()
         goal = self._goal()
         self._count += 1
         asked = Asked(self.get_name(), self._count, "goal", goal.name, now_s)
