@@ -27,7 +27,7 @@ def test_the_real_model_server_is_opted_in(
     assert (tmp_path / "ran").read_text().splitlines() == [
         "test",
         "test-slow",
-        "bad-day RUNS=30",
+        "bad-day RUNS=30 ARGS=--confirm",
         *ran,
     ]
 

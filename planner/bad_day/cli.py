@@ -43,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, default=3, help="runs of the form bridge at the same time"
     )
+    parser.add_argument(
+        "--confirm",
+        action="store_true",
+        help="run what was violated once more, alone; only what is violated again fails",
+    )
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and bags of every run")
     parser.add_argument("-o", "--output", type=Path, help="file for the outcomes, JSON lines")
     parser.add_argument("--list", action="store_true", help="print the schedules and run nothing")
@@ -73,7 +78,23 @@ def run(args: argparse.Namespace) -> int:
             _keep(args.output, outcome)
     print("\n".join(table(done)), flush=True)
     bad = [each for each in done if each.violations or each.trouble]
+    if args.confirm:
+        bad = _confirmed(bad, args.keep)
     return EXIT_FAILED if bad else EXIT_OK
+
+
+def _confirmed(bad: list[Outcome], keep: Path | None) -> list[Outcome]:
+    """Which of these are violated again, each run alone: a busy machine may be late by itself."""
+    found = []
+    for each in bad:
+        again_keep = None if keep is None else keep / "again"
+        for outcome in _run_all([make_schedule(Form(each.form), each.seed)], 1, again_keep):
+            fails = bool(outcome.violations or outcome.trouble)
+            what = "the same" if fails else "nothing violated"
+            print(f"{each.form} {each.seed}, once more: {what}", flush=True)
+            if fails:
+                found.append(outcome)
+    return found
 
 
 def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
