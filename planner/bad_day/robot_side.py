@@ -21,6 +21,7 @@ from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.spot.emulator.clock import WallClock
+from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 _TICK_S = 0.02
@@ -107,8 +108,7 @@ class RobotSide:
         safety.write_text(json.dumps(safety_rules(self._rules)), "utf-8")
         return {"backend": "spot", "backend_config": str(settings), "safety_config": str(safety)}
 
-    @staticmethod
-    def make_ready(operator: Operator) -> None:
+    def make_ready(self, operator: Operator) -> None:
         """Claims it, switches it on and lets it stand.
 
         Raises:
@@ -122,6 +122,9 @@ class RobotSide:
                 answer = operator.wait(operator.call(name), ANSWER_S)
                 if answer.success:
                     break
+                if "holds the lease" in answer.outcome:
+                    # The answer to its own claim came too late; here nobody else is there yet.
+                    self.emulator.trouble(Trouble(kind=TroubleKind.RETURN_LEASE))
             else:
                 raise PlannerError(f"{name}: {answer.outcome or 'no answer'}")
         operator.prepare("stop", "sit", "release", "power_off", *RECOVERY)

@@ -16,6 +16,8 @@ def safety_rules(otherwise: Mapping[str, Any]) -> dict[str, Any]:
         "approval": {"where": "never"},
         "people": {"where": "never"},
         "executive": {"where": "always"},
+        # The emulator draws its pictures on the same processors.
+        "timeouts": {"image_s": 3.0},
         "keepalive": {"warn_after_s": 1.0, "motors_off_after_s": 3.0},
         **otherwise,
     }
