@@ -27,11 +27,12 @@ from bosdyn.client.exceptions import LeaseUseError, TimedOutError
 from bosdyn.client.fault import FaultClient
 from bosdyn.client.image import ImageClient, build_image_request
 from bosdyn.client.keepalive import KeepaliveClient, Policy
-from bosdyn.client.lease import LeaseClient
+from bosdyn.client.lease import Lease, LeaseClient, ResourceAlreadyClaimedError
 from bosdyn.client.manipulation_api_client import ManipulationApiClient
 from bosdyn.client.power import PowerClient
 from bosdyn.client.robot_command import RobotCommandBuilder, RobotCommandClient
 from bosdyn.client.robot_state import RobotStateClient
+from bosdyn.client.sdk import generate_client_name
 from bosdyn.client.world_object import WorldObjectClient
 
 from planner.world.errors import PlannerError
@@ -80,6 +81,8 @@ class SpotLink:
         self.permit = permit or Permit()
         self.lease: Any = None
         self._policy: int | None = None
+        # Whether the lease was asked for and no answer came.
+        self._unanswered = False
         # Whether the hand was sent anywhere since the arm was last folded.
         self.reached_out = False
         self.limit = SpeedLimit(safety.motion.speed_m_s, safety.motion.turn_speed_rad_s)
@@ -251,16 +254,49 @@ class SpotLink:
     # Lease and keepalive (rules 3, 5 and 6)
 
     def claim(self) -> None:
-        """Acquires the lease, never takes it, and ties a keepalive policy to it."""
+        """Acquires the lease, never takes it, and ties a keepalive policy to it.
+
+        Where an answer is lost, the robot's own book says whether it has given the lease.
+        """
         timeout = self._safety.timeouts.lease_s
-        self.lease = self.call(lambda: self._leases.acquire(timeout=timeout), Lane.LEASE)
-        self._tie_policy()
+        try:
+            self.lease = self.call(lambda: self._leases.acquire(timeout=timeout), Lane.LEASE)
+        except TimedOutError:
+            self._unanswered = True
+            self._adopt_or_raise()
+        except ResourceAlreadyClaimedError:
+            if not self._unanswered:
+                raise
+            self._adopt_or_raise()
+        self._unanswered = False
+        self._tie_or_return()
+
+    def _adopt_or_raise(self) -> None:
+        """Takes up the lease that was given to us in an answer that never came, or raises on."""
+        timeout, name = self._safety.timeouts.lease_s, generate_client_name(self._name)
+        for resource in self.call(lambda: self._leases.list_leases(timeout=timeout), Lane.LEASE):
+            # The name has a random part of this process.
+            if resource.resource == "body" and resource.lease_owner.client_name == name:
+                self.lease = Lease(resource.lease)
+                self.robot.lease_wallet.add(self.lease)
+                return
+        raise
+
+    def _tie_or_return(self) -> None:
+        """Ties the policy; without one (rule 3) the lease is given back."""
+        try:
+            self._tie_policy()
+        except SDK_ERRORS:
+            with suppress(*SDK_ERRORS):
+                self.release()
+            self.lease = None
+            raise
 
     def take(self) -> None:
         """Takes the lease by force; only for a person who knows whose it was."""
         timeout = self._safety.timeouts.lease_s
         self.lease = self.call(lambda: self._leases.take(timeout=timeout), Lane.LEASE)
-        self._tie_policy()
+        self._tie_or_return()
 
     def _tie_policy(self) -> None:
         policy = Policy()

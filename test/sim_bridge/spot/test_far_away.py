@@ -248,3 +248,27 @@ def test_rule_5_another_bridge_is_not_taken_for_this_one(far: FarAway, opened: O
     assert far.gate.health(ROBOT).lease is Lease.OTHERS
     assert "holds the lease" in " ".join(far.gate.obstacles(ROBOT))
     other.close()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_rule_5_a_lease_whose_answer_was_lost_is_ours(far: FarAway, count: int) -> None:
+    lost = Trouble(kind=TroubleKind.DROP_ANSWER, method="AcquireLease", count=1)
+    far.emulator.trouble(lost)
+    if count == 2:
+        # Nor does the robot tell at once whose it is now.
+        far.emulator.trouble(Trouble(kind=TroubleKind.DROP_REQUEST, method="ListLeases", count=4))
+        assert not far.gate.command(ROBOT, Command.CLAIM).success
+        far.let_pass(1.0)
+    told = far.gate.command(ROBOT, Command.CLAIM)
+    assert told.success, told
+    far.until(lambda: far.gate.health(ROBOT).lease is Lease.OURS)
+    assert far.gate.command(ROBOT, Command.POWER_ON).success
+
+
+def test_rule_3_without_a_policy_the_lease_is_given_back(far: FarAway) -> None:
+    lost = Trouble(kind=TroubleKind.DROP_REQUEST, method="ModifyPolicy", count=1)
+    far.emulator.trouble(lost)
+    assert not far.gate.command(ROBOT, Command.CLAIM).success
+    assert far.emulator.machine.lease.owner == ""
+    assert far.gate.command(ROBOT, Command.CLAIM).success
+    assert far.emulator.machine.policies
