@@ -140,7 +140,9 @@ def a_robot_of_others(
     stand_in = StandIn()
     try:
         with bridge(backend="external", episode=world):
-            graph.look()
+            # On a busy machine the middleware may tell of its topics after its services.
+            heard = graph.found["/bridge_external"]
+            look_while(graph, lambda: "rt/spot/odometry" not in heard[1], "the other's topics")
             for name in ("claim", "power_on", "stand", "sit", "power_off", "release", "stop"):
                 service = client.node.create_client(Trigger, f"/agent_0/{name}")
                 client.wait(service.service_is_ready, name)
