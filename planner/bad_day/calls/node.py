@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import time
 from contextlib import suppress
@@ -14,6 +15,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from std_srvs.srv import Trigger
 
 from planner.bad_day.records import Asked, ended
+from planner.network import confine
 
 AGENT = "agent_0"
 _LOOK_S = 0.02
@@ -24,6 +26,7 @@ class Operator:
 
     def __init__(self, domain: int) -> None:
         self._context = Context()
+        confine(os.environ)
         rclpy.init(context=self._context, domain_id=domain)
         self._node = rclpy.create_node("bad_day_operator", context=self._context)
         self._clients: dict[str, Any] = {}

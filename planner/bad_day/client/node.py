@@ -8,6 +8,7 @@ Points are places of the map to go to. What it asks and hears goes out as lines,
 from __future__ import annotations
 
 import math
+import os
 import random
 import signal
 import sys
@@ -23,6 +24,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from planner.bad_day.records import Asked, ended
+from planner.network import confine
 from planner.ros.goal_answers import why_no_result
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic
 
@@ -133,6 +135,7 @@ class Client(Node):
 def main(words: Sequence[str]) -> int:
     """Runs until it is asked to end, and then until what is under way has an outcome."""
     name, seed, *places = words
+    confine(os.environ)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     pairs = [tuple(float(part) for part in place.split(",")) for place in places]
     node = Client(name, int(seed), [(x, y) for x, y in pairs])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +14,7 @@ from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
 from planner.bad_day.motion import Motion
+from planner.network import confine
 from planner.ros import qos
 from planner.ros.world_reader import WorldReader
 from planner.world.vocabulary import EntityKind
@@ -27,6 +29,7 @@ class Watcher:
     def __init__(self, domain: int, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
         self._context = Context()
+        confine(os.environ)
         rclpy.init(context=self._context, domain_id=domain)
         self._node = rclpy.create_node("bad_day_watcher", context=self._context)
         self._reader = WorldReader()
