@@ -76,6 +76,8 @@ def stalls(tries: int) -> list[Row]:
             stack.client.wait(lambda: "COMMS_LOST" in spoken(stack), "the word of it")
             told.append(time.time() - stalled_s)
             stack.client.idle(1.0)
+            # The emulator lives when it is asked something: now up to the present.
+            stack.emulator.advance()
             moved.append(stack.track.moved_s - stalled_s)
             stack.relay.change(stalled=False)
             stack.client.wait(lambda: not spoken(stack), "that it may move again")
@@ -95,6 +97,7 @@ def deaths(number: int, tries: int) -> list[Row]:
             os.kill(stack.bridge.process.pid, number)
             shift_s = time.time() - time.monotonic()
             stack.client.idle(2.0)
+            stack.emulator.advance()
             moved.append(stack.track.moved_s - (stack.relay.reached_target_s + shift_s))
             if number == signal.SIGSTOP:
                 os.kill(stack.bridge.process.pid, signal.SIGCONT)

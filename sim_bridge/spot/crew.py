@@ -133,6 +133,10 @@ class Crew:
         self._stop.wake()
         return number
 
+    def under_way(self) -> int:
+        """The number of the newest stop that is not answered yet; 0 for none."""
+        return self._stops_wanted if self._stops_done < self._stops_wanted else 0
+
     def halted(self, number: int) -> Outcome | None:
         """What became of a stop; None while it is under way."""
         return self._stopped if self._stops_done >= number else None

@@ -38,6 +38,9 @@ class Stopper(Protocol):
     def halt(self) -> int:
         """Has it stop; returns the stop's number."""
 
+    def under_way(self) -> int:
+        """The number of the newest stop that is not answered yet; 0 for none."""
+
     def halted(self, number: int) -> Outcome | None:
         """What became of a stop; None while it is under way."""
 
@@ -205,7 +208,9 @@ class Supervision:
         # What was begun before sends nothing more.
         self.link.permit.withdraw()
         if command is Command.STOP:
-            return _until_halted(self.stopper, self.stopper.halt())
+            # The gate has asked for one just before: a second would cost another round trip.
+            number = self.stopper.under_way() or self.stopper.halt()
+            return _until_halted(self.stopper, number)
         steps = self._carry_out(command, within_s)
         return Errand(self.link, steps, urgent=command in CALMING).follow()
 
