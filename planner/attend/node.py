@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -15,6 +13,7 @@ from rclpy.signals import SignalHandlerOptions
 from planner.exit_status import EXIT_OK
 from planner.network import confine
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
+from planner.ros.interrupts import asked_to_end
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
@@ -48,7 +47,7 @@ def attend(agents: Sequence[str], *, through_skills: bool) -> int:
     executor.add_node(node)
     publisher = HeartbeatPublisher(node, through_skills=through_skills)
     try:
-        with _asked_to_end() as ends:
+        with asked_to_end() as ends:
             publisher.attend(agents)
             print(f"attends {', '.join(agents)} until Ctrl-C", flush=True)
             topic = skill_topic if through_skills else safety_topic
@@ -67,19 +66,3 @@ def attend(agents: Sequence[str], *, through_skills: bool) -> int:
         node.destroy_node()
         rclpy.try_shutdown()
     return EXIT_OK
-
-
-@contextmanager
-def _asked_to_end() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C or SIGTERM came."""
-    heard: list[int] = []
-
-    def note(number: int, _frame: object) -> None:
-        heard.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(heard)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

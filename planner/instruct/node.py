@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import rclpy
@@ -28,6 +26,7 @@ from planner.narrator.telling.node import Storyteller
 from planner.network import SETTING, asked, confine, meets_no_other_machine
 from planner.ros import qos
 from planner.ros.instruct_client import InstructClient, nobody_answers
+from planner.ros.interrupts import asked_to_end
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
@@ -61,30 +60,12 @@ def give(order: Order, show: Callable[[Event], None]) -> End:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
-        with _interrupts() as asked_to_stop:
+        with asked_to_end() as asked_to_stop:
             return _Giving(order, show, node, executor, asked_to_stop).run()
     finally:
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Notes Ctrl-C and SIGTERM instead of ending at once; a second Ctrl-C ends at once."""
-    heard: list[int] = []
-
-    def note(number: int, _frame: object) -> None:
-        if heard:
-            raise KeyboardInterrupt
-        heard.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(heard)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Giving:
