@@ -9,19 +9,18 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from planner.bad_day.base_trial import Assignment, BaseTrial
 from planner.bad_day.bridge_checks import Evidence, judge_run
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.motion import joined
 from planner.bad_day.outcome import Outcome
 from planner.bad_day.permission import Cause, Silence
-from planner.bad_day.processes import Busy, Program, Spawner, Start
+from planner.bad_day.processes import Program, Start
 from planner.bad_day.records import Asked, read_records
-from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.schedule import Event, Fault, Form
 from planner.bad_day.sides import ANSWER_S, READY_S, Faults, Side
 from planner.bad_day.timeline import Timeline
 from planner.up import find_executable
@@ -35,23 +34,13 @@ _RESTART_S = 3.0
 _LOOK_S = 0.5
 
 
-class BridgeTrial:
+class BridgeTrial(BaseTrial):
     """Runs one schedule."""
 
-    def __init__(
-        self,
-        schedule: Schedule,
-        spawner: Spawner,
-        folder: Path,
-        domain: int,
-        safety: Mapping[str, Any],
-    ) -> None:
-        self._safety = safety
-        self.schedule, self._spawner, self._folder, self._domain = schedule, spawner, folder, domain
+    def __init__(self, given: Assignment) -> None:
+        super().__init__(given)
         self._programs: dict[str, Program] = {}
         self._all: list[tuple[str, Program]] = []
-        self._busy = Busy()
-        self._silences: list[Silence] = []
         self._killed_bridges: list[float] = []
         self._killed_clients: set[str] = set()
 

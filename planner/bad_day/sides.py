@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
@@ -15,24 +16,24 @@ from planner.world.house import House
 READY_S, ANSWER_S = 40.0, 20.0
 
 
-class Faults:
+class Faults(ABC):
     """The faults of link and robot; what each forbids is kept in `silences`."""
 
     def __init__(self) -> None:
         self.silences: list[Silence] = []
         self.longest_round_trip_s = 0.0
 
+    @abstractmethod
     def do(self, event: Event) -> bool:
         """Does one; whether it is of this kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def undo(self, event: Event) -> None:
         """Ends one that has a time, once that is over."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mend(self) -> None:
         """A good link, and nothing owed."""
-        raise NotImplementedError
 
 
 class Side(Protocol):

@@ -8,18 +8,18 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from planner.bad_day.base_trial import Assignment, BaseTrial
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.model_server import ModelServer
 from planner.bad_day.outcome import Outcome
 from planner.bad_day.permission import Cause, Silence
-from planner.bad_day.processes import Busy, Program, Spawner, Start
+from planner.bad_day.processes import Program, Start
 from planner.bad_day.records import read_records
 from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
@@ -71,22 +71,12 @@ class Setting:
         return Setting(episode, agents, paced, model)
 
 
-class StackTrial:
+class StackTrial(BaseTrial):
     """Runs one schedule."""
 
-    def __init__(
-        self,
-        schedule: Schedule,
-        spawner: Spawner,
-        folder: Path,
-        domain: int,
-        safety: Mapping[str, Any],
-    ) -> None:
-        self._safety = safety
-        self.schedule, self._spawner, self._folder, self._domain = schedule, spawner, folder, domain
-        self._setting = Setting.of(schedule)
-        self._busy = Busy()
-        self._silences: list[Silence] = []
+    def __init__(self, given: Assignment) -> None:
+        super().__init__(given)
+        self._setting = Setting.of(self.schedule)
         self._nodes: dict[str, Program] = {}
         self._extra: list[Program] = []
         self._disk: SmallDisk | None = None

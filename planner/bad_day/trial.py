@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from planner.bad_day.base_trial import Assignment
 from planner.bad_day.domains import own_domain
 from planner.bad_day.outcome import Outcome
 from planner.bad_day.processes import LEFT_BEHIND, Spawner, serve_spawner
@@ -95,7 +96,7 @@ def _try(
 ) -> None:
     others.close()
     try:
-        outcome = _run(schedule, Spawner(connection), folder, domain, safety)
+        outcome = _run(Assignment(schedule, Spawner(connection), folder, domain, safety))
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
@@ -107,11 +108,9 @@ def _try(
     os._exit(0)
 
 
-def _run(
-    schedule: Schedule, spawner: Spawner, folder: Path, domain: int, safety: Mapping[str, Any]
-) -> Outcome:
+def _run(given: Assignment) -> Outcome:
     from planner.bad_day.bridge_trial import BridgeTrial
     from planner.bad_day.stack_trial import StackTrial
 
-    kind = BridgeTrial if schedule.form in SMALL else StackTrial
-    return kind(schedule, spawner, folder, domain, safety).run()
+    kind = BridgeTrial if given.schedule.form in SMALL else StackTrial
+    return kind(given).run()
