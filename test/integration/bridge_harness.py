@@ -219,3 +219,14 @@ class Pursuit:
     def cancel(self) -> None:
         asked = self.handle.cancel_goal_async()
         self.client.wait(asked.done, "the cancel's answer")
+
+
+@contextmanager
+def asking_bridge(folder: Path, house: House, episode: Episode) -> Iterator[Client]:
+    """A client of a simulator's bridge that asks before hands do anything, as before a robot."""
+    safety = folder / "safety.yaml"
+    safety.write_text("version: 1\napproval: {where: always, timeout_s: 300.0}\n")
+    with bridge(episode=write_world(folder, house, episode), safety_config=safety):
+        made = Client()
+        yield made
+        made.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bridge_harness import LATCHED, PATIENCE_S, Client, Pursuit, bridge, write_world
+from bridge_harness import LATCHED, PATIENCE_S, Client, Pursuit, asking_bridge
 from PIL import Image as Picture
 from planner_msgs.msg import ApprovalQuestion
 from std_srvs.srv import Trigger
@@ -29,13 +29,8 @@ def client(
     tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
 ) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("approve")
-    safety = folder / "safety.yaml"
-    safety.write_text("version: 1\napproval: {where: always, timeout_s: 300.0}\n")
-    episode = write_world(folder, small_house, small_episode)
-    with bridge(episode=episode, safety_config=safety):
-        made = Client()
+    with asking_bridge(folder, small_house, small_episode) as made:
         yield made
-        made.close()
 
 
 class Asked:

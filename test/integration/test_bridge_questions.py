@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from bridge_harness import LATCHED, Client, bridge, refusals, write_world
+from bridge_harness import LATCHED, Client, asking_bridge, refusals
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PointStamped
 from planner_msgs.msg import ApprovalQuestion
@@ -29,13 +29,8 @@ def shared(
     tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
 ) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("questions")
-    safety = folder / "safety.yaml"
-    safety.write_text("version: 1\napproval: {where: always, timeout_s: 300.0}\n")
-    episode = write_world(folder, small_house, small_episode)
-    with bridge(episode=episode, safety_config=safety):
-        made = Client()
+    with asking_bridge(folder, small_house, small_episode) as made:
         yield made
-        made.close()
 
 
 @pytest.fixture
