@@ -133,7 +133,7 @@ def test_every_request_has_an_outcome_but_those_to_whom_nobody_was_left() -> Non
     again_s = "[INFO] [106.5] [bridge]: train_0, no episode, seed 0: agent_0; time is paced"
     died = seen(asked=[lost], bridge_died_s=[104.0], logs={"bridge 2": again_s})
     assert violated(died) == []
-    late = call("claim", 109, None)
+    late = call("claim", 109.6, None)
     there = seen(asked=[late], bridge_died_s=[104.0], logs={"bridge 2": again_s})
     assert violated(there) == [Check.OUTCOMES]
 
