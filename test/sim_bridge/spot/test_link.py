@@ -57,8 +57,10 @@ def test_a_real_robot_waits_for_the_operator_and_survives_a_frozen_link(
         job = runtime.begin(ROBOT, turning)
         _run(runtime, 1.0)
         assert not job.status.done
-        emulator.trouble(Trouble(kind=TroubleKind.HANG, count=6, seconds=1.5))
+        # Of every thread of the bridge, however they share the calls.
+        emulator.trouble(Trouble(kind=TroubleKind.HANG, count=1000, seconds=1.5))
         _run(runtime, 4.0)
+        emulator.forget_call_faults()
         assert job.status.result is not None
         assert job.status.result.evidence["reason"] == "COMMS_LOST"
         emulator.calls.keep_requests = False
