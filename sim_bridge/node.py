@@ -41,10 +41,11 @@ from sim_bridge.pacing import (
     ticks_in,
 )
 from sim_bridge.people.node import PeopleTopic
+from sim_bridge.priority import raise_priority
 from sim_bridge.registry import BACKENDS, make_backend
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.rules import NOTICE
-from sim_bridge.settings.node import declare_pace, declare_safety, declare_sensing
+from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
 from sim_bridge.world_info.node import WorldInfoTopic
 
 LOAD_FAILED = 1
@@ -84,6 +85,9 @@ class BridgeNode(Node):
             )
             self._backend = backend
             self._runtime = Runtime(make_backend(backend, settings), declare_safety(self))
+            # From another thread it ends the wait for messages: `beat` is next.
+            self._runtime.notify(self.create_guard_condition(lambda: None).trigger)
+            nice = declare_nice(self)
             self._lockstep = self._declare_lockstep()
             self._make_outlets()
             self._take_up(opened)
@@ -92,6 +96,8 @@ class BridgeNode(Node):
             raise
         if not self._runtime.backend.simulated:
             self.get_logger().warning(NOTICE)
+            if problem := raise_priority(nice):
+                self.get_logger().warning(problem)
         self.create_service(LoadEpisode, "/world/load", self._on_load)
         if self._runtime.backend.simulated:
             self.create_service(StepWorld, "/world/step", self._on_step)
@@ -188,6 +194,7 @@ class BridgeNode(Node):
             if held or (busy and not self._active()):
                 # What is waited for has ended: whether time goes on is decided anew.
                 break
+        self._runtime.follow_orders()
         if self._waiting is None or not self._waiting.unseen():
             # Whoever hears of an end shall believe what was seen until then.
             self._settle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -19,7 +19,7 @@ from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.gate import SafetyGate
-from sim_bridge.safety.health import Supervised
+from sim_bridge.safety.health import Notifying, Supervised
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.orders import Order
 from sim_bridge.safety.rules import Rule
@@ -57,6 +57,7 @@ class Runtime:
         self.gate = SafetyGate(backend, safety)
         self._robot = isinstance(backend, Supervised)
         self._losable = backend if isinstance(backend, Losable) else None
+        self._notifying = backend if isinstance(backend, Notifying) else None
         self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""
@@ -156,6 +157,16 @@ class Runtime:
         order = self.gate.order(agent, command)
         self.refresh()
         return order
+
+    def notify(self, on_answer: Callable[[], None]) -> None:
+        """Has `on_answer` called, from any thread, when `follow_orders` finds something."""
+        if self._notifying is not None:
+            self._notifying.notify(on_answer)
+
+    def follow_orders(self) -> None:
+        """Takes up the answers that came since the last step, so that none waits for the next."""
+        if self._notifying is not None:
+            self.gate.follow_orders()
 
     def answer(self, agent: str, answer: Answer) -> Outcome:
         """What the operator says that names no question: a refusal, the lease, the dock."""

@@ -207,6 +207,11 @@ class SafetyGate:
         self.backend.step(dt_s)
         for agent, guard in self._guards.items():
             self._watch(agent, guard)
+        self.follow_orders()
+
+    def follow_orders(self) -> None:
+        """Looks which orders have ended; between two steps too, where the backend notifies."""
+        for agent, guard in self._guards.items():
             self._desk.follow(agent, guard)
 
     def close(self) -> None:

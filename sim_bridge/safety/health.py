@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -127,6 +128,14 @@ class Supervised(Protocol):
 
     def take_lease(self, agent: str) -> Outcome:
         """Takes the lease by force; only ever called for a person who saw the owner's name."""
+
+
+@runtime_checkable
+class Notifying(Protocol):
+    """A backend with threads of its own, which learn of an answer before the next `step`."""
+
+    def notify(self, on_answer: Callable[[], None]) -> None:
+        """Has `on_answer` called, from any thread, when an order's end can be asked for."""
 
 
 @dataclass(frozen=True, slots=True)

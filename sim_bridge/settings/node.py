@@ -10,6 +10,7 @@ from planner.ros import images, parameters
 from planner.world.files import read_model
 from sim_bridge.agent.node import Sensing
 from sim_bridge.pacing import IdleTime, Pace, TimeMode
+from sim_bridge.priority import MIN_NICE
 from sim_bridge.safety.options import SafetyOptions, default_safety
 
 
@@ -29,6 +30,16 @@ def declare_pace(node: Node) -> Pace:
         node, "rate", 1.0, "simulated seconds a second of wall time", least=0.01, most=100.0
     )
     return Pace(TimeMode(mode), rate, IdleTime(idle))
+
+
+def declare_nice(node: Node) -> int:
+    """The greatest nice value of a bridge before a robot.
+
+    Raises:
+        PlannerError: for a wrong parameter.
+    """
+    what = "nice value of the bridge's process before a robot in real time; 0 changes nothing"
+    return parameters.whole(node, "nice", -10, what, least=MIN_NICE, most=0)
 
 
 def declare_sensing(node: Node) -> Sensing:

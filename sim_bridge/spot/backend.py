@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -99,6 +99,11 @@ class SpotBackend:
         self._permit = Permit()
         self.motion = Motion(self.clock_s, self._permit, self._stop_robot)
         self._crew: Crew | None = None
+        self._on_answer: Callable[[], None] = lambda: None
+
+    def notify(self, on_answer: Callable[[], None]) -> None:
+        """Has `on_answer` called when a stop has its answer; before the first episode."""
+        self._on_answer = on_answer
 
     # Time
 
@@ -183,7 +188,9 @@ class SpotBackend:
             watch.refresh()
             watch.localisation.update()
             if not self.simulated:
-                self._crew = Crew(watch, self.motion, self._cameras.look, watch.tidy)
+                self._crew = Crew(
+                    watch, self.motion, self._cameras.look, watch.tidy, self._on_answer
+                )
                 watch.stopper = self._crew
         if self.emulator is not None:
             self._make_ready()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from functools import partial
 
 from sim_bridge.control import Outcome
 from sim_bridge.spot.motion import Motion
+from sim_bridge.spot.repeated_call import first_answer
 from sim_bridge.spot.supervision import Supervision
 
 STATE_S = 0.05
@@ -21,9 +21,11 @@ PICTURES_S = 0.1
 # A bridge whose main loop is silent for so long lets no walk go on, and later nothing at all.
 HUNG_S = 0.3
 DEAD_S = 1.0
-# A stop that is lost is sent again soon; it does no harm twice. The last try waits longest.
+# A stop that is lost is sent again soon; it does no harm twice.
 STOP_TRIES = 4
 AGAIN_S = 0.2
+# An answer that comes so late counts all the same, and any of them will do.
+STOP_ANSWER_S = 1.0
 _BRIDGE = "bridge"
 _JOIN_S = 2.0
 
@@ -68,7 +70,12 @@ class Crew:
     """Hears the robot, keeps the lease, moves, stops and looks: each on a thread of its own."""
 
     def __init__(
-        self, watch: Supervision, motion: Motion, look: Callable[[], None], tidy: Callable[[], None]
+        self,
+        watch: Supervision,
+        motion: Motion,
+        look: Callable[[], None],
+        tidy: Callable[[], None],
+        on_answer: Callable[[], None],
     ) -> None:
         """Begins.
 
@@ -77,7 +84,9 @@ class Crew:
             motion: what it is doing.
             look: takes the pictures that are wanted.
             tidy: what is done now and then.
+            on_answer: is called, from a thread, when a stop has its answer.
         """
+        self._on_answer = on_answer
         self._watch, self._motion = watch, motion
         self._beat_s = time.monotonic()
         self._lock = threading.Lock()
@@ -146,20 +155,20 @@ class Crew:
             number = self._stops_wanted
             self._stopped = self._halt()
             self._stops_done = number
+            self._on_answer()
         hangs = self._silent_s > HUNG_S and self._motion.busy and not self._motion.held
         # A walk goes on when the loop does; what an arm does ends by itself, soon.
         if hangs and self._motion.hold(_BRIDGE):
             self.halt()
 
     def _halt(self) -> Outcome:
-        why, again_s = "", max(AGAIN_S, 2.0 * self._watch.round_trip_s)
-        for left in reversed(range(STOP_TRIES)):
-            halt = partial(self._watch.halt, again_s if left else math.inf)
-            with self._watch.link.urgently():
-                why = self._watch.attempt(halt)
-            if not why:
-                return Outcome(True, "stopped")
-        return Outcome(False, why)
+        again_s = max(AGAIN_S, 2.0 * self._watch.round_trip_s)
+        why = first_answer(self._halt_once, STOP_TRIES, again_s)
+        return Outcome(False, why) if why else Outcome(True, "stopped")
+
+    def _halt_once(self) -> str:
+        with self._watch.link.urgently():
+            return self._watch.attempt(partial(self._watch.halt, STOP_ANSWER_S))
 
     # What goes on
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 import time
@@ -356,13 +355,15 @@ class SpotLink:
         power = self._power[self._lane]
         self.send(lambda lease: power.power_command(wanted, lease=lease, timeout=timeout))
 
-    def command(self, command: Any, ttl_s: float | None = None, answer_s: float = math.inf) -> int:
+    def command(
+        self, command: Any, ttl_s: float | None = None, answer_s: float | None = None
+    ) -> int:
         """Sends a robot command that ends by itself after `ttl_s`; returns its number.
 
-        The answer is waited for `answer_s`, and never longer than config/safety.yaml says.
+        The answer is waited for `answer_s`, by default as long as config/safety.yaml says.
         """
         ends_s = self.now_s() + (ttl_s or self._safety.motion.command_ttl_s)
-        timeout = min(answer_s, self._safety.timeouts.command_s)
+        timeout = answer_s or self._safety.timeouts.command_s
         commands = self._commands[self._lane]
         return int(
             self.send(
@@ -423,7 +424,7 @@ class SpotLink:
             told.sit_feedback.status == basic_command_pb2.SitCommand.Feedback.STATUS_IS_SITTING
         )
 
-    def halt(self, answer_s: float = math.inf) -> None:
+    def halt(self, answer_s: float | None = None) -> None:
         """Stops every motion; the answer is waited for so long."""
         self.command(RobotCommandBuilder.stop_command(), answer_s=answer_s)
 

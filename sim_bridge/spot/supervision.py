@@ -329,7 +329,7 @@ class Supervision:
             self.localisation.update()
         self._clock_jumped = False
 
-    def halt(self, answer_s: float = math.inf) -> None:
+    def halt(self, answer_s: float | None = None) -> None:
         """Stops every motion, where the robot is ours; without power nothing moves."""
         if self._state is not None and not self._state.powered:
             return

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from walker import EPISODE, HOUSE, ROBOT, Walker, no_approval
 
 from planner.world.errors import PlannerError
 from planner.world.observation import Observation
+from sim_bridge.control import Command
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.runtime import LOOK_AGAIN_S, Runtime
+
+
+class Prompt(Walker):
+    """A robot whose threads say when it has an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_answer: Callable[[], None] = lambda: None
+
+    def notify(self, on_answer: Callable[[], None]) -> None:
+        self.on_answer = on_answer
+
+
+def test_an_answer_is_taken_up_before_the_next_step_where_the_robot_notifies() -> None:
+    robot = Prompt()
+    runtime = Runtime(robot, no_approval())
+    woken: list[bool] = []
+    runtime.notify(lambda: woken.append(True))
+    runtime.load(HOUSE, EPISODE, 0)
+    robot.slow = {Command.CLAIM}
+    order = runtime.order(ROBOT, Command.CLAIM)
+    runtime.follow_orders()
+    assert order.outcome is None
+    robot.gets_there = True
+    robot.on_answer()
+    assert woken == [True]
+    runtime.follow_orders()
+    assert order.outcome is not None
+    assert order.outcome.success
 
 
 class Blinking(Walker):
