@@ -26,7 +26,13 @@ from sim_bridge.safety.answers import Answers, Effects
 from sim_bridge.safety.approvals import ARM, Approvals
 from sim_bridge.safety.attendance import HERE, Attendance, Beat
 from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
-from sim_bridge.safety.health import Health, Lease, Receipt, Supervised
+from sim_bridge.safety.health import (
+    Health,
+    Lease,
+    Receipt,
+    Supervised,
+    unsupervised_methods,
+)
 from sim_bridge.safety.home import Deed, begin_way, why_not_home
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.safety.order_desk import OrderDesk
@@ -64,7 +70,16 @@ class SafetyGate:
             options: the numbers of the rules; None takes config/safety.yaml.
             people: where persons are, in `map`; None asks the ground truth, if there is one.
             steady_s: the clock that heartbeats go by; never the world's, which may stand still.
+
+        Raises:
+            PlannerError: for a robot that could not be supervised.
         """
+        lacking = [] if backend.simulated else unsupervised_methods(backend)
+        if lacking:
+            raise PlannerError(
+                f"{type(backend).__name__} is no simulator and cannot be supervised: it lacks "
+                f"{', '.join(lacking)} (sim_bridge/safety/health.py, Supervised)"
+            )
         self.backend = backend
         self.options = options or default_safety()
         self._robot = backend if isinstance(backend, Supervised) else None

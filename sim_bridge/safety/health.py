@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from sim_bridge.backend import Handle
+from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.rules import Rule
@@ -128,6 +128,12 @@ class Supervised(Protocol):
 
     def take_lease(self, agent: str) -> Outcome:
         """Takes the lease by force; only ever called for a person who saw the owner's name."""
+
+
+def unsupervised_methods(backend: Backend) -> list[str]:
+    """The methods of `Supervised` that a backend lacks, in the order of their names."""
+    wanted = {name for name in vars(Supervised) if not name.startswith("_")}
+    return sorted(name for name in wanted if not callable(getattr(backend, name, None)))
 
 
 @runtime_checkable

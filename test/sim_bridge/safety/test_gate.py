@@ -31,6 +31,7 @@ from walker import (
     result,
 )
 
+from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.primitive import (
     Primitive,
@@ -46,6 +47,14 @@ from sim_bridge.safety.rules import KEEPERS, NOTICE, Keeper, Rule
 
 def test_the_walker_is_what_the_gate_supervises() -> None:
     assert isinstance(Walker(), Supervised)
+
+
+def test_a_robot_that_cannot_be_supervised_is_refused_with_what_it_lacks() -> None:
+    class Headstrong(Walker):
+        pause = None  # type: ignore[assignment]
+
+    with pytest.raises(PlannerError, match=r"Headstrong .* lacks pause \(sim_bridge/safety"):
+        SafetyGate(Headstrong())
 
 
 def test_every_rule_has_a_keeper() -> None:
