@@ -73,11 +73,12 @@ class EvaluatorNode(Node):
         self._variant = Variant.PERCEIVED if world == "perceived" else Variant.BOXES
         if self._variant is Variant.PERCEIVED and not episode:
             raise PlannerError("a perceived world says no episode: set the parameter `episode`")
-        # When the task began, where a world without simulation steps counts them from.
-        self._start_s: float | None = None
-        self._perceived: PerceivedWorld | None = None
         self._folder = Path(store) if store else None
         self._given = load_episode(episode) if episode else None
+        self._perceived: PerceivedWorld | None = None
+        if self._variant is Variant.PERCEIVED and self._given is not None:
+            task, house = self._given
+            self._perceived = PerceivedWorld(task, house.name)
         if self._given and self._given[0].evaluation is not None:
             evaluation_of(self._given[0])
         self._losses: Counter[str] = Counter()
@@ -124,7 +125,7 @@ class EvaluatorNode(Node):
         self._take(self._records.record(message))
 
     def _on_graph(self, message: WorldGraph) -> None:
-        if self._given is None:
+        if self._perceived is None:
             return
         self._heard_s = time.monotonic()
         try:
@@ -132,20 +133,28 @@ class EvaluatorNode(Node):
         except (KeyError, IndexError, ValueError) as error:
             self.get_logger().error(f"/world_graph {message.sequence} is not judged: {error}")
             return
-        # A memory that has seen nothing yet tells of the layout at 0; a robot's looks have the time
-        # of day.
-        if belief.stamp_s > 0 and (self._start_s is None or belief.stamp_s < self._start_s):
-            self._start_s, self._perceived = belief.stamp_s, None
-        start_s = belief.stamp_s if self._start_s is None else self._start_s
-        task, house = self._given
-        self._perceived = self._perceived or PerceivedWorld(task, house.name)
-        self._take(self._perceived.state(belief, start_s))
+        state = self._perceived.state(belief)
+        if state is None:
+            self.get_logger().info(
+                f"/world_graph {message.sequence} is not judged: it is older than the one before",
+                throttle_duration_sec=5.0,
+            )
+            return
+        before, self._state = self._state, state
+        if before is None:
+            self._begin(state)
+        else:
+            self._go_on(state)
 
     def _take(self, state: WorldState) -> None:
         before, self._state = self._state, state
         if before is None or _is_another_run(before, state):
             self._begin(state)
-        elif self._evaluator is not None and self._verdict is None:
+        else:
+            self._go_on(state)
+
+    def _go_on(self, state: WorldState) -> None:
+        if self._evaluator is not None and self._verdict is None:
             self._advance(self._evaluator, state)
 
     def _begin(self, state: WorldState) -> None:
@@ -287,8 +296,9 @@ class EvaluatorNode(Node):
                 KeyValue(key="unseen_states", value=str(self._unseen_states)),
             ],
         )
-        if self._start_s is not None:
-            message.metrics.append(KeyValue(key="start_s", value=repr(self._start_s)))
+        start_s = self._perceived.start_s if self._perceived is not None else None
+        if start_s is not None:
+            message.metrics.append(KeyValue(key="start_s", value=repr(start_s)))
         if self._evaluator is not None:
             _fill(message, self._verdict or self._evaluator.progress)
         if self._verdict is not None:

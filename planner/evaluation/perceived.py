@@ -6,6 +6,7 @@ so by its variant, because what was not seen, or seen wrongly, is judged as it i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -21,22 +22,52 @@ from planner.world.vocabulary import EntityKind
 # A real world has no simulation steps: PARTNR's simulator makes 30 of them a second.
 STEPS_PER_S = 30.0
 FLOOR_CLASS = "floor"
+# Stamps go through nanoseconds and back.
+_STAMP_S = 1e-6
 
 
 class PerceivedWorld:
     """The beliefs of one run as states, in the names of its task.
 
+    A real world never begins anew, so all beliefs are of one run. A memory that was killed goes on
+    from its store and tells first what it had told before, or nothing but the layout: a belief
+    that is older than one before it is no state.
+
     A memory that learns what it sees has numbers of its own for things: one of the same class
     stands for each thing of the task then, that which somebody took rather than another.
     """
 
-    def __init__(self, task: Episode, house: str) -> None:
-        """A run of `task` in the layout `house`."""
+    def __init__(self, task: Episode, house: str, start_s: float | None = None) -> None:
+        """A run of `task` in the layout `house`.
+
+        Args:
+            task: what is judged.
+            house: name of the layout.
+            start_s: when the task began, seconds of the beliefs' clock; what was believed before
+                is not part of the run. None = with the first belief of something seen.
+        """
         self._task, self._house = task, house
+        self._given_start_s = start_s
+        self._start_s = start_s
+        self._newest = (-math.inf, 0)
         self._stand_ins = StandIns(_names(task), follow_hands=True)
 
-    def state(self, belief: Belief, start_s: float = 0.0) -> WorldState:
-        """The next state; arguments as of `perceived_state`."""
+    @property
+    def start_s(self) -> float | None:
+        """When the task began; None where nothing was seen yet."""
+        return self._start_s
+
+    def state(self, belief: Belief) -> WorldState | None:
+        """The next state; None for a belief from before the start, or older than one before it."""
+        start_s, told = self._given_start_s, (belief.stamp_s, belief.sequence)
+        if told < self._newest or (start_s is not None and belief.stamp_s < start_s - _STAMP_S):
+            return None
+        self._newest = told
+        # A memory that has seen nothing yet tells of the layout at 0; a robot's looks have the time
+        # of day.
+        if self._start_s is None and belief.stamp_s > 0:
+            self._start_s = belief.stamp_s
+        start_s = belief.stamp_s if self._start_s is None else self._start_s
         self._stand_ins.update(belief)
         names = {node: name for name, node in self._stand_ins.given.items()}
         return perceived_state(belief, self._house, self._task.episode_id, start_s, names)

@@ -14,7 +14,7 @@ from planner.replay.bag import Bag
 from planner.replay.bag_files import SUFFIXES, files_of
 from planner.replay.deeds import tell_deeds
 from planner.replay.fields import fields_of
-from planner.replay.gaps import Gap
+from planner.replay.gaps import Gap, SequenceGaps
 from planner.replay.instructions import InstructionOutcome, instruction_outcomes
 from planner.replay.live import LiveVerdict, live_verdicts
 from planner.replay.runs import Request, Run, Seen, StateGap, runs
@@ -32,8 +32,6 @@ from planner.world.world_bytes import WorldBytes
 GRAPH = "/world_graph"
 # The message has percent complete in single precision.
 _SINGLE = 1e-6
-# Stamps go through nanoseconds and back.
-_STAMP_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +211,14 @@ def _ended(
 
 def _bag_states(bag: Bag) -> Iterator[Seen]:
     reader = WorldBytes()
-    is_numbered = bag.is_numbered(STATES)
+    jumps = SequenceGaps(STATES) if bag.is_numbered(STATES) else None
     for number, (received_ns, sequence, data) in enumerate(bag.numbered(STATES)):
         try:
             state = reader.read(data)
         except PlannerError as error:
             raise FileError(bag.folder, f"{STATES}, message {number}", str(error)) from None
-        yield Seen(received_ns, state, reader.changed, sequence if is_numbered else None)
+        gap = jumps.take(sequence, received_ns) if jumps is not None else None
+        yield Seen(received_ns, state, reader.changed, gap)
 
 
 def _last_perceived(
@@ -243,7 +242,7 @@ def _last_perceived(
     else:
         task, house = task_of(bag, name, info.house if info else "")
     start_s = verdicts[-1].start_s if verdicts else None
-    states = _perceived_states(bag, PerceivedWorld(task, house.name), start_s)
+    states = _perceived_states(bag, PerceivedWorld(task, house.name, start_s))
     return _last(
         runs(bag.folder, states, request, verdicts, lambda _: (task, house), Variant.PERCEIVED)
     )
@@ -257,13 +256,24 @@ def _last(found: Iterable[Run]) -> Run | None:
     return last
 
 
-def _perceived_states(bag: Bag, world: PerceivedWorld, start_s: float | None) -> Iterator[Seen]:
-    is_numbered = bag.is_numbered(GRAPH)
+def _perceived_states(bag: Bag, world: PerceivedWorld) -> Iterator[Seen]:
+    jumps = SequenceGaps(GRAPH) if bag.is_numbered(GRAPH) else None
+    missing: list[Gap] = []
     for number, raw in enumerate(bag.raw((GRAPH,))):
         with fields_of(bag.folder, f"{GRAPH}, message {number}"):
             belief = graph_record(raw.content())
-        start_s = belief.stamp_s if start_s is None else start_s
-        # What was believed before the live judge began is not part of the run.
-        if belief.stamp_s >= start_s - _STAMP_S:
-            state = world.state(belief, start_s)
-            yield Seen(raw.received_ns, state, None, raw.sequence if is_numbered else None)
+        gap = jumps.take(raw.sequence, raw.received_ns) if jumps is not None else None
+        missing += [gap] if gap is not None else []
+        state = world.state(belief)
+        if state is None:
+            continue
+        yield Seen(raw.received_ns, state, None, _together(missing))
+        missing.clear()
+
+
+def _together(gaps: Sequence[Gap]) -> Gap | None:
+    """What is missing before a state, where beliefs before it were no states."""
+    if not gaps:
+        return None
+    missing = sum(gap.missing for gap in gaps)
+    return Gap(GRAPH, gaps[0].from_ns, gaps[-1].to_ns, missing)

@@ -13,7 +13,7 @@ from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
-from planner.replay.gaps import Gap, SequenceGaps, merged
+from planner.replay.gaps import Gap, merged
 from planner.replay.live import LiveVerdict
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -42,13 +42,13 @@ class Seen(NamedTuple):
     """A state, when it was received, and which entities changed, where that is known.
 
     Attributes:
-        sequence: the publisher's count; None where it says nothing.
+        gap: what is missing before it.
     """
 
     received_ns: int
     state: WorldState
     changed: Collection[str] | None = None
-    sequence: int | None = None
+    gap: Gap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,13 @@ class Run:
         """As the states say; "" = the world ran none."""
         return self.first.episode_id
 
-    def take(self, seen: Seen, gap: Gap | None) -> None:
-        """Judges the next state; `gap` is what is missing before it."""
+    def take(self, seen: Seen) -> None:
+        """Judges the next state."""
         state = seen.state
         # What happened after the live verdict is not part of the run.
         is_after = self.live is not None and state.step > self.live.sim_steps
         if self.until_ns is None:
-            self.note(seen, gap)
+            self.note(seen, seen.gap)
         if is_after:
             return
         self.last = state
@@ -170,12 +170,10 @@ def runs(
 ) -> Iterator[Run]:
     """The episodes one after another, each when its last state was taken up."""
     run: Run | None = None
-    jumps = SequenceGaps("")
     for seen in states:
         state = seen.state
-        gap = None if seen.sequence is None else jumps.take(seen.sequence, seen.received_ns)
         if run is not None and not _is_another(run.last, state):
-            run.take(seen, gap)
+            run.take(seen)
             continue
         if run is not None:
             yield run
@@ -190,7 +188,7 @@ def runs(
         )
         run = _begun(source, state, request, live, find_task, variant)
         # At its first step nothing of it is missing: it was of the run before.
-        run.note(seen, gap if state.step > 0 else None)
+        run.note(seen, seen.gap if state.step > 0 else None)
     if run is not None:
         yield run
 

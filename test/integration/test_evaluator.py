@@ -194,6 +194,43 @@ def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
         assert "set the parameter `episode`" in said
 
 
+def test_a_memory_that_comes_back_begins_no_other_run(
+    task: Path, client: Client, world: World, place: tuple[float, float, float]
+) -> None:
+    heard = client.listen(Evaluation, "/evaluation")
+    results = client.listen(Evaluation, "/evaluation/result", LATCHED)
+    graphs = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
+    messages = GraphMessages()
+
+    def tell(stamp_s: float, state: WorldState) -> None:
+        graphs.publish(messages.message(believed(state, stamp_s)))
+
+    tell(500.0, world.now)
+    with running("evaluator", episode=task, world="perceived"):
+        latest(client, heard, lambda m: len(m.propositions) == 2)
+        on_table(world, "cup_0", place, -0.2)
+        tell(501.0, world.now)
+        latest(client, heard, lambda m: m.percent_complete == 0.5)
+        stored = world.now
+        # Nothing has changed at 502.3 s, so that the store is half a second behind.
+        tell(502.3, stored)
+        latest(client, heard, lambda m: m.header.stamp.sec == 502)
+        tell(501.8, stored)
+        on_table(world, "apple_0", place, 0.2)
+        tell(504.0, world.now)
+        done = latest(client, heard, lambda m: m.percent_complete == 1.0)
+        assert [p.first_step for p in done.propositions] == [30, 120]
+        answer = client.call(Trigger, "/evaluation/finish")
+        assert answer.message.startswith("success")
+        # After the verdict: from a store, then without one.
+        tell(503.5, world.now)
+        tell(0.0, world.start)
+        client.idle(1.0)
+        assert client.call(Trigger, "/evaluation/finish").message == answer.message
+        assert heard[-1].status == Evaluation.SUCCEEDED
+        assert [m.sim_step for m in results] == [120]
+
+
 def test_what_was_achieved_survives_the_death_of_the_node(
     task: Path, tmp_path: Path, client: Client, world: World, place: tuple[float, float, float]
 ) -> None:

@@ -122,15 +122,11 @@ class _Judging:
         if episode is None:
             return
         starts = [j.start_s for _, j in self._live if j.start_s is not None]
-        world = PerceivedWorld(episode, house.name)
+        world = PerceivedWorld(episode, house.name, starts[-1] if starts else None)
         for event in self._recorded.events((GRAPHS,)):
-            if isinstance(event, GraphTold):
-                belief = event.belief()
-                start_s = starts[-1] if starts else belief.stamp_s
-                starts = starts or [start_s]
-                # What was believed before the live judge began is not part of the run.
-                if belief.stamp_s >= start_s - 1e-6:
-                    yield event.received_ns, world.state(belief, start_s)
+            state = world.state(event.belief()) if isinstance(event, GraphTold) else None
+            if state is not None:
+                yield event.received_ns, state
 
     def take(self, received_ns: int, state: WorldState) -> None:
         """Takes the next state."""

@@ -104,15 +104,16 @@ def test_a_memory_with_numbers_of_its_own_is_judged_in_the_tasks_names(
     def robot(holding: str | None) -> BeliefNode:
         return node("agent_0", EntityKind.AGENT, (1, 1, 0.5), (0.5, 0.5, 1), holding=holding)
 
-    world = PerceivedWorld(small_episode.model_copy(update={"evaluation": GOAL}), "lab")
+    world = PerceivedWorld(small_episode.model_copy(update={"evaluation": GOAL}), "lab", 1.0)
     other = numbered(131, 2, 2, 0.0)
     states = [
-        world.state(belief(1.0, other, numbered(140, 2, 4, 0.0)), 1.0),
+        world.state(belief(1.0, other, numbered(140, 2, 4, 0.0))),
         world.state(
-            belief(2.0, other, robot("cup_140"), numbered(140, 3, 4, 1.0, parent="agent_0")), 1.0
+            belief(2.0, other, robot("cup_140"), numbered(140, 3, 4, 1.0, parent="agent_0"))
         ),
-        world.state(belief(3.0, other, robot(None), numbered(140, 4, 4, 0.8)), 1.0),
+        world.state(belief(3.0, other, robot(None), numbered(140, 4, 4, 0.8))),
     ]
+    assert None not in states
     assert states[1].entities["agent_0"].holding == CUP
     assert states[1].entities[CUP].parent == "agent_0"
     assert "cup_140" not in states[2].entities
@@ -120,6 +121,35 @@ def test_a_memory_with_numbers_of_its_own_is_judged_in_the_tasks_names(
     assert judge.progress.percent_complete == 0.0
     judge.update(states[1])
     assert judge.update(states[2]).success
+
+
+# Stamps and sequence numbers of beliefs in the order in which a judge heard them. A memory was
+# killed and came back from a store that is a little older, or without one.
+CAME_BACK = [
+    [(0.0, 0), (959.7, 0), (966.7, 3), (966.2, 3), (968.1, 3)],
+    [(0.0, 0), (706.3, 0), (713.3, 3), (0.0, 0), (720.1, 1)],
+    [(0.0, 0), (706.3, 0), (713.3, 3), (713.3, 2), (720.1, 2)],
+    [(705.0, 2), (704.9, 2), (706.0, 2), (706.5, 3)],
+]
+
+
+@pytest.mark.parametrize("told", CAME_BACK)
+def test_a_memory_that_comes_back_begins_no_other_run(
+    told: list[tuple[float, int]], small_episode: Episode
+) -> None:
+    world = PerceivedWorld(small_episode, "lab")
+    states = [world.state(replace(belief(stamp_s), sequence=number)) for stamp_s, number in told]
+    back = next(n for n in range(1, len(told)) if told[n] < told[n - 1])
+    assert [n for n, state in enumerate(states) if state is None] == [back]
+    start_s = next(stamp_s for stamp_s, _ in told if stamp_s > 0)
+    assert world.start_s == start_s
+    steps = [state.step for state in states if state is not None]
+    assert steps == sorted(steps)
+    assert steps[-1] == round((told[-1][0] - start_s) * 30)
+    # The same from a recording, where the start is known from the verdict.
+    recorded = PerceivedWorld(small_episode, "lab", start_s)
+    again = [recorded.state(replace(belief(at_s), sequence=number)) for at_s, number in told]
+    assert [s for s in again if s is not None] == [s for s in states if s is not None and s.stamp_s]
 
 
 def test_a_thing_that_was_forgotten_is_nowhere(house: House) -> None:

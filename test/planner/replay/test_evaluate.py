@@ -215,6 +215,33 @@ def test_a_world_that_was_only_perceived_is_judged_as_believed(film, messages, c
     assert "/world_graph: does not say which episode it is of" in err
 
 
+def test_a_memory_that_comes_back_begins_no_other_run_in_a_bag(film, messages) -> None:
+    film.solved()
+    layout, half, done = film.states
+    # The layout before anything was seen, and what a memory tells that was killed: what its store
+    # has, which is a little older, or the layout again.
+    order = [
+        (layout, 0.0), (layout, 1000.0), (half, 1001.0), (half, 1000.6), (layout, 0.0),
+        (done, 1002.0),
+    ]  # fmt: skip
+    after = [(done, 1001.7), (layout, 0.0), (done, 1003.0)]
+    told, later = (
+        [("/world_graph", messages.graph(state, stamp_s)) for state, stamp_s in part]
+        for part in (order, after)
+    )
+    film.states = []
+    (alone,) = judge(film.bag("alone", *told, live=False), Request(episode=str(film.path)))
+    assert [p.first_step for p in alone.verdict.propositions] == [30, 60]
+    live = messages.verdict(
+        alone.verdict, 1002.0, metrics=[messages.key_value("start_s", "1000.0")]
+    )
+    bag = film.bag("live", *told, ("/evaluation/result", live), *later, live=False)
+    (found,) = judge(bag, Request(episode=str(film.path)))
+    assert found.agrees is True
+    # What is no state is not missing either.
+    assert found.gaps == ()
+
+
 APPLE = Criteria(
     variables={"A": ("apple_0",), "T": ("table_1",)},
     success=(("ON", "A", "T"), ("CLOSE", "robot", "T")),
