@@ -55,6 +55,9 @@ WATCH_S = 0.2
 SAY_EVERY_S = 5.0
 # For the judge's answer.
 FINISH_PATIENCE_S = 5.0
+# A client that did not hear that its instruction was accepted gives it again some times, each after
+# `planner.ros.action_ends.ACCEPT_PATIENCE_S`: it must not be followed twice.
+RESULTS_KEPT_S = 60
 BRIDGE_STATUS = "bridge: world"
 ANSWER = "/instruct/answer"
 NOTHING_YET = Doing(0, "", {})
@@ -120,6 +123,7 @@ class TaskPlannerNode(Node):
             on_cancel=self._on_cancel,
             now_s=lambda: float(self.get_clock().now().nanoseconds) * 1e-9,
             fault_code=int(InstructionCode.PLANNER_FAULT),
+            results_kept_s=RESULTS_KEPT_S,
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
         wall = Clock(clock_type=ClockType.STEADY_TIME)

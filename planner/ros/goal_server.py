@@ -20,11 +20,8 @@ from planner.ros.presence import Peers
 RCLError = rclpy_implementation.RCLError
 # The report of a request may come after the goal has ended, and then nobody takes it back.
 SENDERS_KEPT = 64
-
-UNKNOWN_GOAL = (
-    "this server knows no such goal: its result was kept for 10 s, or it was given to a server "
-    "that has ended"
-)
+# As rclpy does.
+RESULTS_KEPT_S = 10
 
 Goal: TypeAlias = ServerGoalHandle[Any, Any, Any]
 
@@ -39,9 +36,13 @@ class GoalServer(ActionServer[Any, Any, Any]):
     Every goal is accepted: what is wrong with one is told by its result's code and text. One that
     is out of the bounds of `planner.world.bounds` never gets to `on_goal`.
 
-    Results are kept for ten seconds. Whoever asks for one later, or asks the server that came after
-    the one that took the goal, gets a result with `fault_code`: rclpy would answer with an empty
-    one, whose code 0 reads as success.
+    A goal is safe to repeat: who sends the same one again under the same id, because no answer
+    came, is answered as the first time and gets the same result; rclpy would refuse it. Another
+    goal under a known id is refused.
+
+    Results are kept for `results_kept_s`. Whoever asks for one later, or asks the server that came
+    after the one that took the goal, gets a result with `fault_code`: rclpy would answer with an
+    empty one, whose code 0 reads as success.
 
     rclpy does not tell who sent a goal. Service introspection does: it reports each request on a
     topic, with the goal's id and the sender's GUID.
@@ -58,6 +59,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
         on_cancel: Callable[[Goal], None],
         now_s: Callable[[], float],
         fault_code: int,
+        results_kept_s: int = RESULTS_KEPT_S,
     ) -> None:
         """Serves the action `name`.
 
@@ -70,6 +72,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
             on_cancel: gets each goal whose client cancels it.
             now_s: the clock that stamps in goals are of.
             fault_code: of a result that is not known here.
+            results_kept_s: how long a goal is known after its end, seconds.
 
         Raises:
             UnboundedFieldError: where a field of the goal has no bound.
@@ -85,7 +88,9 @@ class GoalServer(ActionServer[Any, Any, Any]):
             goal_service_qos_profile=qos.REQUESTS,
             result_service_qos_profile=qos.REQUESTS,
             cancel_service_qos_profile=qos.REQUESTS,
+            result_timeout=results_kept_s,
         )
+        self._results_kept_s = results_kept_s
         self._on_goal, self._on_wrong, self._now_s = on_goal, on_wrong, now_s
         self._fault_code = fault_code
         self._on_cancel = on_cancel
@@ -159,6 +164,25 @@ class GoalServer(ActionServer[Any, Any, Any]):
         else:
             self._on_goal(goal)
 
+    async def _execute_goal_request(self, request_header_and_message: Any) -> None:
+        """Answers a goal that is known already as it was answered before."""
+        request_header, request = request_header_and_message
+        known = self._goal_handles.get(bytes(request.goal_id.uuid))
+        if known is None or known.request != request.goal:
+            await super()._execute_goal_request(request_header_and_message)
+            return
+        response = self.action_type.Impl.SendGoalService.Response()
+        response.accepted, response.stamp = True, known._goal_info.stamp  # noqa: SLF001
+        try:
+            with self._lock:
+                self._handle.send_goal_response(request_header, response)
+        except RCLError:
+            self._logger.warning("a goal's acceptance was not sent: its client is gone")
+            return
+        # rclpy does not hand a goal on whose first acceptance could not be sent.
+        if known.status == GoalStatus.STATUS_ACCEPTED:
+            self._begin(known)
+
     async def _execute_get_result_request(self, request_header_and_message: Any) -> None:
         """Answers for a goal that is not, or no longer, known with a code that is no success."""
         request_header, request = request_header_and_message
@@ -167,7 +191,11 @@ class GoalServer(ActionServer[Any, Any, Any]):
             return
         response = self.action_type.Impl.GetResultService.Response()
         response.status = GoalStatus.STATUS_UNKNOWN
-        response.result.code, response.result.text = self._fault_code, UNKNOWN_GOAL
+        response.result.code = self._fault_code
+        response.result.text = (
+            "this server knows no such goal: its result was kept for "
+            f"{self._results_kept_s} s, or it was given to a server that has ended"
+        )
         try:
             with self._lock:
                 self._handle.send_result_response(request_header, response)

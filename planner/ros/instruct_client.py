@@ -21,7 +21,14 @@ from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
 MOST_ASKINGS = 4
+# Until a result is asked for again that the server has, but that did not come, wall seconds.
+RESULT_PATIENCE_S = 2.0
 _LOOK_S = 0.2
+_ENDED = (
+    GoalStatus.STATUS_SUCCEEDED,
+    GoalStatus.STATUS_CANCELED,
+    GoalStatus.STATUS_ABORTED,
+)
 
 
 class InstructClient:
@@ -35,6 +42,9 @@ class InstructClient:
         )
         self._ends = ActionEnds(node, "/instruct")
         self._handle: Any = None
+        # Wall seconds: when the result was asked for, and when the goal was last seen under way.
+        self._asked_s = self._open_s = 0.0
+        self._asked: Any = None
         self._canceled = False
 
     @property
@@ -55,6 +65,8 @@ class InstructClient:
     ) -> FollowInstruction.Result:
         """Sends an instruction, again where it was lost, and returns its result.
 
+        Where only an answer was lost, it is sent again under the same id: the server knows it then.
+
         Args:
             goal: what is asked.
             wait_s: wall seconds until a task planner has to have accepted it.
@@ -65,12 +77,14 @@ class InstructClient:
         """
         heard_s, lost = time.monotonic(), ""
         for _ in range(MOST_ASKINGS):
-            result = await self._ask(goal)
+            number = uuid.uuid4()
+            self._on_send(number.hex)
+            result = await self._ask(goal, number)
             while result is None and not self.is_accepted:
                 # The middleware lists a killed server for a while and gives it goals.
                 if time.monotonic() - heard_s > wait_s:
                     raise PlannerError(nobody_answers(wait_s))
-                result = await self._ask(goal)
+                result = await self._ask(goal, number)
             heard_s = time.monotonic()
             if result is not None and (result.code != InstructionCode.WORLD_LOST or self._canceled):
                 return result
@@ -94,27 +108,33 @@ class InstructClient:
         """Takes the client out of the graph."""
         self._client.destroy()
 
-    async def _ask(self, goal: FollowInstruction.Goal) -> Any:
+    async def _ask(self, goal: FollowInstruction.Goal, number: uuid.UUID) -> Any:
         """The result of the instruction, or None where the server died before it had one."""
         self._handle = None
         while not self.is_ready:
             await self.pause(_LOOK_S)
         self._servers, sent_s = self._ends.servers(), time.monotonic()
-        number = uuid.uuid4()
-        self._on_send(number.hex)
         answer: Future[Any] = Future()
         sent = self._client.send_goal_async(goal, goal_uuid=UUID(uuid=list(number.bytes)))
         sent.add_done_callback(partial(self._on_accepted, answer))
         while not answer.done():
             if self._ends.lost_server(self._servers):
-                return None
+                break
             patience_s = accept_patience_s(self._servers)
             if not self.is_accepted and time.monotonic() - sent_s > patience_s:
-                return None
+                break
+            self._ask_again_for_result(answer)
             await self.pause(_LOOK_S)
-        return answer.result()
+        if answer.done():
+            return answer.result()
+        # The client can take only one answer for an id.
+        sent.cancel()
+        await self.pause(_LOOK_S)
+        return None
 
     def _on_accepted(self, answer: Future[Any], sent: Any) -> None:
+        if sent.cancelled():
+            return
         handle = sent.result()
         self._handle, self._servers = handle, self._ends.takers()
         if not handle.accepted:
@@ -122,8 +142,25 @@ class InstructClient:
             return
         if self._canceled:
             handle.cancel_goal_async()
-        ended = handle.get_result_async()
-        ended.add_done_callback(lambda done: self._on_ended(answer, done.result()))
+        self._ask_for_result(answer)
+
+    def _ask_for_result(self, answer: Future[Any]) -> None:
+        self._asked_s = time.monotonic()
+        asked = self._asked = self._handle.get_result_async()
+
+        def hear(done: Any) -> None:
+            if not done.cancelled() and not answer.done():
+                self._on_ended(answer, done.result())
+
+        asked.add_done_callback(hear)
+
+    def _ask_again_for_result(self, answer: Future[Any]) -> None:
+        """Asks again where the goal has ended by its status, but no result came."""
+        if self._handle is None or self._handle.status not in _ENDED:
+            self._open_s = time.monotonic()
+        elif time.monotonic() - max(self._open_s, self._asked_s) > RESULT_PATIENCE_S:
+            self._asked.cancel()
+            self._ask_for_result(answer)
 
     @staticmethod
     def _on_ended(answer: Future[Any], told: Any) -> None:
