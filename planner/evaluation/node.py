@@ -41,6 +41,10 @@ RETELL_S = 1.0
 # are over when none came for this long. A world that never rests is judged as it is then.
 QUIET_S = 0.15
 MOST_WAIT_S = 2.0
+# A verdict may be the last word of this process, as who hears it ends the run. So long the node
+# waits until all who listen have it, of which a recorder may be held up. Less than the patience of
+# who asks, and than the grace of `planner up`.
+HEARD_S = 4.0
 NO_EPISODE = "the world runs no episode, so there is no task to judge"
 _SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
 
@@ -277,6 +281,8 @@ class EvaluatorNode(Node):
                     LatchFile(self._folder, self._task.episode_id).remove()
                 except PlannerError as error:
                     self.get_logger().error(str(error))
+            if not self._result.settle(HEARD_S):
+                self.get_logger().warning("not all who listen have heard the verdict")
         return self._verdict
 
     def _tell(self) -> None:

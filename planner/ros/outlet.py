@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from rclpy.duration import Duration
+from rclpy.exceptions import InvalidHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -52,6 +54,22 @@ class Outlet:
         except rclpy_implementation.RCLError:
             # A reliable writer whose readers do not keep up refuses; so does one after shutdown.
             self._losses[self._publisher.topic_name] += 1
+
+    def settle(self, limit_s: float) -> bool:
+        """Waits until every listener has all messages; what they lack is lost with this process.
+
+        All threads of the process wait: rclpy does not let go of the interpreter.
+
+        Args:
+            limit_s: how long at most, wall seconds: a listener that died is listed for a while.
+
+        Returns:
+            Whether they have them; also where nobody listens.
+        """
+        try:
+            return bool(self._publisher.wait_for_all_acked(Duration(seconds=limit_s)))
+        except (InvalidHandle, rclpy_implementation.RCLError):
+            return False
 
     def destroy(self) -> None:
         """Takes the topic away."""

@@ -16,6 +16,8 @@ from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger
 
 from planner.exit_status import EXIT_CONFIGURATION
+from planner.replay.bag import Bag
+from planner.replay.live import live_verdicts
 from planner.ros.memory_messages import GraphMessages
 from planner.ros.world_messages import WorldMessages
 from planner.world.belief import Belief, BeliefNode
@@ -229,6 +231,43 @@ def test_a_memory_that_comes_back_begins_no_other_run(
         assert client.call(Trigger, "/evaluation/finish").message == answer.message
         assert heard[-1].status == Evaluation.SUCCEEDED
         assert [m.sim_step for m in results] == [120]
+
+
+def test_a_verdict_reaches_a_recorder_that_is_held_up_while_the_judge_ends(
+    task: Path, tmp_path: Path, client: Client, world: World
+) -> None:
+    heard = client.listen(Evaluation, "/evaluation")
+    results = client.listen(Evaluation, "/evaluation/result")
+    world.publish()
+    folder = tmp_path / "bag"
+    with (
+        running("recorder", folder=folder) as recorder,
+        running("evaluator", episode=task) as process,
+    ):
+        latest(client, heard, lambda m: len(m.propositions) == 2)
+        client.wait(lambda: _listeners(client, "/evaluation/result") == 2, "a recorder")
+        client.idle(1.0)
+        recorder.send_signal(signal.SIGSTOP)
+        try:
+            asker = client.node.create_client(Trigger, "/evaluation/finish")
+            client.wait(asker.service_is_ready, "the judge")
+            asker.call_async(Trigger.Request())
+            # As the narrator does, which ends the run once it hears the verdict.
+            client.wait(lambda: results, "the verdict")
+            process.send_signal(signal.SIGINT)
+            client.idle(1.0)
+        finally:
+            recorder.send_signal(signal.SIGCONT)
+        assert process.wait(PATIENCE_S) == 0
+        client.idle(0.5)
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(PATIENCE_S) == 0
+    (verdict,) = live_verdicts(Bag(folder))
+    assert (verdict.episode_id, verdict.success) == ("small", False)
+
+
+def _listeners(client: Client, topic: str) -> int:
+    return len(client.node.get_subscriptions_info_by_topic(topic))
 
 
 def test_what_was_achieved_survives_the_death_of_the_node(
