@@ -10,13 +10,13 @@ from dataclasses import replace
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import WorldState as WorldMessage
 from planner_msgs.srv import LoadEpisode, StepWorld
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import parameters, qos
+from planner.ros.beat_executor import BeatExecutor
 from planner.ros.conversions import time_message, transform_message
 from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
 from planner.ros.lifecycle import run_node
@@ -466,15 +466,6 @@ def _status(name: str, warning: str, values: dict[str, str]) -> DiagnosticStatus
         hardware_id="bridge",
         values=[KeyValue(key=key, value=value) for key, value in values.items()],
     )
-
-
-class BeatExecutor(SingleThreadedExecutor):
-    """Lets its nodes' `beat` decide how long a message is waited for."""
-
-    def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Makes what is due, then waits for one message until more is due."""
-        waits = [node.beat() for node in self.get_nodes() if isinstance(node, BridgeNode)]
-        super().spin_once(min([*waits, *([] if timeout_sec is None else [timeout_sec])]))
 
 
 def main() -> int:
