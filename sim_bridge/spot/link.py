@@ -25,8 +25,13 @@ from bosdyn.client.docking import DockingClient
 from bosdyn.client.exceptions import LeaseUseError, TimedOutError
 from bosdyn.client.fault import FaultClient
 from bosdyn.client.image import ImageClient, build_image_request
-from bosdyn.client.keepalive import KeepaliveClient, Policy
-from bosdyn.client.lease import Lease, LeaseClient, ResourceAlreadyClaimedError
+from bosdyn.client.keepalive import KeepaliveClient
+from bosdyn.client.lease import (
+    Lease,
+    LeaseClient,
+    NotActiveLeaseError,
+    ResourceAlreadyClaimedError,
+)
 from bosdyn.client.manipulation_api_client import ManipulationApiClient
 from bosdyn.client.power import PowerClient
 from bosdyn.client.robot_command import RobotCommandBuilder, RobotCommandClient
@@ -38,7 +43,8 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.advice import SDK_ERRORS
+from sim_bridge.spot.advice import LINK_ERRORS, SDK_ERRORS
+from sim_bridge.spot.keepalive_policy import KeepalivePolicy
 from sim_bridge.spot.lease_book import LeaseEntry, body_entry
 from sim_bridge.spot.line import Lane, Line
 from sim_bridge.spot.permit import Permit, WithdrawnError
@@ -79,7 +85,8 @@ class SpotLink:
         self._thread = threading.local()
         self.permit = permit or Permit()
         self.lease: Any = None
-        self._policy: int | None = None
+        # Of what is done with the lease, which one thread takes or returns and another keeps.
+        self._keeping = threading.RLock()
         # Whether the lease was asked for and no answer came.
         self._unanswered = False
         # Whether the hand was sent anywhere since the arm was last folded.
@@ -149,6 +156,13 @@ class SpotLink:
         self._picks = lines[Lane.MOTION].client(ManipulationApiClient)
         self._leases = lines[Lane.LEASE].client(LeaseClient)
         self._keepalive = lines[Lane.LEASE].client(KeepaliveClient)
+        self._policy = KeepalivePolicy(
+            CLIENT_NAME,
+            generate_client_name(self._name),
+            self._keepalive,
+            partial(self.call, lane=Lane.LEASE),
+            self._safety,
+        )
         self._faults = lines[Lane.LEASE].client(FaultClient)
         self._commands = {
             lane: lines[lane].client(RobotCommandClient) for lane in (Lane.MOTION, Lane.STOP)
@@ -258,17 +272,18 @@ class SpotLink:
         Where an answer is lost, the robot's own book says whether it has given the lease.
         """
         timeout = self._safety.timeouts.lease_s
-        try:
-            self.lease = self.call(lambda: self._leases.acquire(timeout=timeout), Lane.LEASE)
-        except TimedOutError:
-            self._unanswered = True
-            self._adopt_or_raise()
-        except ResourceAlreadyClaimedError:
-            if not self._unanswered:
-                raise
-            self._adopt_or_raise()
-        self._unanswered = False
-        self._tie_or_return()
+        with self._keeping:
+            try:
+                self.lease = self.call(lambda: self._leases.acquire(timeout=timeout), Lane.LEASE)
+            except TimedOutError:
+                self._unanswered = True
+                self._adopt_or_raise()
+            except ResourceAlreadyClaimedError:
+                if not self._unanswered:
+                    raise
+                self._adopt_or_raise()
+            self._unanswered = False
+            self._tie_or_return()
 
     def _adopt_or_raise(self) -> None:
         """Takes up the lease that was given to us in an answer that never came, or raises on."""
@@ -284,66 +299,71 @@ class SpotLink:
     def _tie_or_return(self) -> None:
         """Ties the policy; without one (rule 3) the lease is given back."""
         try:
-            self._tie_policy()
+            self._policy.tie(self.lease)
         except SDK_ERRORS:
             with suppress(*SDK_ERRORS):
                 self.release()
+            # Where that was lost as well, the robot may still take it for ours.
+            self._unanswered = self.lease is not None
             self.lease = None
             raise
 
     def take(self) -> None:
         """Takes the lease by force; only for a person who knows whose it was."""
         timeout = self._safety.timeouts.lease_s
-        self.lease = self.call(lambda: self._leases.take(timeout=timeout), Lane.LEASE)
-        self._tie_or_return()
-
-    def _tie_policy(self) -> None:
-        policy = Policy()
-        policy.name = CLIENT_NAME
-        policy.add_record_event_action([], self._safety.keepalive.warn_after_s)
-        policy.add_controlled_motors_off_action(self._safety.keepalive.motors_off_after_s)
-        policy.add_associated_lease(self.lease)
-        timeout = self._safety.timeouts.lease_s
-        added = self.call(
-            lambda: self._keepalive.modify_policy(to_add=policy, timeout=timeout), Lane.LEASE
-        )
-        self._policy = added.added_policy.policy_id
+        with self._keeping:
+            self.lease = self.call(lambda: self._leases.take(timeout=timeout), Lane.LEASE)
+            self._tie_or_return()
 
     def body_lease(self) -> Any:
         """The next lease as a message."""
         return self.robot.lease_wallet.advance().lease_proto
 
     def retain(self) -> None:
-        """Says that we are still here: to the lease and to the policy."""
-        if self.lease is None:
-            return
-        timeout = self._safety.timeouts.lease_s
-        # Not a newer one: a command that is under way must not be older than this.
-        lease = self.robot.lease_wallet.get_lease()
-        self.call(lambda: self._leases.retain_lease(lease, timeout=timeout), Lane.LEASE)
-        self.check_in()
+        """Says that we are still here: to the lease and to the policy.
 
-    def check_in(self) -> None:
-        """Says to the policy that the bridge is well."""
+        Raises:
+            Error: of the SDK, where the robot did not hear it or no policy is known to be there.
+        """
         timeout = self._safety.timeouts.lease_s
-        if self._policy is not None:
-            number = self._policy
-            self.call(lambda: self._keepalive.check_in(number, timeout=timeout), Lane.LEASE)
+        with self._keeping:
+            held = self.lease
+            if held is None:
+                return
+            # Not a newer one: a command that is under way must not be older than this.
+            lease = self.robot.lease_wallet.get_lease()
+            self.call(lambda: self._leases.retain_lease(lease, timeout=timeout), Lane.LEASE)
+            self._policy.check_in(held)
 
     def release(self) -> None:
-        """Takes the policy away and gives the lease back."""
+        """Takes the policy away and gives the lease back.
+
+        Raises:
+            Error: of the SDK; where no answer came, what may still be ours is kept as ours.
+        """
         timeout = self._safety.timeouts.lease_s
-        if self._policy is not None:
-            number, self._policy = self._policy, None
-            self.call(
-                lambda: self._keepalive.modify_policy(
-                    policy_ids_to_remove=[number], timeout=timeout
-                ),
-                Lane.LEASE,
-            )
-        if self.lease is not None:
-            lease, self.lease = self.lease, None
-            self.call(lambda: self._leases.return_lease(lease, timeout=timeout), Lane.LEASE)
+        with self._keeping:
+            self._policy.remove()
+            lease = self.lease
+            if lease is None:
+                return
+            newest = None
+            with suppress(*SDK_ERRORS):
+                newest = self.robot.lease_wallet.get_lease()
+            try:
+                self.call(lambda: self._leases.return_lease(lease, timeout=timeout), Lane.LEASE)
+            except LINK_ERRORS:
+                # The SDK forgets it before it asks.
+                if newest is not None:
+                    self.robot.lease_wallet.add(newest)
+                raise
+            except NotActiveLeaseError:
+                # An earlier request was carried out, and its answer lost; or somebody took it.
+                pass
+            except SDK_ERRORS:
+                self.lease = None
+                raise
+            self.lease = None
 
     # Commands (rules 1, 2, 9 and 10)
 

@@ -311,6 +311,9 @@ class Supervision:
         """
         if self.link.lease is None or self.lease() is not Lease.OURS:
             self._begin(self.link.claim)
+        else:
+            # A release may have failed half way: no claim without a policy (rule 3).
+            self.link.retain()
 
     def _release(self) -> None:
         self.link.release()

@@ -272,3 +272,37 @@ def test_rule_3_without_a_policy_the_lease_is_given_back(far: FarAway) -> None:
     assert far.emulator.machine.lease.owner == ""
     assert far.gate.command(ROBOT, Command.CLAIM).success
     assert far.emulator.machine.policies
+
+
+@pytest.mark.parametrize("lost", [TroubleKind.DROP_REQUEST, TroubleKind.DROP_ANSWER])
+@pytest.mark.parametrize("method", ["ModifyPolicy", "ReturnLease"])
+def test_rule_3_a_release_that_was_lost_leaves_no_policy_that_nobody_keeps(
+    far: FarAway, lost: TroubleKind, method: str
+) -> None:
+    """Its time would run out, and switch the motors off whenever they are switched on."""
+    assert far.gate.command(ROBOT, Command.CLAIM).success
+    far.emulator.trouble(Trouble(kind=lost, method=method, count=1))
+    assert not far.gate.command(ROBOT, Command.RELEASE).success
+    assert far.gate.command(ROBOT, Command.CLAIM).success
+    far.let_pass(far.backend.safety.keepalive.motors_off_after_s + 1.0)
+    told = far.gate.command(ROBOT, Command.POWER_ON)
+    assert told.success, told
+    machine = far.emulator.machine
+    assert len(machine.policies) == 1
+    (policy,) = machine.policies.values()
+    assert machine.last_s - policy.last_s < far.backend.safety.keepalive.motors_off_after_s
+    far.order(Command.RELEASE)
+    assert machine.lease.owner == ""
+    assert not machine.policies
+
+
+def test_rule_3_a_policy_that_nobody_knows_of_goes_with_the_next_claim(far: FarAway) -> None:
+    """The answers to the policy, and to giving the lease back for want of it, are lost."""
+    for method in ("ModifyPolicy", "ReturnLease"):
+        kind = TroubleKind.DROP_ANSWER if method == "ModifyPolicy" else TroubleKind.DROP_REQUEST
+        far.emulator.trouble(Trouble(kind=kind, method=method, count=1))
+    assert not far.gate.command(ROBOT, Command.CLAIM).success
+    (lost,) = far.emulator.machine.policies
+    assert far.gate.command(ROBOT, Command.CLAIM).success
+    (kept,) = far.emulator.machine.policies
+    assert kept != lost

@@ -1,0 +1,97 @@
+"""What the robot does by itself when the bridge falls silent (rule 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from bosdyn.client.keepalive import InvalidPolicyError, Policy
+
+from sim_bridge.safety.options import SafetyOptions
+
+Call = Callable[[Callable[[], Any]], Any]
+
+
+class KeepalivePolicy:
+    """The one policy of a connection, tied to its lease.
+
+    An answer may be lost: then it is not known whether the robot has the policy. One that it has
+    and nobody checks in to switches the motors off, again whenever they are switched on.
+    """
+
+    def __init__(
+        self, name: str, owner: str, client: Any, call: Call, safety: SafetyOptions
+    ) -> None:
+        """None yet.
+
+        Args:
+            name: of the policy.
+            owner: the name that the robot knows this connection by.
+            client: the SDK's `KeepaliveClient`.
+            call: carries a call to it out.
+            safety: the times.
+        """
+        self._name, self._owner, self._client, self._call = name, owner, client, call
+        self._safety, self._timeout_s = safety, safety.timeouts.lease_s
+        self._number: int | None = None
+        # Whether one may be there whose number is not known.
+        self._stray = False
+
+    def tie(self, lease: Any) -> None:
+        """Has the robot keep a policy for this lease, in place of all earlier ones of ours.
+
+        Raises:
+            Error: of the SDK, where it is not known to be there.
+        """
+        policy, wanted = Policy(), self._safety.keepalive
+        policy.name = self._name
+        policy.add_record_event_action([], wanted.warn_after_s)
+        policy.add_controlled_motors_off_action(wanted.motors_off_after_s)
+        policy.add_associated_lease(lease)
+        old = self._strays() if self._stray else []
+        self._stray = True
+        added = self._call(
+            lambda: self._client.modify_policy(
+                to_add=policy, policy_ids_to_remove=old, timeout=self._timeout_s
+            )
+        )
+        self._number, self._stray = added.added_policy.policy_id, False
+
+    def _strays(self) -> list[int]:
+        told = self._call(lambda: self._client.get_status(timeout=self._timeout_s))
+        return [each.policy_id for each in told.status if each.client_name == self._owner]
+
+    def check_in(self, lease: Any) -> None:
+        """Says that the bridge is well; ties another policy where the robot has none of ours.
+
+        Raises:
+            Error: of the SDK.
+        """
+        number = self._number
+        if number is None:
+            self.tie(lease)
+            return
+        try:
+            self._call(lambda: self._client.check_in(number, timeout=self._timeout_s))
+        except InvalidPolicyError:
+            self._number = None
+            self.tie(lease)
+
+    def remove(self) -> None:
+        """Takes it away, where there is one.
+
+        Raises:
+            Error: of the SDK, where it may be there still: then it is to be checked in to.
+        """
+        number = self._number
+        if number is None:
+            return
+        # Unknown to the robot where an earlier request was carried out and its answer lost.
+        with suppress(InvalidPolicyError):
+            self._call(
+                lambda: self._client.modify_policy(
+                    policy_ids_to_remove=[number], timeout=self._timeout_s
+                )
+            )
+        self._number = None
