@@ -26,7 +26,7 @@ STOP_TRIES = 4
 AGAIN_S = 0.2
 # An answer that comes so late counts all the same, and any of them will do.
 STOP_ANSWER_S = 1.0
-_BRIDGE = "bridge"
+_BRIDGE, _CLOCK = "bridge", "clock"
 _JOIN_S = 2.0
 
 
@@ -91,6 +91,8 @@ class Crew:
         self._beat_s = time.monotonic()
         self._lock = threading.Lock()
         self._stops_wanted = self._stops_done = 0
+        # The stop that a walk waits for whose end the robot takes for later than it is; 0 for none.
+        self._clock_stop = 0
         self._stopped = Outcome(True, "stopped")
         self._stop = Worker("stop", self._stop_and_watch, WATCH_S)
         self._mover = Worker("motion", motion.advance, MOTION_S)
@@ -174,6 +176,21 @@ class Crew:
 
     def _hear(self) -> None:
         self._watch.hear()
+        if self._clock_stop:
+            if self.halted(self._clock_stop) is not None:
+                self._clock_stop = 0
+                self._motion.let_go(_CLOCK)
+        elif self._watch.was_set_back():
+            self._end_what_lives_too_long()
+
+    def _end_what_lives_too_long(self) -> None:
+        """Stops what was sent by an older estimate of the robot's clock; a walk goes on anew."""
+        if not self._motion.busy:
+            # A walk that has ended here may still be on its way there.
+            if not self._watch.busy:
+                self.halt()
+        elif self._motion.hold(_CLOCK):
+            self._clock_stop = self.halt()
 
     def _keep_lease(self) -> None:
         self._watch.keep_lease(well=self._silent_s < DEAD_S)

@@ -48,6 +48,7 @@ from sim_bridge.spot.keepalive_policy import KeepalivePolicy
 from sim_bridge.spot.lease_book import LeaseEntry, body_entry
 from sim_bridge.spot.line import Lane, Line
 from sim_bridge.spot.permit import Permit, WithdrawnError
+from sim_bridge.spot.robot_clock import RobotClock
 from sim_bridge.spot.whereabouts import Where
 
 CLIENT_NAME = "planner-bridge"
@@ -105,8 +106,7 @@ class SpotLink:
         first.connect()
         self.robot = first.robot
         with first.errors_explained():
-            self.sync = first.sync
-            self._synchronize()
+            self._synchronize(first.sync)
             self._lines = dict.fromkeys(Lane, first)
             if self._lanes_apart:
                 for lane in Lane:
@@ -118,16 +118,17 @@ class SpotLink:
     def _line(self) -> Line:
         return Line(self._name, self._where, self._safety, self.now_s)
 
-    def _synchronize(self) -> None:
+    def _synchronize(self, endpoint: Any) -> None:
         """Compares the clocks for the first time (rule 1: ends of commands are robot time)."""
         try:
-            done = self.sync.establish_timesync(max_samples=25, break_on_success=True)
+            done = endpoint.establish_timesync(max_samples=25, break_on_success=True)
         except SDK_ERRORS:
             done = False
         if not done:
             raise PlannerError(
                 "spot: the robot's clock cannot be compared; wait until it has booted, try again"
             )
+        self.sync = RobotClock(endpoint)
         most_s, skew_s = self._safety.link.most_skew_s, self.skew_s
         if abs(skew_s) > most_s:
             way = "ahead of" if skew_s > 0 else "behind"
@@ -139,14 +140,11 @@ class SpotLink:
     @property
     def skew_s(self) -> float:
         """How far the robot's clock is ahead of ours."""
-        skew = self.sync.clock_skew
-        return float(skew.seconds) + float(skew.nanos) / 1e9
+        return self.sync.skew_s
 
     def synchronize_again(self) -> None:
         """Compares the clocks once more, for clocks drift."""
-        # Each answer is about the question before.
-        for _ in range(2):
-            self.call(self.sync.get_new_estimate)
+        self.call(self.sync.compare)
 
     def _make_clients(self) -> None:
         lines = self._lines

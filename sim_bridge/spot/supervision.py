@@ -13,7 +13,7 @@ from sim_bridge.control import Command, Outcome
 from sim_bridge.safety.health import Fault, Health, Lease
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.advice import SDK_ERRORS, explain
-from sim_bridge.spot.body import BodyState, hand_before_body, read_state
+from sim_bridge.spot.body import BodyState, hand_before_body, read_state, stamp_s
 from sim_bridge.spot.errand import Errand, Steps
 from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.lease_book import LeaseEntry
@@ -71,7 +71,7 @@ class Supervision:
         self.good_s = self._retained_s = self._told_s = -math.inf
         self._compared_s, self._skew_s = self.link.now_s(), self.link.skew_s
         self._entry = LeaseEntry()
-        self._clock_jumped = False
+        self._clock_jumped = self._clock_set_back = False
         self._steps: Steps | None = None
         self.round_trip_s = 0.0
 
@@ -151,13 +151,32 @@ class Supervision:
 
     def _compare_clocks(self) -> None:
         if not self.attempt(self.link.synchronize_again):
-            skew_s = self.link.skew_s
-            self._clock_jumped = self._clock_jumped or abs(skew_s - self._skew_s) > JUMP_S
-            self._skew_s = skew_s
+            self._judge_clock()
+
+    def _judge_clock(self) -> None:
+        skew_s = self.link.skew_s
+        self._clock_jumped = self._clock_jumped or abs(skew_s - self._skew_s) > JUMP_S
+        self._skew_s = skew_s
 
     def read_state(self) -> None:
-        """Asks for the state alone."""
-        self._state = read_state(self.link.state())
+        """Asks for the state alone, and so for the robot's time."""
+        asked_s = self.link.now_s()
+        told = self.link.state()
+        moved_s = self.link.sync.hear(stamp_s(told), asked_s, self.link.now_s())
+        if moved_s:
+            self._judge_clock()
+            # The next comparison is due at once.
+            self._compared_s = -math.inf
+            self._clock_set_back = self._clock_set_back or moved_s < 0
+        self._state = read_state(told)
+
+    def was_set_back(self) -> bool:
+        """Whether the robot's clock was set back since the last call.
+
+        What it was sent before by the older estimate goes on longer than it should.
+        """
+        found, self._clock_set_back = self._clock_set_back, False
+        return found
 
     def _read_lease(self) -> None:
         self._entry = self.link.lease_book()
@@ -229,6 +248,11 @@ class Supervision:
             outcome: Outcome = end.value
             return outcome
         return None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something that was begun is under way."""
+        return self._steps is not None
 
     def operate(self, command: Command, within_s: float = POSTURE_PATIENCE_S) -> Outcome:
         """The same, and waits for its end."""

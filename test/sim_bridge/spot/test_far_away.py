@@ -26,6 +26,7 @@ from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
 from sim_bridge.spot.emulator.relay import LinkRelay
 from sim_bridge.spot.emulator.server import SpotEmulator
+from sim_bridge.spot.robot_clock import TOLERANCE_S
 from sim_bridge.spot.walking import WALKING
 
 # In real time.
@@ -306,3 +307,52 @@ def test_rule_3_a_policy_that_nobody_knows_of_goes_with_the_next_claim(far: FarA
     assert far.gate.command(ROBOT, Command.CLAIM).success
     (kept,) = far.emulator.machine.policies
     assert kept != lost
+
+
+def set_clock(far: FarAway, ahead_s: float) -> None:
+    far.emulator.trouble(Trouble(kind=TroubleKind.CLOCK_SKEW, value=ahead_s))
+
+
+@pytest.mark.parametrize("step_s", [-0.8, -4.8])
+def test_rule_1_no_walk_lives_longer_when_the_robots_clock_is_set_back(
+    far: FarAway, step_s: float
+) -> None:
+    """Ends of walks are in its time; the next answer of any kind tells it."""
+    far.ready()
+    walk = far.walk()
+    set_clock(far, step_s)
+    known_s = time.time() + GRACE_S
+    far.let_pass(GRACE_S + 1.0)
+    sent = [each for each in far.emulator.requests if each.method == "RobotCommand"]
+    kinds = [each.request.command.WhichOneof("command") for each in sent]
+    assert "full_body_command" in kinds, "the walk that was sent before is stopped"
+    lives_s = [
+        end.seconds + end.nanos / 1e9 - step_s - each.at_s
+        for each in sent
+        for mobility in [each.request.command.synchronized_command.mobility_command]
+        if each.at_s > known_s and mobility.HasField("se2_trajectory_request")
+        for end in [mobility.se2_trajectory_request.end_time]
+    ]
+    most_s = far.backend.safety.motion.command_ttl_s + TOLERANCE_S
+    assert all(each <= most_s for each in lives_s), lives_s
+    if step_s < -1.0:
+        # Its log would not fit: a person looks first.
+        result = far.gate.poll(walk).result
+        assert result is not None
+        assert "clock" in result.text
+        assert not far.moves
+    else:
+        assert lives_s, "it walks on"
+        assert not far.gate.poll(walk).done
+        far.until(lambda: far.moves)
+        far.gate.cancel(walk)
+
+
+def test_rule_1_a_robot_whose_clock_is_set_forward_a_little_walks_on(far: FarAway) -> None:
+    far.ready()
+    walk = far.walk()
+    set_clock(far, 0.9)
+    far.let_pass(2.0)
+    assert not far.gate.poll(walk).done
+    far.until(lambda: far.moves)
+    far.gate.cancel(walk)

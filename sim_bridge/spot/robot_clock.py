@@ -1,0 +1,96 @@
+"""What time it is for the robot, in which the commands that it is sent end (rule 1)."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+from bosdyn.util import RobotTimeConverter
+
+# What the robot says may be a little older than its answer, and an estimate over a slow link is
+# off by some of the way. So much longer a walk may live without anybody noticing: as much as
+# motion.command_ttl_s is shorter than what is allowed after the last word.
+TOLERANCE_S = 0.1
+_NS = 1e9
+
+
+class RobotClock:
+    """The SDK's estimate of the robot's clock, held against every answer with a time in it.
+
+    Takes an SDK time sync endpoint's place in commands.
+    """
+
+    def __init__(self, endpoint: Any) -> None:
+        """Begins with the estimate of an endpoint that was synchronised."""
+        self._endpoint = endpoint
+        self._lock = threading.Lock()
+        self._skew_s = self._estimated_s
+        # Between which the skew is by the newest answer, and when that was asked for.
+        self._bounds_s = (-math.inf, math.inf)
+        self._asked_s = -math.inf
+
+    @property
+    def _estimated_s(self) -> float:
+        skew = self._endpoint.clock_skew
+        return float(skew.seconds) + float(skew.nanos) / _NS
+
+    @property
+    def skew_s(self) -> float:
+        """How far the robot's clock is ahead of ours."""
+        return self._skew_s
+
+    def hear(self, stamp_s: float, asked_s: float, answered_s: float) -> float:
+        """Holds the estimate against an answer, and mends it where they differ.
+
+        Args:
+            stamp_s: the robot's time in the answer.
+            asked_s: our time when it was asked for.
+            answered_s: our time when it came.
+
+        Returns:
+            By how many seconds the estimate was moved: below 0 where the robot's clock was set
+            back, or ours forward; 0.0 where it holds.
+        """
+        with self._lock:
+            if 0.0 < self._asked_s - asked_s < answered_s - asked_s:
+                # Another thread's newer answer overtook it.
+                return 0.0
+            self._asked_s = asked_s
+            self._bounds_s = (stamp_s - answered_s, stamp_s - asked_s)
+            if self._allows(self._skew_s):
+                return 0.0
+            before_s, self._skew_s = self._skew_s, math.fsum(self._bounds_s) / 2
+            return self._skew_s - before_s
+
+    def _allows(self, skew_s: float) -> bool:
+        low_s, high_s = self._bounds_s
+        return low_s - TOLERANCE_S <= skew_s <= high_s + TOLERANCE_S
+
+    def compare(self) -> None:
+        """Asks the robot for a new estimate, and takes it unless the newest answer belies it.
+
+        Raises:
+            Error: of the SDK.
+        """
+        # Each answer is about the question before.
+        for _ in range(2):
+            self._endpoint.get_new_estimate()
+        with self._lock:
+            if self._allows(self._estimated_s):
+                self._skew_s = self._estimated_s
+
+    # What the SDK asks of an endpoint
+
+    @property
+    def clock_identifier(self) -> str:
+        """The SDK's name for this comparison."""
+        return str(self._endpoint.clock_identifier)
+
+    def get_robot_time_converter(self) -> Any:
+        """The SDK's converter with the present skew."""
+        return RobotTimeConverter(round(self._skew_s * _NS))
+
+    def robot_timestamp_from_local_secs(self, local_s: float) -> Any:
+        """A time of ours as the robot's."""
+        return self.get_robot_time_converter().robot_timestamp_from_local_secs(local_s)
