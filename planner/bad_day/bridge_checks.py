@@ -9,7 +9,14 @@ from dataclasses import dataclass
 
 from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.outcome import Check, Outcome, Violation
-from planner.bad_day.permission import LIMIT_S, SLACK_S, Silence, allowed, trespasses
+from planner.bad_day.permission import (
+    LIMIT_S,
+    SLACK_S,
+    SetBack,
+    Silence,
+    allowed,
+    trespasses,
+)
 from planner.bad_day.records import Asked
 from planner.bad_day.schedule import Schedule
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
@@ -24,6 +31,8 @@ _READY = re.compile(r"\[INFO\] \[(\d+\.\d+)\] \[bridge\]: .* time is ")
 # that was killed, so no client can tell whether it knows the new one yet, and a Fast DDS participant
 # that was not heard announces itself every 3 s. Measured: up to 1.5 s.
 _HEARD_S = 3.0
+# How often a bridge asks the robot how it is, and so what time it has.
+_ASKS_S = 0.05
 CHECKED = frozenset({Check.MOTION, Check.OUTCOMES, Check.ENDS})
 
 
@@ -47,6 +56,8 @@ class Evidence:
     # By how much the truth is late.
     heard_s: float
     seconds: float
+    # When the robot's clock was set back.
+    set_back: Sequence[SetBack] = ()
 
 
 def judge_run(seen: Evidence) -> Outcome:
@@ -55,7 +66,9 @@ def judge_run(seen: Evidence) -> Outcome:
     limit_s = LIMIT_S + SLACK_S + seen.round_trip_s / 2 + seen.heard_s
     permitted = allowed(seen.asked, seen.silences)
     steps = [each for each in seen.steps if seen.began_s <= each.begins_s < seen.ended_s]
-    beyond, longest = trespasses(steps, permitted, limit_s)
+    # The next question after the step, its answer, and the way of the stop.
+    unknown_s = _ASKS_S + 1.5 * seen.round_trip_s + SLACK_S
+    beyond, longest = trespasses(steps, permitted, limit_s, seen.set_back, unknown_s)
     violations = [Violation(Check.MOTION, str(each)) for each in beyond]
     violations += _speed(seen)
     violations += _outcomes(seen)

@@ -108,6 +108,7 @@ class BridgeTrial(BaseTrial):
                 logs={f"{name} {each.pid}": each.said() for name, each in self._all},
                 heard_s=robot.heard_s,
                 seconds=time.time() - began_s,
+                set_back=faults.set_back,
             )
         )
 

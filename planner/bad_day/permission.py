@@ -49,6 +49,14 @@ class Silence:
 
 
 @dataclass(frozen=True, slots=True)
+class SetBack:
+    """The robot's clock, in which walks end, was set back by `seconds`."""
+
+    at_s: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Allowed:
     """A time in which motion was allowed, and why no longer."""
 
@@ -124,9 +132,21 @@ class Trespass:
 
 
 def trespasses(
-    steps: Sequence[Motion], permitted: Sequence[Allowed], limit_s: float
+    steps: Sequence[Motion],
+    permitted: Sequence[Allowed],
+    limit_s: float,
+    set_back: Sequence[SetBack] = (),
+    unknown_s: float = 0.0,
 ) -> tuple[list[Trespass], dict[str, float]]:
-    """Motions beyond permission and limit; and the longest by their kind, within it or not."""
+    """Motions beyond permission and limit; and the longest by their kind, within it or not.
+
+    Args:
+        steps: what moved.
+        permitted: when it might.
+        limit_s: for how much longer.
+        set_back: steps back of the robot's clock.
+        unknown_s: how soon after one a bridge can have ended the walk that lives longer for it.
+    """
     longest: dict[str, float] = {}
     beyond: list[Motion] = []
     for step in steps:
@@ -134,7 +154,9 @@ def trespasses(
         if cause is not None and 0 < after_s < math.inf:
             kind = f"{'walks' if step.base else 'arm moves'} after: {cause}"
             longest[kind] = max(longest.get(kind, 0.0), after_s)
-        if after_s > limit_s and not (not step.base and _finishes(step, permitted)):
+        if after_s <= limit_s or (not step.base and _finishes(step, permitted)):
+            continue
+        if not any(_outlives(step, permitted, limit_s, each, unknown_s) for each in set_back):
             beyond.append(step)
     found = []
     for motion in joined(beyond):
@@ -147,6 +169,21 @@ def _finishes(step: Motion, permitted: Sequence[Allowed]) -> bool:
     """Whether it may be what an arm was sent last before nothing reached the robot any more."""
     unreachable = [each for each in permitted if each.cause in UNREACHABLE]
     return _after(step.ends_s, unreachable)[0] <= ARM_LIMIT_S
+
+
+def _outlives(
+    step: Motion, permitted: Sequence[Allowed], limit_s: float, back: SetBack, unknown_s: float
+) -> bool:
+    """Whether it may be a walk sent before anybody could know of the step back.
+
+    Nothing reached the robot any more before an answer could tell of it and a stop could come.
+    """
+    cut_off = [
+        each
+        for each in permitted
+        if each.cause in UNREACHABLE and 0.0 <= each.ends_s - back.at_s <= unknown_s
+    ]
+    return step.base and _after(step.ends_s, cut_off)[0] <= limit_s + back.seconds
 
 
 def _after(at_s: float, permitted: Sequence[Allowed]) -> tuple[float, Cause | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from planner.bad_day.permission import Cause, Silence
+from planner.bad_day.permission import Cause, SetBack, Silence
 from planner.bad_day.schedule import Event, Fault
 from planner.bad_day.sides import Faults
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
@@ -56,6 +56,8 @@ class RobotFaults(Faults):
             case Fault.CLOCK_STEP:
                 skew_s = self._emulator.machine.skew_s + event.value
                 self._trouble(TroubleKind.CLOCK_SKEW, value=skew_s)
+                if event.value < 0:
+                    self.set_back.append(SetBack(now_s, -event.value))
             case Fault.ESTOP:
                 self._trouble(TroubleKind.ESTOP, value=1.0)
                 self._forbid(now_s, math.inf, Cause.ESTOP, ends=True)

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.motion import Motion, Sample
-from planner.bad_day.permission import Silence
+from planner.bad_day.permission import SetBack, Silence
 from planner.bad_day.schedule import Event
 from planner.world.house import House
 
@@ -21,6 +21,7 @@ class Faults(ABC):
 
     def __init__(self) -> None:
         self.silences: list[Silence] = []
+        self.set_back: list[SetBack] = []
         self.longest_round_trip_s = 0.0
 
     @abstractmethod

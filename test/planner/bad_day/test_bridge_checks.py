@@ -10,7 +10,7 @@ import pytest
 from planner.bad_day.bridge_checks import Evidence, judge_run
 from planner.bad_day.motion import Motion, Sample, joined
 from planner.bad_day.outcome import Check
-from planner.bad_day.permission import Cause, Silence, allowed, trespasses
+from planner.bad_day.permission import Cause, SetBack, Silence, allowed, trespasses
 from planner.bad_day.records import Asked, ended, read_records
 from planner.bad_day.schedule import Form, Schedule
 from planner.bad_day.table import again, line, table
@@ -118,6 +118,31 @@ def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
     assert Check.MOTION in violated(
         seen(asked=[goal(101)], silences=frozen, steps=walking(101.1, 106.0, base=False))
     )
+
+
+@pytest.mark.parametrize(
+    ("cause", "silent_s", "until_s", "good"),
+    [
+        (Cause.LINK_SILENT, 102.1, 105.5, True),
+        (Cause.BRIDGE_SILENT, 102.1, 105.5, True),
+        # Longer than the step adds; time to stop it; cut off before; a bridge that lives.
+        (Cause.LINK_SILENT, 102.1, 107.0, False),
+        (Cause.LINK_SILENT, 102.5, 105.5, False),
+        (Cause.LINK_SILENT, 101.9, 105.5, False),
+        (Cause.CLIENT_SILENT, 102.1, 105.5, False),
+    ],
+)
+def test_only_what_was_cut_off_before_a_step_back_was_known_may_live_longer(
+    cause: Cause, silent_s: float, until_s: float, good: bool
+) -> None:
+    client = "client" if cause is Cause.CLIENT_SILENT else ""
+    evidence = seen(
+        asked=[goal(101)],
+        silences=[Silence(silent_s, 115.0, cause, False, client)],
+        set_back=[SetBack(102.0, 3.0)],
+        steps=walking(101.1, until_s),
+    )
+    assert (Check.MOTION not in violated(evidence)) == good
 
 
 def test_it_may_not_walk_faster_than_allowed() -> None:
