@@ -39,7 +39,6 @@ from bosdyn.client.robot_state import RobotStateClient
 from bosdyn.client.sdk import generate_client_name
 from bosdyn.client.world_object import WorldObjectClient
 
-from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
@@ -48,7 +47,7 @@ from sim_bridge.spot.keepalive_policy import KeepalivePolicy
 from sim_bridge.spot.lease_book import LeaseEntry, body_entry
 from sim_bridge.spot.line import Lane, Line
 from sim_bridge.spot.permit import Permit, WithdrawnError
-from sim_bridge.spot.robot_clock import RobotClock
+from sim_bridge.spot.robot_clock import establish
 from sim_bridge.spot.whereabouts import Where
 
 CLIENT_NAME = "planner-bridge"
@@ -106,7 +105,7 @@ class SpotLink:
         first.connect()
         self.robot = first.robot
         with first.errors_explained():
-            self._synchronize(first.sync)
+            self.sync = establish(first.sync, self._safety.link.most_skew_s)
             self._lines = dict.fromkeys(Lane, first)
             if self._lanes_apart:
                 for lane in Lane:
@@ -117,25 +116,6 @@ class SpotLink:
 
     def _line(self) -> Line:
         return Line(self._name, self._where, self._safety, self.now_s)
-
-    def _synchronize(self, endpoint: Any) -> None:
-        """Compares the clocks for the first time (rule 1: ends of commands are robot time)."""
-        try:
-            done = endpoint.establish_timesync(max_samples=25, break_on_success=True)
-        except SDK_ERRORS:
-            done = False
-        if not done:
-            raise PlannerError(
-                "spot: the robot's clock cannot be compared; wait until it has booted, try again"
-            )
-        self.sync = RobotClock(endpoint)
-        most_s, skew_s = self._safety.link.most_skew_s, self.skew_s
-        if abs(skew_s) > most_s:
-            way = "ahead of" if skew_s > 0 else "behind"
-            raise PlannerError(
-                f"spot: the robot's clock is {abs(skew_s):.0f} s {way} this computer's, more than "
-                f"{most_s:g} s (link.most_skew_s); set both clocks by the same time server"
-            )
 
     @property
     def skew_s(self) -> float:

@@ -8,6 +8,9 @@ from typing import Any
 
 from bosdyn.util import RobotTimeConverter
 
+from planner.world.errors import PlannerError
+from sim_bridge.spot.advice import SDK_ERRORS
+
 # What the robot says may be a little older than its answer, and an estimate over a slow link is
 # off by some of the way. So much longer a walk may live without anybody noticing: as much as
 # motion.command_ttl_s is shorter than what is allowed after the last word.
@@ -94,3 +97,27 @@ class RobotClock:
     def robot_timestamp_from_local_secs(self, local_s: float) -> Any:
         """A time of ours as the robot's."""
         return self.get_robot_time_converter().robot_timestamp_from_local_secs(local_s)
+
+
+def establish(endpoint: Any, most_skew_s: float) -> RobotClock:
+    """Compares the clocks for the first time (rule 1: ends of commands are robot time).
+
+    Raises:
+        PlannerError: where that fails, or they are further apart than `most_skew_s`.
+    """
+    try:
+        done = endpoint.establish_timesync(max_samples=25, break_on_success=True)
+    except SDK_ERRORS:
+        done = False
+    if not done:
+        raise PlannerError(
+            "spot: the robot's clock cannot be compared; wait until it has booted, try again"
+        )
+    clock = RobotClock(endpoint)
+    if abs(clock.skew_s) > most_skew_s:
+        way = "ahead of" if clock.skew_s > 0 else "behind"
+        raise PlannerError(
+            f"spot: the robot's clock is {abs(clock.skew_s):.0f} s {way} this computer's, more "
+            f"than {most_skew_s:g} s (link.most_skew_s); set both clocks by the same time server"
+        )
+    return clock
