@@ -43,7 +43,7 @@ def test_services_answer_at_the_end_and_a_stop_is_heard_meanwhile(
     alone = small_episode.model_copy(update={"agents": small_episode.agents[:1]})
     # However busy this machine is: the robot takes as long as it is let, and no call is late.
     monkeypatch.setattr("sim_bridge.spot.emulator.machine.POWERING_S", 1e6)
-    monkeypatch.setattr("sim_bridge.spot.emulator.machine.STALE_S", 1e6)
+    monkeypatch.setattr("sim_bridge.spot.emulator.lease_book.STALE_S", 1e6)
     safety = tmp_path / "safety.yaml"
     safety.write_text(
         "version: 1\nlink: {stale_after_s: 60.0}\nkeepalive: {motors_off_after_s: 300.0}\n"
@@ -75,7 +75,7 @@ def test_services_answer_at_the_end_and_a_stop_is_heard_meanwhile(
         for stop in ("stop", "estop/gentle", "estop/hard"):
             powers = ask("power_on")
             client.wait(lambda: under_way() == "power_on", "that it powers on")
-            assert machine.motors is Motors.POWERING_ON
+            client.wait(lambda: machine.motors is Motors.POWERING_ON, "the robot")
             stopped = client.call(Trigger, f"/agent_0/{stop}")
             assert stopped.success, stopped.message
             client.wait(powers.done, "the answer of power_on")
