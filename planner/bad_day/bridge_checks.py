@@ -28,8 +28,8 @@ _GOOD = frozenset({EXIT_OK, -9, EXIT_CONFIGURATION})
 # A bridge that has begun says so, with the time of day.
 _READY = re.compile(r"\[INFO\] \[(\d+\.\d+)\] \[bridge\]: .* time is ")
 # How long after that a call may still be lost: the graph goes on to list the services of the bridge
-# that was killed, so no client can tell whether it knows the new one yet, and a Fast DDS participant
-# that was not heard announces itself every 3 s. Measured: up to 1.5 s.
+# that was killed, so no client can tell whether it knows the new one yet, and a Fast DDS
+# participant that was not heard announces itself every 3 s. Measured: up to 1.5 s.
 _HEARD_S = 3.0
 # How often a bridge asks the robot how it is, and so what time it has.
 _ASKS_S = 0.05
