@@ -84,9 +84,8 @@ def allowed(asked: Iterable[Asked], silences: Sequence[Silence]) -> list[Allowed
 
 def _without(whole: Allowed, client: str, forbids: Sequence[Silence]) -> list[Allowed]:
     pieces = [whole]
-    for each in forbids:
-        if each.client not in ("", client):
-            continue
+    mine = [each for each in forbids if each.client in ("", client)]
+    for each in mine:
         if each.ends_goals:
             # Of goals that were given before; later ones are the client's own risk.
             if whole.begins_s < each.begins_s:
@@ -99,7 +98,23 @@ def _without(whole: Allowed, client: str, forbids: Sequence[Silence]) -> list[Al
                 ]
             continue
         pieces = [piece for p in pieces for piece in _cut(p, each)]
-    return pieces
+    return pieces + _held_back(whole, mine)
+
+
+def _held_back(whole: Allowed, forbids: Sequence[Silence]) -> list[Allowed]:
+    """What was sent until another silence began, while the link was silent, and came after that.
+
+    Its limit counts from when it was sent last: from the beginning of the other silence.
+    """
+    return [
+        Allowed(other.begins_s, other.begins_s, other.cause)
+        for link in forbids
+        if link.cause is Cause.LINK_SILENT
+        for other in forbids
+        if other.cause in (Cause.BRIDGE_SILENT, Cause.CLIENT_SILENT)
+        and link.begins_s <= other.begins_s <= link.ends_s <= other.ends_s
+        and whole.begins_s <= other.begins_s <= whole.ends_s
+    ]
 
 
 def _cut(piece: Allowed, silence: Silence) -> list[Allowed]:

@@ -107,6 +107,19 @@ def test_what_a_stalled_link_held_comes_within_the_limit_after_its_goal_or_is_a_
         assert (Check.MOTION not in violated(seen(asked=asked, silences=stall, steps=late))) == good
 
 
+@pytest.mark.parametrize(("until_s", "good"), [(104.4, True), (104.9, False)])
+def test_what_a_stalled_link_held_of_a_bridge_that_froze_has_its_limit_from_then(
+    until_s: float, good: bool
+) -> None:
+    silences = [
+        Silence(103.0, 103.72, Cause.LINK_SILENT, False),
+        Silence(103.7, math.inf, Cause.BRIDGE_SILENT, True),
+    ]
+    steps = walking(101.1, 103.4) + walking(103.75, until_s)
+    found = violated(seen(asked=[goal(101)], silences=silences, steps=steps))
+    assert (Check.MOTION not in found) == good
+
+
 def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
     frozen = [Silence(102, 110, Cause.BRIDGE_SILENT, False)]
     arm = walking(101.1, 104.5, base=False)
