@@ -8,8 +8,11 @@ can tell that it still grows.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import os
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +31,10 @@ BAG_VERSION = 9
 METADATA_S = 5.0
 # Pieces of this size stay in the processor's cache while they are packed.
 _CHUNK_BYTES = 1 << 20
+
+
+class DiskFullError(PlannerError):
+    """There is no room for a bag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +61,26 @@ class BagWriter:
         """Makes the folder.
 
         Raises:
+            DiskFullError: where there is no room for it; nothing is left behind then.
             PlannerError: where it exists already or cannot be made.
         """
         self.folder = folder
         self._file_name = f"{folder.name}_0.mcap"
         try:
-            folder.mkdir(parents=True)
-            self._stream: BinaryIO = (folder / self._file_name).open("wb")
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._begin()
         except FileExistsError:
             raise PlannerError(f"{folder}: exists already, nothing is overwritten") from None
         except OSError as error:
-            raise PlannerError(f"{folder}: cannot be written: {error}") from None
+            text = f"{folder}: cannot be written: {error}"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                self._leave_nothing()
+                raise DiskFullError(text) from None
+            raise PlannerError(text) from None
+
+    def _begin(self) -> None:
+        self.folder.mkdir(parents=True)
+        self._stream: BinaryIO = (self.folder / self._file_name).open("wb")
+        fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._writer = Writer(
             self._stream,
             chunk_size=_CHUNK_BYTES,
@@ -83,6 +98,13 @@ class BagWriter:
         self._last_ns = 0
         self._described = (0, time.monotonic())
         self._save_metadata()
+
+    def _leave_nothing(self) -> None:
+        """An empty file is no bag, and no reader could tell why it is there."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(AttributeError, OSError):
+            # What its buffer holds cannot be written either.
+            self._stream.close()
 
     def add_topic(self, topic: Topic) -> int:
         """Declares a topic; returns the number that `write` takes."""

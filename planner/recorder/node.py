@@ -13,7 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import Evaluation, WorldInfo
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
@@ -22,7 +22,7 @@ from std_msgs.msg import Header, String
 
 from planner.recorder import bag_story
 from planner.recorder.account import TopicAccount, summary
-from planner.recorder.bag_writer import BagWriter, Topic
+from planner.recorder.bag_writer import BagWriter, DiskFullError, Topic
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.ros import offered_qos, parameters, qos
 from planner.ros.compressed_pictures import (
@@ -39,6 +39,8 @@ from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Tak
 from planner.world.errors import PlannerError
 
 LOOK_S = 0.25
+# Between two looks whether a full disk has room again, wall seconds.
+ROOM_S = 0.5
 FLUSH_S = 0.5
 # Between two rounds in which all that waits is written.
 DRAIN_S = 0.05
@@ -110,7 +112,7 @@ class RecorderNode(Node):
             self._exclude = re.compile(pattern)
         except re.error as error:
             raise PlannerError(f"recorder: parameter exclude: {error}") from None
-        self._bag = BagWriter(_free_folder(Path(folder)))
+        self._bag = self._open_bag(Path(folder))
         self._start = bag_story.start_record(
             time.time_ns(),
             {"images": self._images, "image_hz": f"{image_hz:g}", "exclude": pattern},
@@ -383,6 +385,33 @@ class RecorderNode(Node):
         # ROS is shut down: nobody would hear it on /rosout.
         print(f"warning: {text}" if missed or self._failure else f"bag {text}", flush=True)
         super().destroy_node()
+
+    def _open_bag(self, folder: Path) -> BagWriter:
+        """Begins the bag; a recorder that comes back waits for room, as the robots go on.
+
+        Raises:
+            PlannerError: where it cannot be written, or the first one finds no room.
+            ExternalShutdownException: where it shall end before there is room.
+        """
+        told = False
+        try:
+            while True:
+                place = _free_folder(folder)
+                try:
+                    return BagWriter(place)
+                except DiskFullError as error:
+                    if place == folder:
+                        raise
+                    if not told:
+                        text = f"{error}; recording goes on when there is room"
+                        self.get_logger().error(text)
+                        told = True
+                if not self.context.ok():
+                    raise ExternalShutdownException
+                time.sleep(ROOM_S)
+        except BaseException:
+            super().destroy_node()
+            raise
 
     def _drain_to_the_end(self) -> None:
         begun_s = heard_s = time.monotonic()

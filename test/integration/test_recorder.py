@@ -16,10 +16,11 @@ from planner_msgs.msg import NamedState
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from planner.bad_day.small_disk import SmallDisk
 from planner.replay.bag import Bag, read_bag
 from planner.replay.recovery import recover
 from planner.ros import qos
-from planner.world.errors import FileError
+from planner.world.errors import FileError, PlannerError
 
 RECORDER = Path(__file__).resolve().parents[2] / "nodes" / "recorder"
 COUNT = 300
@@ -115,3 +116,33 @@ def test_a_restarted_recorder_begins_a_second_bag(tmp_path: Path) -> None:
     assert recorder.wait(30) == 0
     own = {"/diagnostics", "/parameter_events", "/rosout"}
     assert {message.topic for message in read_bag(tmp_path / "bag_2")} <= own
+
+
+def test_a_recorder_that_comes_back_to_a_full_disk_waits_for_room(tmp_path: Path) -> None:
+    try:
+        disk = SmallDisk(tmp_path / "disk")
+    except PlannerError as error:
+        pytest.skip(str(error))
+    try:
+        (disk.folder / "bag").mkdir()
+        disk.fill()
+        recorder = subprocess.Popen(
+            [sys.executable, str(RECORDER), "--ros-args", "-p", f"folder:={disk.folder / 'bag'}"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert recorder.stderr is not None
+        assert "recording goes on when there is room" in recorder.stderr.readline()
+        assert sorted(path.name for path in disk.folder.iterdir()) == ["bag", "ballast"]
+        disk.empty()
+        deadline = time.monotonic() + 60
+        while not (disk.folder / "bag_2" / "metadata.yaml").is_file():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate(timeout=30)
+        assert recorder.returncode == 0
+        assert "Traceback" not in said
+        assert not [*disk.folder.glob("bag_3")]
+    finally:
+        disk.close()
