@@ -10,6 +10,7 @@ import rclpy
 from rclpy.exceptions import InvalidHandle, ROSInterruptException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.task import Future
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from planner.network import confine
@@ -44,6 +45,7 @@ def run_node(
         node cannot run as set up; 1 after a `PlannerError` while running. Both errors are told
         in one line. Any other exception is a defect and passes through.
     """
+    sys.unraisablehook = _tell_unraisable
     try:
         confine(os.environ, large_messages=large_messages)
     except PlannerError as error:
@@ -83,6 +85,16 @@ def run_node(
             node.destroy_node()
         rclpy.try_shutdown()
     return EXIT_OK
+
+
+def _tell_unraisable(told: "sys.UnraisableHookArgs") -> None:
+    """As Python tells it, but for what Ctrl-C leaves of a future that rclpy was just making.
+
+    `Future.__del__` reads a field that its `__init__` had not set yet when it was interrupted.
+    """
+    if told.object is Future.__del__ and isinstance(told.exc_value, AttributeError):
+        return
+    sys.__unraisablehook__(told)
 
 
 def _ends() -> bool:
