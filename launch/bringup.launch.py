@@ -12,7 +12,14 @@ from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from planner.bringup import ARGUMENTS, Argument, Arguments, NodeSpec, node_list
+from planner.bringup import (
+    ARGUMENTS,
+    Argument,
+    Arguments,
+    NodeSpec,
+    node_list,
+    option_arguments,
+)
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
@@ -27,7 +34,8 @@ def generate_launch_description() -> LaunchDescription:
     # The launch system may become a ROS node itself; what it starts inherits this.
     confine(os.environ)
     each_its_own(os.environ)
-    return LaunchDescription([*map(declare, ARGUMENTS), OpaqueFunction(function=start)])
+    arguments = (*ARGUMENTS, *option_arguments())
+    return LaunchDescription([*map(declare, arguments), OpaqueFunction(function=start)])
 
 
 def declare(argument: Argument) -> DeclareLaunchArgument:
@@ -44,6 +52,10 @@ def start(context: LaunchContext) -> list[Node]:
     """Return the actions that start the nodes, for the arguments as they were given."""
     DomainLock(domain_id(os.environ)).close()  # refuses to meddle with another run
     given = {a.name: LaunchConfiguration(a.name).perform(context) for a in ARGUMENTS}
+    for option in option_arguments():
+        # Those of other planners than the chosen one are declared as well, and stay out.
+        if (text := LaunchConfiguration(option.name).perform(context)) != option.default:
+            given[option.name] = text
     return [action(spec) for spec in node_list(Arguments.from_text(given))]
 
 

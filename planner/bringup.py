@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from planner.parts.kinds import BACKENDS, PLANNERS
+from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
 
 ParameterValue = bool | int | float | str
@@ -48,17 +50,6 @@ class Argument:
     choices: tuple[str, ...] = ()
 
 
-# As planner.planning.making has them, which takes longer to import.
-PLANNERS_WITHOUT_MODEL = ("expert", "heuristic_expert")
-PLANNERS_WITH_MODEL = (
-    "react",
-    "partnr_react",
-    "partnr_summary",
-    "partnr_tools",
-    "partnr_rag",
-    "partnr_finetuned",
-)
-
 # As planner.memory.seeing has them, which takes longer to import.
 MEMORIES_THAT_SEE = (
     "learned",
@@ -70,18 +61,15 @@ MEMORIES_THAT_SEE = (
     "object-graph",
 )
 
-# A robot, an emulated one that speaks its protocol, a simulator like the others, and a robot
-# that other software drives.
-BACKENDS = ("embedded", "habitat", "spot", "spot_emulator", "external")
 # As planner.recorder.node has it: pictures that are drawn only for those who look.
 UNRECORDED = r".*/body/(image|camera_info)"
 ARGUMENTS: tuple[Argument, ...] = (
-    Argument("backend", "embedded", "the world behind the bridge", BACKENDS),
+    Argument("backend", "embedded", "the world behind the bridge", BACKENDS.names()),
     Argument(
         "planner",
         "none",
-        "who drives the robots",
-        ("none", "tour", *PLANNERS_WITHOUT_MODEL, *PLANNERS_WITH_MODEL),
+        "planner to use",
+        ("none", "tour", *PLANNERS.names()),
     ),
     Argument("model", "", "language model of the planner: a server's name for it, local:FOLDER"),
     Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
@@ -91,7 +79,6 @@ ARGUMENTS: tuple[Argument, ...] = (
         "of a planner with a model: a dialogue for each agent, or one for all",
         ("single", "centralized", "decentralized"),
     ),
-    Argument("traces", "", "store of solved tasks, for the planner partnr_rag"),
     Argument(
         "memory",
         "auto",
@@ -149,7 +136,6 @@ class Arguments:
     model: str = ""
     model_url: str = ""
     control: str = "decentralized"
-    traces: str = ""
     memory: str = "auto"
     memory_model: str = ""
     memory_url: str = ""
@@ -171,6 +157,8 @@ class Arguments:
     instruction: str = ""
     paced: bool = True
     pace: float = 1.0
+    # Of the planner, by their names (`option_arguments`).
+    planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     @staticmethod
     def from_text(given: Mapping[str, str]) -> Arguments:
@@ -180,15 +168,16 @@ class Arguments:
             ArgumentError: for the first unknown name or unusable value.
         """
         known = {argument.name: argument for argument in ARGUMENTS}
+        options = {option.name: option for option in _options_of(given.get("planner", ""))}
         for name in given:
-            if name not in known:
+            if name not in known and name not in options:
                 raise ArgumentError(name, f"unknown; there are {', '.join(known)}")
         text = {name: given.get(name, argument.default) for name, argument in known.items()}
         for name, value in text.items():
             choices = known[name].choices
             if choices and value not in choices:
                 raise ArgumentError(name, f"{value!r} is not one of {', '.join(choices)}")
-        if text["planner"] in PLANNERS_WITH_MODEL and not text["model"]:
+        if _needs_model(text["planner"]) and not text["model"]:
             words = f"the planner {text['planner']} needs one, and model_url its server"
             raise ArgumentError("model", words)
         if text["memory"] in ("vlm", "open-vocabulary") and not text["memory_model"]:
@@ -209,7 +198,9 @@ class Arguments:
             model=text["model"],
             model_url=text["model_url"],
             control=text["control"],
-            traces=text["traces"],
+            planner_options={
+                name: option.read(given[name]) for name, option in options.items() if name in given
+            },
             memory=text["memory"],
             memory_model=text["memory_model"],
             memory_url=text["memory_url"],
@@ -234,6 +225,29 @@ class Arguments:
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], least=0.1, most=10.0),
         )
+
+
+def option_arguments() -> tuple[Argument, ...]:
+    """The options of all planners as arguments; takes a moment, as it loads the planners."""
+    found: dict[str, Argument] = {}
+    for part in PLANNERS.usable().values():
+        for option in part.options:
+            found.setdefault(
+                option.name, Argument(option.name, str(option.default), option.help, option.choices)
+            )
+    return tuple(found.values())
+
+
+def _simulated(args: Arguments) -> bool:
+    return BACKENDS.get(args.backend).simulated
+
+
+def _options_of(planner: str) -> tuple[Option, ...]:
+    return PLANNERS.get(planner).options if planner in PLANNERS.names() else ()
+
+
+def _needs_model(planner: str) -> bool:
+    return planner in PLANNERS.names() and PLANNERS.get(planner).needs_model
 
 
 def _number(name: str, text: str, *, least: float, most: float) -> float:
@@ -360,7 +374,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
                 "house": args.house,
                 "episode": args.episode,
                 # Without a simulator nobody publishes /clock.
-                "use_sim_time": args.backend not in ("spot", "external"),
+                "use_sim_time": _simulated(args),
             },
         ),
     )
@@ -369,7 +383,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
 def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
     # Only simulators know the true world; a task may be loaded into them at any time, but a
     # tour has none. Of a real one what is believed is judged, once somebody names a task.
-    perceived = args.backend == "spot"
+    perceived = not _simulated(args)
     if args.planner == "tour" or (perceived and not args.episode):
         return ()
     world = "perceived" if perceived else "simulated"
@@ -429,7 +443,7 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
         **{k: v for k, v in (("instruction", args.instruction), ("house", args.house)) if v},
         "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
     }
-    if args.backend == "spot":
+    if not _simulated(args):
         # A real robot stands up when its operator says so; a planner would give up before.
         parameters["attended"] = True
     return (
@@ -471,7 +485,7 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
                 "model": args.model,
                 "model_url": args.model_url,
                 "control": args.control,
-                "traces": args.traces,
+                **args.planner_options,
             },
         ),
     )
@@ -480,5 +494,5 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
 _PLANNERS: Mapping[str, Callable[[Arguments], tuple[NodeSpec, ...]]] = {
     "none": _no_planner,
     "tour": _tour,
-    **dict.fromkeys((*PLANNERS_WITHOUT_MODEL, *PLANNERS_WITH_MODEL), _task_planner),
+    **dict.fromkeys(PLANNERS.names(), _task_planner),
 }

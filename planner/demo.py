@@ -9,9 +9,10 @@ import time
 from functools import partial
 from pathlib import Path
 
-from planner.bringup import ARGUMENTS, PLANNERS_WITHOUT_MODEL, Arguments, node_list
+from planner.bringup import ARGUMENTS, Arguments, node_list
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
+from planner.parts.kinds import PLANNERS
 from planner.replay.bag_check import check_bag
 from planner.up import run_nodes
 from planner.world.errors import PlannerError
@@ -120,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
     print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
-    if in_words and args.planner in PLANNERS_WITHOUT_MODEL:
+    if in_words and not PLANNERS.get(args.planner).needs_model:
         print(f"note: {NEEDS_A_MODEL.format(args.planner)}", flush=True)
     last_line = LastLine()
     story = partial(story_writer, log, sys.stdout, last_line.take)

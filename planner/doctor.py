@@ -23,6 +23,8 @@ from pathlib import Path
 
 from planner import network_probe, renderer_probe
 from planner.environment import ros_environment
+from planner.parts.catalog import OUR_PACKAGE
+from planner.parts.kinds import ALL
 from planner.security.enclave import KEYSTORE, act_as, secured
 from planner.security.policy import VIEWER
 from planner.world.errors import PlannerError
@@ -97,6 +99,7 @@ def examine() -> tuple[Finding, ...]:
         _build_tools,
         _launch,
         _extras,
+        _parts,
     )
     with ThreadPoolExecutor(len(checks)) as pool:
         answers = list(pool.map(lambda check: tuple(check()), checks))
@@ -325,6 +328,20 @@ def extra_requirements() -> dict[str, tuple[str, ...]]:
         if extra and name:
             found[extra[1]] = (*found.get(extra[1], ()), name[0])
     return found
+
+
+def _parts() -> Iterable[Finding]:
+    """Planners, backends and so on, those of other packages by their package's name."""
+    for kind in ALL:
+        usable = kind.usable()
+        words = [
+            name if (package := kind.package_of(name)) == OUR_PACKAGE else f"{name} ({package})"
+            for name in usable
+        ]
+        yield Finding(f"{kind.kind}s", Status.PRESENT, ", ".join(words))
+        for problem in kind.problems():
+            what, _, cure = problem.rpartition("; ")
+            yield Finding(f"{kind.kind}s", Status.WARNING, what, cure)
 
 
 def _version(distribution: str) -> str | None:

@@ -13,7 +13,15 @@ from typing import TextIO
 import yaml
 
 import planner
-from planner.bringup import ARGUMENTS, Argument, ArgumentError, Arguments, NodeSpec, node_list
+from planner.bringup import (
+    ARGUMENTS,
+    Argument,
+    ArgumentError,
+    Arguments,
+    NodeSpec,
+    node_list,
+    option_arguments,
+)
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 from planner.ros.domain_lock import DomainLock, domain_id
@@ -27,7 +35,7 @@ _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the bring-up's arguments, in the forms `--name value` and `name:=value`."""
-    for argument in ARGUMENTS:
+    for argument in (*ARGUMENTS, *option_arguments()):
         parser.add_argument(
             f"--{argument.name}", metavar="VALUE", default=None, help=_help(argument)
         )
@@ -40,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Start the nodes and keep them running until Ctrl-C."""
     given = {
         argument.name: value
-        for argument in ARGUMENTS
+        for argument in (*ARGUMENTS, *option_arguments())
         if (value := getattr(args, argument.name)) is not None
     }
     for assignment in args.assignments:

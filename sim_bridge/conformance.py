@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.parts.kinds import BACKENDS
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -23,7 +24,7 @@ from sim_bridge.backend import Backend
 from sim_bridge.conformance_checks import acting, episodes, handling, numbers, sensing
 from sim_bridge.conformance_checks.trial import ConformanceError, Setting, Trial, UnsuitableError
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.registry import BACKENDS, make_backend
+from sim_bridge.registry import make_backend
 
 CHECKS: tuple[Callable[[Trial], None], ...] = (
     *episodes.CHECKS,
@@ -127,7 +128,7 @@ def _run(check: Callable[[Trial], None], trial: Trial) -> Finding:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns 0 where the backend conforms, 1 where not, 2 for a wrong argument."""
     parser = argparse.ArgumentParser(prog="python -m sim_bridge.conformance", description=__doc__)
-    parser.add_argument("--backend", default="embedded", choices=sorted(BACKENDS))
+    parser.add_argument("--backend", default="embedded", choices=sorted(BACKENDS.names()))
     parser.add_argument("--settings", default="", help="the backend's; default: the shipped")
     parser.add_argument("--house", default="", help="name or file; default: the first shipped")
     parser.add_argument("--episode", default="", help="name or file; default: the bare house")

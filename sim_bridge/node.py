@@ -15,6 +15,7 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
+from planner.parts.kinds import BACKENDS
 from planner.ros import parameters, qos
 from planner.ros.beat_executor import BeatExecutor
 from planner.ros.conversions import time_message, transform_message
@@ -42,7 +43,7 @@ from sim_bridge.pacing import (
 )
 from sim_bridge.people.node import PeopleTopic
 from sim_bridge.priority import raise_priority
-from sim_bridge.registry import BACKENDS, make_backend
+from sim_bridge.registry import make_backend
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.rules import NOTICE
 from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
@@ -78,7 +79,9 @@ class BridgeNode(Node):
             self._pace = declare_pace(self)
             self._pacer = Pacer(self._pace)
             self._sensing = declare_sensing(self)
-            backend = parameters.text(self, "backend", "embedded", "the world", choices=[*BACKENDS])
+            backend = parameters.text(
+                self, "backend", "embedded", "the world", choices=BACKENDS.names()
+            )
             opened = self._declare_world()
             settings = parameters.text(
                 self, "backend_config", "", "file with the backend's settings; empty = shipped"

@@ -10,9 +10,10 @@ import cv2
 import numpy as np
 
 from planner.bench.parity import Pixels, compare_backends, make_pair, parity_lines
+from planner.parts.kinds import BACKENDS
 from planner.world.errors import FileError
 from planner.world.house_checks import load_house
-from sim_bridge.registry import BACKENDS, make_backend
+from sim_bridge.registry import make_backend
 
 _FARTHEST_M = 8.0
 
@@ -20,8 +21,12 @@ _FARTHEST_M = 8.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("houses", nargs="+", metavar="HOUSE", help="names or files")
-    parser.add_argument("--a", default="embedded", choices=sorted(BACKENDS), help="a simulator")
-    parser.add_argument("--b", default="habitat", choices=sorted(BACKENDS), help="another one")
+    parser.add_argument(
+        "--a", default="embedded", choices=sorted(BACKENDS.names()), help="a simulator"
+    )
+    parser.add_argument(
+        "--b", default="habitat", choices=sorted(BACKENDS.names()), help="another one"
+    )
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--pictures", type=Path, help="folder for each house's worst pictures")
 

@@ -24,7 +24,8 @@ from std_srvs.srv import Trigger
 from planner.planning import settings
 from planner.planning.instruction import Request, RequestError, task_of
 from planner.planning.llm.ledger import Account, LedgerModel
-from planner.planning.making import make_planner, needs_model
+from planner.planning.making import make_planner
+from planner.planning.part import needs_model
 from planner.planning.planner import Task
 from planner.planning.questions import Questions
 from planner.planning.session import Doing, InstructionCode, Outcome, Session
@@ -364,7 +365,7 @@ class TaskPlannerNode(Node):
         self._desk.leave(partial(self._heartbeat.attend, task.agents))
         self._desk.leave(lambda: self._stand(self._telling.standing.understood(task, house)))
         told, account = self._settings, Account()
-        if "expert" not in self._planner and told.model is None:
+        if told.choice.part.needs_model and told.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         self._say(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
         most = int(goal.request.max_calls) or self._most
@@ -380,7 +381,7 @@ class TaskPlannerNode(Node):
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
-        asks = told.choice.options.most_questions > 0
+        asks = told.choice.ask.most_questions > 0
         session = Session(task, planner, self._around, most, ask if asks else None, self._take_turn)
         outcome = await session.run()
         if model is not None:
@@ -431,7 +432,7 @@ class TaskPlannerNode(Node):
     def _show(self, goal: Goal, task: Task, doing: Doing) -> None:
         self._doing = doing
         self._feed_back(goal, doing)
-        if "expert" in self._planner:
+        if not self._settings.choice.part.needs_model:
             call = ModelCall(
                 planner=self._planner,
                 model="",

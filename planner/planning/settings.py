@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
+from planner.parts.kinds import PLANNERS
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
 from planner.planning.llm.chat import ChatModel
 from planner.planning.llm.ledger import Account, Prices
 from planner.planning.llm.patient import PatientModel
-from planner.planning.making import PLANNERS, PlannerChoice, make_model
+from planner.planning.making import PlannerChoice, make_model
 from planner.ros import parameters
+from planner.ros.part_options import declare_options
 
 
 @dataclass
@@ -34,8 +35,7 @@ class Settings:
 
     def choice_for(self, most_cycles: int) -> PlannerChoice:
         """The planner of one instruction; 0 = as many cycles as the planner itself takes."""
-        options = replace(self.choice.options, most_cycles=most_cycles)
-        return replace(self.choice, options=options)
+        return replace(self.choice, ask=replace(self.choice.ask, most_cycles=most_cycles))
 
 
 def declare(node: Any) -> Settings:
@@ -44,10 +44,13 @@ def declare(node: Any) -> Settings:
     Raises:
         PlannerError: for a wrong parameter, or a model that cannot be used.
     """
+    name = parameters.text(
+        node, "planner", "expert", "planner to use", choices=list(PLANNERS.names())
+    )
     choice = PlannerChoice(
-        name=parameters.text(node, "planner", "expert", "who decides", choices=list(PLANNERS)),
+        name=name,
         axes=_axes(node),
-        options=AskOptions(
+        ask=AskOptions(
             deadline_s=parameters.number(
                 node, "model_deadline", 60.0, "seconds for one answer", least=0.1, most=3600.0
             ),
@@ -58,8 +61,7 @@ def declare(node: Any) -> Settings:
                 node, "show_states", False, "whether summaries tell the states of things"
             ),
         ),
-        traces=_path(node, "traces", "store of solved tasks, for partnr_rag"),
-        encoder=_path(node, "encoder", "folder of a sentence transformer that finds them"),
+        options=declare_options(node, PLANNERS.get(name).options),
     )
     return Settings(
         choice,
@@ -92,11 +94,6 @@ def _axes(node: Any) -> Axes:
 def _word(node: Any, name: str, default: StrEnum, description: str) -> str:
     choices = [word.value for word in type(default)]
     return parameters.text(node, name, default.value, description, choices=choices)
-
-
-def _path(node: Any, name: str, description: str) -> Path | None:
-    given = parameters.text(node, name, "", f"{description}; empty = none")
-    return Path(given) if given else None
 
 
 def _price(node: Any, name: str) -> float:

@@ -1,6 +1,12 @@
 import pytest
 
-from planner.bringup import ARGUMENTS, ArgumentError, Arguments, node_list
+from planner.bringup import (
+    ARGUMENTS,
+    ArgumentError,
+    Arguments,
+    node_list,
+    option_arguments,
+)
 
 
 def test_defaults_of_both_forms_agree() -> None:
@@ -8,7 +14,9 @@ def test_defaults_of_both_forms_agree() -> None:
 
 
 def test_every_argument_is_a_field_and_explained() -> None:
-    assert [argument.name for argument in ARGUMENTS] == list(Arguments.__dataclass_fields__)
+    assert [argument.name for argument in ARGUMENTS] == [
+        name for name in Arguments.__dataclass_fields__ if name != "planner_options"
+    ]
     assert all(argument.description for argument in ARGUMENTS)
 
 
@@ -148,7 +156,7 @@ def test_a_real_robots_task_waits_for_its_operator() -> None:
         (
             {"backend": "unity"},
             "backend",
-            "'unity' is not one of embedded, habitat, spot, spot_emulator, external",
+            "'unity' is not one of embedded, external, habitat, spot, spot_emulator",
         ),
         ({"seed": "-1"}, "seed", "'-1' is not a whole number of 0 or greater"),
         ({"seed": "1_0"}, "seed", "'1_0' is not a whole number"),
@@ -200,3 +208,13 @@ def test_only_simulators_have_a_time_of_their_own(backend: str, simulated: bool)
     arguments = Arguments.from_text({"backend": backend, "planner": "expert"})
     (skills,) = [node for node in node_list(arguments) if node.name == "skill_executor"]
     assert skills.parameters["use_sim_time"] is simulated
+
+
+def test_options_of_the_planner_reach_its_node_and_those_of_others_are_unknown() -> None:
+    given = {"planner": "partnr_rag", "model": "m", "model_url": "u", "traces": "store.jsonl"}
+    (node,) = (n for n in node_list(Arguments.from_text(given)) if n.name == "task_planner")
+    assert node.parameters["traces"] == "store.jsonl"
+    assert "encoder" not in node.parameters
+    assert "traces" in {argument.name for argument in option_arguments()}
+    with pytest.raises(ArgumentError, match="traces: unknown"):
+        Arguments.from_text({"planner": "expert", "traces": "store.jsonl"})

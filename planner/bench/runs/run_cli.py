@@ -16,8 +16,10 @@ from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
+from planner.parts.flags import add_option_flags, read_option_flags
+from planner.parts.kinds import PLANNERS
 from planner.planning.axes import Control, MemorySource
-from planner.planning.making import LOCAL, PLANNERS, RECORDED, SCRIPTED
+from planner.planning.making import LOCAL, RECORDED, SCRIPTED
 from planner.world.errors import PlannerError
 
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
@@ -26,7 +28,7 @@ _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments: what is run, then how."""
     what = parser.add_argument_group("what is run, kept in the manifest")
-    what.add_argument("--planner", choices=PLANNERS, default="expert")
+    what.add_argument("--planner", choices=PLANNERS.names(), default="expert")
     what.add_argument(
         "--model",
         default="",
@@ -57,8 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--show-states", action="store_true", help="summaries tell states of things")
     what.add_argument("--model-deadline", type=float, default=60.0, help="seconds for an answer")
     what.add_argument("--model-wait", type=float, default=600.0, help="seconds, for one away")
-    what.add_argument("--traces", type=Path, help="store of solved tasks, for partnr_rag")
-    what.add_argument("--encoder", type=Path, help="sentence transformer that finds them")
+    add_option_flags(what, PLANNERS.usable())
     for part in ("prompt", "cached", "reply"):
         what.add_argument(f"--price-{part}", type=float, default=0.0, help="a million tokens")
     how = parser.add_argument_group("how it is run, free to change when resuming")
@@ -110,9 +111,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> RunSettings:
-    def absolute(path: Path | None) -> str:
-        return str(path.resolve()) if path is not None else ""
-
     try:
         return RunSettings(
             planner=args.planner,
@@ -129,8 +127,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
             show_states=args.show_states,
             model_deadline_s=args.model_deadline,
             model_wait_s=args.model_wait,
-            traces=absolute(args.traces),
-            encoder=absolute(args.encoder),
+            options=read_option_flags(args, PLANNERS.get(args.planner).options, PLANNERS.usable()),
             prompt_price=args.price_prompt,
             cached_price=args.price_cached,
             reply_price=args.price_reply,

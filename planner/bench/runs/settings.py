@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from planner.evaluation.progress import Mode
+from planner.parts.kinds import PLANNERS
+from planner.parts.option import OptionValue, read_options
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
 from planner.planning.llm.ledger import Prices
-from planner.planning.making import PLANNERS, PlannerChoice, needs_model
+from planner.planning.making import PlannerChoice
+from planner.planning.part import PlannerPart, needs_model
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 
-# Planners that read the structured goal and ask no model.
-GOAL_READERS = ("expert", "heuristic_expert")
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
 
@@ -55,6 +56,7 @@ class RunSettings(FileModel):
             it can change states (spec/partnr.md D-1).
         seed: added to each episode's.
         most_cycles: planning cycles of a dialogue; 0 = the paper's.
+        options: of the planner, those that are not as by default.
         prompt_price, cached_price, reply_price: money for a million tokens.
     """
 
@@ -72,11 +74,25 @@ class RunSettings(FileModel):
     show_states: bool = False
     model_deadline_s: Annotated[float, Field(gt=0)] = 60.0
     model_wait_s: Annotated[float, Field(ge=0)] = 600.0
-    traces: str = ""
-    encoder: str = ""
+    options: Mapping[str, OptionValue] = Field(default_factory=dict)
     prompt_price: Price = 0.0
     cached_price: Price = 0.0
     reply_price: Price = 0.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_former_names(cls, given: object) -> object:
+        """Manifests of before had two of the options as settings of their own."""
+        if not isinstance(given, dict):
+            return given
+        former = {name: given[name] for name in ("traces", "encoder") if name in given}
+        rest = {name: value for name, value in given.items() if name not in former}
+        named = {name: value for name, value in former.items() if value}
+        return (
+            {**rest, "options": {**named, **rest["options"]}}
+            if "options" in rest
+            else ({**rest, "options": named} if named else rest)
+        )
 
     def check(self) -> None:
         """Refuses what cannot be run.
@@ -84,26 +100,34 @@ class RunSettings(FileModel):
         Raises:
             PlannerError: naming the setting and the reason.
         """
-        if self.planner not in PLANNERS:
-            raise PlannerError(
-                f"there is no planner {self.planner!r}; there are {', '.join(PLANNERS)}"
-            )
-        if self.planner not in GOAL_READERS and not self.model:
+        part, full = self.part, self.memory is MemoryKind.FULL
+        if part.needs_model and not self.model:
             raise PlannerError(needs_model(self.planner))
-        if self.planner in GOAL_READERS and self.model:
+        if self.model and not part.needs_model:
             raise PlannerError(f"the planner {self.planner} asks no model; leave out --model")
-        if self.planner == "heuristic_expert" and self.memory is not MemoryKind.FULL:
-            raise PlannerError("the planner heuristic_expert needs full knowledge: --memory full")
-        if self.planner == "react" and self.memory is MemoryKind.FULL:
+        if part.needs_full_memory and not full:
+            raise PlannerError(f"the planner {self.planner} needs full knowledge: --memory full")
+        if part.reads_changes and full:
             raise PlannerError(
-                "the planner react is told what changes in the memory, which --memory full has not"
+                f"the planner {self.planner} is told what changes in the memory, which "
+                "--memory full has not"
             )
+        read_options(part.options, self.options)
+
+    @property
+    def part(self) -> PlannerPart:
+        """The planner's record.
+
+        Raises:
+            PartError: where there is none of this name, or it cannot be used.
+        """
+        return PLANNERS.get(self.planner)
 
     def axes(self, agents: int) -> Axes:
         """The cell; `agents` act."""
         seen, told = _SEEN[self.memory]
         axes = Axes(self.control, seen, Skills.ORACLE, told, self.memory_source)
-        if self.planner in GOAL_READERS:
+        if self.part.needs_goal and not self.part.needs_model:
             axes = replace(
                 axes,
                 control=Control.CENTRALIZED,
@@ -122,8 +146,7 @@ class RunSettings(FileModel):
                 deadline_s=self.model_deadline_s,
                 show_states=self.show_states,
             ),
-            traces=Path(self.traces) if self.traces else None,
-            encoder=Path(self.encoder) if self.encoder else None,
+            self.options,
         )
 
     @property

@@ -192,12 +192,13 @@ def check_store(settings: RunSettings, suite: Sequence[SuiteEpisode]) -> None:
         PlannerError: naming the first such instruction.
         FileError: for a store that cannot be read.
     """
-    if settings.planner != "partnr_rag" or not settings.traces:
+    traces = str(settings.options.get("traces", ""))
+    if not traces:
         return
-    with TraceStore.existing(Path(settings.traces)) as store:
+    with TraceStore.existing(Path(traces)) as store:
         known = store.holding(entry.instruction for entry in suite)
     if known:
         raise PlannerError(
-            f"{settings.traces}: holds the solutions of {len(known)} instructions of this suite, "
+            f"{traces}: holds the solutions of {len(known)} instructions of this suite, "
             f"such as {known[0][:80]!r}; name the suite with --keep-out when filling the store"
         )

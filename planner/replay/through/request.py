@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from planner.evaluation.progress import Mode
@@ -12,9 +11,10 @@ from planner.memory.memory import UPDATE_PERIOD_S
 from planner.memory.operations import CoordinateFrame
 from planner.memory.seeing import Seeing, SeeingModel
 from planner.memory.sightings import VISIBILITIES
+from planner.parts.kinds import PLANNERS
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.making import PLANNERS, PlannerChoice
+from planner.planning.making import PlannerChoice
 from planner.world.errors import PlannerError
 
 MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
@@ -128,7 +128,12 @@ class _Words:
         )
 
     def _planner(self) -> PlannerRequest:
-        name = self._choice(PLANNER, PLANNERS, "")
+        name = self._choice(PLANNER, PLANNERS.names(), "")
+        options = {
+            option.name: option.read(self._words.pop(option.name))
+            for option in PLANNERS.get(name).options
+            if option.name in self._words
+        }
         control = self._choice("control", [c.value for c in Control], Control.DECENTRALIZED.value)
         source = self._choice(
             "memory_source", [s.value for s in MemorySource], MemorySource.SUMMARY.value
@@ -144,8 +149,7 @@ class _Words:
                     deadline_s=self._number("model_deadline", 60.0, 0.1, 3600.0),
                     show_states=self._choice("show_states", ("true", "false"), "false") == "true",
                 ),
-                traces=self._path("traces"),
-                encoder=self._path("encoder"),
+                options,
             ),
             model=self._text("model"),
             model_url=self._text("model_url"),
@@ -163,10 +167,6 @@ class _Words:
 
     def _text(self, name: str, default: str = "") -> str:
         return self._words.pop(name, default)
-
-    def _path(self, name: str) -> Path | None:
-        text = self._text(name)
-        return Path(text) if text else None
 
     def _choice(self, name: str, choices: Sequence[str], default: str) -> str:
         value = self._text(name, default)

@@ -14,9 +14,6 @@ from planner.replay.through.decisions import RecordedDecision
 from planner.world.belief import Belief
 from planner.world.skill import FREE_TEXT_TOOLS, SkillCall, SkillName
 
-_BY_NUMBERS = frozenset({"react"})
-_ONLY_A_CALL = frozenset({"react", "partnr_finetuned"})
-
 
 class SubstituteModel:
     """Passes calls on to a model, but for those whose answer is given beforehand."""
@@ -94,7 +91,7 @@ def spoken_turn(
     for reply in recorded.replies:
         if reply.model and reply.planner == choice.name:
             own.setdefault(reply.agents, []).append(reply.text)
-    if choice.axes.control is Control.CENTRALIZED and choice.name not in _ONLY_A_CALL:
+    if choice.axes.control is Control.CENTRALIZED and not choice.part.bare_replies:
         said = own.get(context.task.agents) or [_team_turn(context, recorded)]
         return [(context.idle, said)]
     return [
@@ -104,9 +101,8 @@ def spoken_turn(
 
 
 def _own_turn(choice: PlannerChoice, call: SkillCall, belief: Belief) -> str:
-    naming = Naming.NUMBERS if choice.name in _BY_NUMBERS else Naming.NAMES
-    text = str(_named(call, belief, naming))
-    return text if choice.name in _ONLY_A_CALL else f"{THOUGHT}\n{text}"
+    text = str(_named(call, belief, choice.part.naming))
+    return text if choice.part.bare_replies else f"{THOUGHT}\n{text}"
 
 
 def _team_turn(context: Context, recorded: RecordedDecision) -> str:

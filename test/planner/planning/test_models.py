@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from planner.bringup import PLANNERS_WITH_MODEL, PLANNERS_WITHOUT_MODEL
+from planner.bringup import ARGUMENTS
+from planner.parts.kinds import PLANNERS
 from planner.planning.llm.chat import Completion, Message, ModelError, Speaker
 from planner.planning.llm.recorded import RecordedModel, RecordingModel
 from planner.planning.llm.scripted import ScriptedModel
-from planner.planning.making import PLANNERS, PlannerChoice, make_model, make_planner, needs_model
+from planner.planning.making import PlannerChoice, make_model, make_planner
+from planner.planning.part import needs_model
 from planner.planning.planner import Task
 from planner.world.errors import FileError, PlannerError
 
@@ -127,4 +129,5 @@ def test_an_unknown_planner_is_told() -> None:
 
 
 def test_the_bring_up_knows_every_planner() -> None:
-    assert (*PLANNERS_WITHOUT_MODEL, *PLANNERS_WITH_MODEL) == PLANNERS
+    (choices,) = (each.choices for each in ARGUMENTS if each.name == "planner")
+    assert choices == ("none", "tour", *PLANNERS.names())

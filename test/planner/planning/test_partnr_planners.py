@@ -346,7 +346,7 @@ def test_d_52_old_summaries_go_first_and_never_results(toy_world: Make) -> None:
     task = Task("Bring the cup to the couch.", ("agent_0",))
     model = Small(lambda messages: turn("Navigate[cup_0]"))
     heard: list[ModelCall] = []
-    choice = PlannerChoice("partnr_react", options=AskOptions(most_cycles=30))
+    choice = PlannerChoice("partnr_react", ask=AskOptions(most_cycles=30))
     outcome = play(make_planner(choice, task, model, heard.append), world, task)
     assert int(outcome.decisions[-1].evidence["summaries_dropped"]) > 0
     results = [m.text for m in model.asked[-1] if m.text.startswith("Result:")]

@@ -45,7 +45,7 @@ class Play:
         if not callable(replies):
             replies = [reply if "\n" in reply else f"Thought: go\n{reply}" for reply in replies]
         self.model = ScriptedModel(replies)
-        choice = PlannerChoice(name, options=AskOptions(**options))
+        choice = PlannerChoice(name, ask=AskOptions(**options))
         self.planner = make_planner(choice, task, self.model, self.heard.append)
         if name == "react":
             nodes = world.belief().nodes.values()
@@ -374,7 +374,7 @@ def test_a_question_and_its_answer(
     world = toy_world(agents=ROBOT)
     model = ScriptedModel([ask, "Thought: good\nDone[]", "Thought: good\nDone[]"])
     heard: list[ModelCall] = []
-    choice = PlannerChoice(name, options=AskOptions(most_questions=1))
+    choice = PlannerChoice(name, ask=AskOptions(most_questions=1))
     planner = make_planner(choice, TASK, model, heard.append)
     first = asyncio.run(planner.decide(context(world, planner, ())))
     assert first.question == "which cup"

@@ -96,7 +96,7 @@ def test_rag_puts_the_trace_between_system_and_task(tmp_path: Path, small_house:
         store.add([X, Y])
     task = Task("Put a candle on the shelf.", ("agent_0",))
     model = ScriptedModel(["Thought: no\nDone[]\nAssigned!"])
-    planner = make_planner(PlannerChoice("partnr_rag", traces=path), task, model)
+    planner = make_planner(PlannerChoice("partnr_rag", options={"traces": str(path)}), task, model)
     able = {"agent_0": capabilities(AgentKind.ROBOT)}
     context = Context(task, Belief(0.0, 0, {}), small_house, able, {}, ("agent_0",), 0.0)
     asyncio.run(planner.decide(context))
@@ -111,7 +111,7 @@ def test_rag_without_its_store_says_so(tmp_path: Path) -> None:
         make_planner(PlannerChoice("partnr_rag"), task, model)
     gone = tmp_path / "gone.db"
     with pytest.raises(FileError, match="there is no store of traces"):
-        make_planner(PlannerChoice("partnr_rag", traces=gone), task, model)
+        make_planner(PlannerChoice("partnr_rag", options={"traces": str(gone)}), task, model)
     assert not gone.exists()
 
 

@@ -1,0 +1,177 @@
+"""All parts of one kind, by name: those of this project, and those of other installed packages."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, Protocol, TypeVar, cast
+
+from planner.parts.option import Option
+from planner.world.errors import PlannerError
+
+OUR_PACKAGE = "planner"
+
+
+class PartError(PlannerError):
+    """A part that is not there or cannot be used."""
+
+
+class Part(Protocol):
+    """What the records of all kinds have."""
+
+    @property
+    def summary(self) -> str:
+        """One line for the help."""
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What may be set."""
+
+    @property
+    def interface(self) -> int:
+        """The version of the kind's interface that it was written for."""
+
+
+PartT = TypeVar("PartT", bound=Part)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a part comes from; nothing of it is loaded yet."""
+
+    name: str
+    package: str
+    load: Callable[[], object]
+
+
+class Catalog(Generic[PartT]):
+    """The parts of one kind.
+
+    A part of this project is a module of `folder` that has the attribute `attribute`; its name is
+    the module's. One of another package is an entry point of the group `planner.<folder's name>`.
+    Nothing is imported before it is asked for.
+    """
+
+    def __init__(self, kind: str, folder: str, attribute: str, record: str, interface: int) -> None:
+        """Of this kind.
+
+        Args:
+            kind: one word for messages, such as `planner`.
+            folder: the package whose modules are this project's parts.
+            attribute: the name of the record in each module.
+            record: the record's class as `module:name`, which is imported with the first part.
+            interface: the version of its interface; another one is refused.
+        """
+        self.kind, self._folder, self._attribute = kind, folder, attribute
+        self._record, self._interface = record, interface
+        self.group = f"{OUR_PACKAGE}.{folder.rpartition('.')[2]}"
+        self._loaded: dict[str, PartT] = {}
+
+    @cached_property
+    def _sources(self) -> tuple[Mapping[str, Source], tuple[str, ...]]:
+        found = {source.name: source for source in self._ours()}
+        problems = []
+        for point in sorted(entry_points(group=self.group), key=_order):
+            source = Source(point.name, _package(point), point.load)
+            before = found.setdefault(point.name, source)
+            if before is not source:
+                problems.append(
+                    f"{self.kind} {point.name} of the package {source.package} is not used: "
+                    f"{before.package} has one of that name; rename its entry point"
+                )
+        return found, tuple(problems)
+
+    def _ours(self) -> list[Source]:
+        package = importlib.import_module(self._folder)
+        return [
+            Source(name, OUR_PACKAGE, lambda name=name: self._of_module(name))  # type: ignore[misc]
+            for _, name, _ in pkgutil.iter_modules(package.__path__)
+        ]
+
+    def _of_module(self, name: str) -> object:
+        return getattr(importlib.import_module(f"{self._folder}.{name}"), self._attribute)
+
+    def names(self) -> tuple[str, ...]:
+        """All names, this project's first; a part behind one may still turn out to be broken."""
+        return tuple(self._sources[0])
+
+    def package_of(self, name: str) -> str:
+        """The package that a part comes from.
+
+        Raises:
+            PartError: where there is none of that name.
+        """
+        return self._source(name).package
+
+    def _source(self, name: str) -> Source:
+        source = self._sources[0].get(name)
+        if source is None:
+            near = get_close_matches(name, self.names(), 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            there = ", ".join(self.names())
+            raise PartError(f"there is no {self.kind} {name!r}; there are {there}{hint}")
+        return source
+
+    def get(self, name: str) -> PartT:
+        """The record of this name.
+
+        Raises:
+            PartError: where there is none, or it cannot be used; names its package and what to do.
+        """
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self._source(name))
+        return self._loaded[name]
+
+    def _load(self, source: Source) -> PartT:
+        what = f"{self.kind} {source.name} of the package {source.package} cannot be used"
+        try:
+            made = source.load()
+        # What another package raises at its import may be anything.
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise PartError(f"{what}: {reason}; mend or uninstall the package") from error
+        module, _, name = self._record.partition(":")
+        if not isinstance(made, getattr(importlib.import_module(module), name)):
+            raise PartError(
+                f"{what}: expected a {name}, got {type(made).__name__}; mend its entry point"
+            )
+        part = cast(PartT, made)
+        if part.interface != self._interface:
+            raise PartError(
+                f"{what}: it is written for version {part.interface} of the {self.kind} interface, "
+                f"this is version {self._interface}; install a release that fits"
+            )
+        return part
+
+    def usable(self) -> Mapping[str, PartT]:
+        """All parts that can be used, by name; `problems` tells of the others."""
+        found = {}
+        for name in self.names():
+            try:
+                found[name] = self.get(name)
+            except PartError:
+                continue
+        return found
+
+    def problems(self) -> tuple[str, ...]:
+        """One line for each part that cannot be used."""
+        lines = list(self._sources[1])
+        for name in self.names():
+            try:
+                self.get(name)
+            except PartError as error:
+                lines.append(str(error))
+        return tuple(lines)
+
+
+def _order(point: EntryPoint) -> tuple[str, str]:
+    return _package(point), point.name
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value.partition(".")[0]

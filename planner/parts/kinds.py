@@ -1,0 +1,23 @@
+"""The kinds of parts that can be exchanged, each with its catalog: here and nowhere else.
+
+The records' classes belong to the packages that use them and are only named here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planner.parts.catalog import Catalog
+
+if TYPE_CHECKING:
+    from sim_bridge.part import BackendPart
+
+    from planner.planning.part import PlannerPart
+
+PLANNERS: Catalog[PlannerPart] = Catalog(
+    "planner", "planner.planning.planners", "PLANNER", "planner.planning.part:PlannerPart", 1
+)
+BACKENDS: Catalog[BackendPart] = Catalog(
+    "backend", "sim_bridge.backends", "BACKEND", "sim_bridge.part:BackendPart", 1
+)
+ALL = (PLANNERS, BACKENDS)

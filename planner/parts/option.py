@@ -1,0 +1,112 @@
+"""One option of a part: the node's ROS parameter and the command line's flag are made from it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from planner.world.errors import PlannerError
+
+OptionValue = bool | int | float | str
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_FLAGS = {"true": True, "false": False}
+
+
+class OptionError(PlannerError):
+    """An option that is declared or set wrongly."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        super().__init__(f"option {name}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option with its type, which is that of the default.
+
+    Attributes:
+        name: lower case with underscores; the flag has dashes.
+        default: true or false, a whole number, a number or a text.
+        help: one line; says the unit of a number.
+        min_value: the least number that is allowed.
+        max_value: the greatest.
+        choices: the texts that are allowed; empty = any.
+        is_path: whether a text is a file or a folder, which command lines make absolute.
+    """
+
+    name: str
+    default: OptionValue
+    help: str
+    min_value: float | None = None
+    max_value: float | None = None
+    choices: tuple[str, ...] = ()
+    is_path: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the declaration.
+
+        Raises:
+            OptionError: for a name that no parameter can have, or a default that is not allowed.
+        """
+        if not _NAME.fullmatch(self.name):
+            raise OptionError(self.name, "expected lower-case letters, digits and underscores")
+        self.check(self.default)
+
+    def check(self, value: object) -> OptionValue:
+        """A value of the option's type, within its bounds; whole numbers do as numbers.
+
+        Raises:
+            OptionError: for any other.
+        """
+        kind = type(self.default)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind or not isinstance(value, OptionValue):
+            wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+            raise OptionError(self.name, f"expected {wanted[kind]}, got {value!r}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise OptionError(self.name, f"expected a finite number, got {value}")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self.min_value is not None and value < self.min_value:
+                raise OptionError(self.name, f"{value} is less than {self.min_value:g}")
+            if self.max_value is not None and value > self.max_value:
+                raise OptionError(self.name, f"{value} is greater than {self.max_value:g}")
+        if self.choices and value not in self.choices:
+            raise OptionError(self.name, f"expected one of {', '.join(self.choices)}, got {value}")
+        return value
+
+    def read(self, text: str) -> OptionValue:
+        """The value that a text says, as on a command line.
+
+        Raises:
+            OptionError: where it says none, or one that is not allowed.
+        """
+        value: object = text
+        if isinstance(self.default, bool):
+            value = _FLAGS.get(text.lower(), text)
+        elif isinstance(self.default, int | float):
+            try:
+                value = int(text) if isinstance(self.default, int) else float(text)
+            except ValueError:
+                value = text
+        return self.check(value)
+
+
+def read_options(options: Iterable[Option], given: Mapping[str, object]) -> dict[str, OptionValue]:
+    """The values of all options: those that are given, and the defaults of the others.
+
+    Raises:
+        OptionError: for a name that is none of the options, or a value that is not allowed.
+    """
+    known = {option.name: option for option in options}
+    for name in given:
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise OptionError(name, f"unknown; there are: {there}")
+    return {
+        name: option.check(given[name]) if name in given else option.default
+        for name, option in known.items()
+    }

@@ -1,0 +1,18 @@
+"""Planner `partnr_finetuned`: PARTNR's, for a model trained on traces."""
+
+from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.planner import Planner
+
+
+def _make(request: PlannerRequest) -> Planner:
+    from planner.planning.partnr_finetuned import PartnrFinetuned
+
+    return PartnrFinetuned(request.task, request.model, request.ask, request.tell, request.axes)
+
+
+PLANNER = PlannerPart(
+    summary="PARTNR's planner for a model trained on traces: the adapter's name is the model",
+    make=_make,
+    needs_model=True,
+    bare_replies=True,
+)

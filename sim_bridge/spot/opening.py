@@ -1,0 +1,29 @@
+"""Makes the backend of a Spot, whose SDK is an extra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.world.errors import PlannerError
+from planner.world.files import read_model
+from sim_bridge.backend import Backend
+
+
+def open_spot(settings: Path | None, *, in_emulator: bool) -> Backend:
+    """The backend, not connected yet.
+
+    Raises:
+        PlannerError: where the SDK is not installed, or a setting is wrong.
+    """
+    try:
+        from sim_bridge.spot.backend import SpotBackend
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("bosdyn", "cryptography", "google", "grpc"):
+            raise
+        raise PlannerError(
+            "the backend 'spot' needs the Spot SDK: pip install -e '.[spot]' (see its licence)"
+        ) from error
+    from sim_bridge.spot.options import SpotOptions, emulated
+
+    options = None if settings is None else read_model(settings, SpotOptions)
+    return SpotBackend(emulated(options) if in_emulator else options)

@@ -1,0 +1,110 @@
+"""Parts by name: this project's, and those of other packages however broken they are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from planner.parts.catalog import Catalog, PartError
+from planner.parts.kinds import ALL, BACKENDS, PLANNERS
+from planner.planning.part import PlannerPart
+
+GOOD = """
+from planner.planning.part import PlannerPart
+PLANNER = PlannerPart(summary="waits", make=lambda request: None)
+NEWER = PlannerPart(summary="waits", make=lambda request: None, interface=99)
+NO_PART = "waits"
+"""
+
+
+def catalog() -> Catalog[PlannerPart]:
+    return Catalog(
+        "planner", "planner.planning.planners", "PLANNER", "planner.planning.part:PlannerPart", 1
+    )
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """Makes an installed package of others, with these entry points."""
+
+    def make(package: str, source: str, **points: str) -> None:
+        (tmp_path / f"{package}.py").write_text(source)
+        info = tmp_path / f"{package}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        lines = [f"{name} = {package}:{attribute}" for name, attribute in points.items()]
+        (info / "entry_points.txt").write_text("\n".join(["[planner.planners]", *lines]))
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield make
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def test_every_part_of_this_project_can_be_used() -> None:
+    for kind in ALL:
+        assert kind.problems() == ()
+        assert {kind.package_of(name) for name in kind.names()} == {"planner"}
+    assert set(PLANNERS.names()) >= {"expert", "react", "partnr_rag"}
+    assert set(BACKENDS.names()) >= {"embedded", "habitat", "spot"}
+
+
+def test_an_unknown_name_is_told_with_the_nearest() -> None:
+    with pytest.raises(PartError, match=r"no planner 'reakt'; .*; did you mean react\?"):
+        PLANNERS.get("reakt")
+
+
+def test_a_part_of_another_package_is_found(install) -> None:  # type: ignore[no-untyped-def]
+    install("sitters", GOOD, sitter="PLANNER")
+    found = catalog()
+    assert found.names()[-1] == "sitter"
+    assert found.package_of("sitter") == "sitters"
+    assert found.get("sitter").summary == "waits"
+    assert found.problems() == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "attribute", "reason"),
+    [
+        ("raise RuntimeError('no GPU here')", "PLANNER", "no GPU here; mend or uninstall"),
+        ("import torch_of_nobody", "PLANNER", "No module named 'torch_of_nobody'; mend"),
+        (GOOD, "ABSENT", "has no attribute 'ABSENT'; mend or uninstall the package"),
+        (GOOD, "NO_PART", "expected a PlannerPart, got str; mend its entry point"),
+        (GOOD, "NEWER", "written for version 99 of the planner interface, this is version 1"),
+    ],
+)
+def test_a_broken_part_is_one_line_that_names_its_package_and_all_else_goes_on(
+    install,  # type: ignore[no-untyped-def]
+    source: str,
+    attribute: str,
+    reason: str,
+) -> None:
+    install("sitters", source, sitter=attribute)
+    found = catalog()
+    (line,) = found.problems()
+    assert line.startswith("planner sitter of the package sitters cannot be used: ")
+    assert reason in line
+    assert "\n" not in line
+    assert "sitter" not in found.usable()
+    assert set(found.usable()) == set(PLANNERS.names())
+
+
+def test_two_parts_of_one_name_are_told_and_the_first_stays(install) -> None:  # type: ignore[no-untyped-def]
+    install("sitters", GOOD, expert="PLANNER", sitter="PLANNER")
+    install("squatters", GOOD, sitter="PLANNER")
+    found = catalog()
+    assert found.package_of("expert") == "planner"
+    assert found.package_of("sitter") == "sitters"
+    assert found.problems() == (
+        (
+            "planner expert of the package sitters is not used: planner has one of that name; "
+            "rename its entry point"
+        ),
+        (
+            "planner sitter of the package squatters is not used: sitters has one of that name; "
+            "rename its entry point"
+        ),
+    )
