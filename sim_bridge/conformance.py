@@ -1,6 +1,6 @@
 """Whether a backend keeps what `sim_bridge.backend.Backend` promises, as a published check.
 
-    python -m sim_bridge.conformance --backend embedded
+    planner check backend embedded
 
 What a backend cannot be asked for (no ground truth, no camera, no arm, time
 that cannot be repeated) is skipped and said so; everything else must hold.
@@ -10,12 +10,10 @@ docs/bridge.md tells how to write a backend and run this.
 from __future__ import annotations
 
 import argparse
-import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
+from planner.parts.check import Finding, Report, Verdict
 from planner.parts.kinds import BACKENDS
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -33,47 +31,6 @@ CHECKS: tuple[Callable[[Trial], None], ...] = (
     *handling.CHECKS,
     *numbers.CHECKS,
 )
-
-
-class Verdict(StrEnum):
-    """How a check came out."""
-
-    PASSED = "passed"
-    SKIPPED = "skipped"
-    FAILED = "FAILED"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check's verdict; `text` says what is wrong, or why the check could not be made."""
-
-    check: str
-    verdict: Verdict
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All findings of one run."""
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def conforms(self) -> bool:
-        """Whether nothing failed."""
-        return not self.failed
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """What is wrong, by the check's name."""
-        return {f.check: f.text for f in self.findings if f.verdict is Verdict.FAILED}
-
-    def table(self) -> str:
-        """One line a check."""
-        width = max(len(f.check) for f in self.findings)
-        return "\n".join(
-            f"{f.verdict:<8} {f.check:<{width}}  {f.text}".rstrip() for f in self.findings
-        )
 
 
 def check_backend(
@@ -125,34 +82,32 @@ def _run(check: Callable[[Trial], None], trial: Trial) -> Finding:
     return Finding(name, Verdict.PASSED)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns 0 where the backend conforms, 1 where not, 2 for a wrong argument."""
-    parser = argparse.ArgumentParser(prog="python -m sim_bridge.conformance", description=__doc__)
-    parser.add_argument("--backend", default="embedded", choices=sorted(BACKENDS.names()))
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the check's arguments."""
+    parser.add_argument("backend", metavar="NAME", choices=BACKENDS.names(), help="of the backend")
     parser.add_argument("--settings", default="", help="the backend's; default: the shipped")
     parser.add_argument("--house", default="", help="name or file; default: the first shipped")
     parser.add_argument("--episode", default="", help="name or file; default: the bare house")
     parser.add_argument("--agents", type=int, default=2, help="in a bare house (default 2)")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", nargs="*", default=[], metavar="CHECK")
-    options = parser.parse_args(argv)
-    try:
-        house = options.house or ("" if options.episode else default_house())
-        agents = 0 if options.episode else options.agents
-        opened = open_world(house, options.episode, options.seed, agents)
-        report = check_backend(
-            lambda: make_backend(options.backend, options.settings),
-            house=opened.house,
-            episode=opened.episode,
-            seed=opened.seed,
-            only=options.only,
-        )
-    except PlannerError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 where the backend conforms, else 1.
+
+    Raises:
+        PlannerError: where it cannot be loaded, or an argument is wrong.
+    """
+    house = options.house or ("" if options.episode else default_house())
+    agents = 0 if options.episode else options.agents
+    opened = open_world(house, options.episode, options.seed, agents)
+    report = check_backend(
+        lambda: make_backend(options.backend, options.settings),
+        house=opened.house,
+        episode=opened.episode,
+        seed=opened.seed,
+        only=options.only,
+    )
     print(report.table())
     return 0 if report.conforms else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

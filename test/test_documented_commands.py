@@ -264,7 +264,7 @@ ELSEWHERE: Mapping[str, str] = {
     'python -c "from planner.world.catalogue import default_catalogue; default_catalogue()"': (
         "test/planner/world/test_catalogue.py::test_there_are_enough_classes"
     ),
-    "python -m sim_bridge.conformance --backend embedded": (
+    "planner check backend embedded": (
         "test/sim_bridge/test_conformance.py::test_the_command_prints_a_table_and_its_verdict"
     ),
     **dict.fromkeys(

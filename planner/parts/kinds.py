@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from planner.parts.catalog import Catalog
 
 if TYPE_CHECKING:
-    from sim_bridge.part import BackendPart
-
     from planner.planning.part import PlannerPart
+    from sim_bridge.part import BackendPart
 
 PLANNERS: Catalog[PlannerPart] = Catalog(
     "planner", "planner.planning.planners", "PLANNER", "planner.planning.part:PlannerPart", 1

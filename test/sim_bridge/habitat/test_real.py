@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from planner.bench.parity import compare_backends, parity_lines
+from planner.parts.check import Verdict
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from sim_bridge.conformance import CHECKS, Verdict, check_backend
+from sim_bridge.conformance import CHECKS, check_backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.options import HabitatOptions

@@ -1,0 +1,1 @@
+"""Parts of others for the package `planner`."""

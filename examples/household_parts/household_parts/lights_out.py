@@ -1,0 +1,60 @@
+"""Planner `lights_out`: whoever can switches off what is on; the others look for more of it."""
+
+from planner.parts.option import Option
+from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.planner import AgentResult, Context, Decision
+from planner.world.primitive import PrimitiveName
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import EntityKind, State
+
+
+class LightsOut:
+    """Carries out one task: any, in the same way."""
+
+    def __init__(self, max_rooms: int) -> None:
+        """Looks into so many rooms at most."""
+        self._max_rooms = max_rooms
+        self._explored: list[str] = []
+        self._tried: set[str] = set()
+        # What an agent does when it has come where it goes.
+        self._then: dict[str, SkillCall] = {}
+
+    @property
+    def name(self) -> str:
+        """As it is asked for."""
+        return "lights_out"
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """What ended badly is not tried again, so there is nothing to note."""
+
+    async def decide(self, context: Context) -> Decision:
+        """A call for each idle agent."""
+        return Decision({agent: self._call(agent, context) for agent in context.idle})
+
+    def _call(self, agent: str, context: Context) -> SkillCall:
+        if agent in self._then:
+            return self._then.pop(agent)
+        able = context.capabilities[agent].primitives
+        for node in context.belief.nodes.values():
+            lit = node.states.get(State.POWERED_ON, False) and node.name not in self._tried
+            if lit and PrimitiveName.POWER_OFF in able:
+                self._tried.add(node.name)
+                self._then[agent] = SkillCall(SkillName.POWER_OFF, (node.name,))
+                return SkillCall(SkillName.NAVIGATE, (node.name,))
+        rooms = [room.name for room in context.belief.of_kind(EntityKind.ROOM)]
+        for room in rooms[: self._max_rooms]:
+            if room not in self._explored:
+                self._explored.append(room)
+                return SkillCall(SkillName.EXPLORE, (room,))
+        return SkillCall(SkillName.DONE)
+
+
+def _make(request: PlannerRequest) -> LightsOut:
+    return LightsOut(int(request.options["max_rooms"]))
+
+
+PLANNER = PlannerPart(
+    summary="switches off whatever is on",
+    make=_make,
+    options=(Option("max_rooms", 20, "rooms to look into", min_value=1, max_value=100),),
+)

@@ -1,0 +1,22 @@
+"""Both parts keep their promises; run it where the package is installed beside planner."""
+
+from planner.bench.planner_check import check_planner
+from planner.parts.kinds import BACKENDS
+from planner.planning.making import PlannerChoice
+from planner.world.house_checks import load_episode
+from sim_bridge.conformance import check_backend
+
+
+def test_the_planner_keeps_its_promises() -> None:
+    episode, house = load_episode("night_light_0")
+    report = check_planner(PlannerChoice("lights_out"), house, episode)
+    assert report.conforms, report.table()
+
+
+def test_the_backend_keeps_its_promises() -> None:
+    episode, house = load_episode("night_light_0")
+    make = BACKENDS.get("slow_hands").make
+    report = check_backend(
+        lambda: make(None), house=house, episode=episode, only=["stop_stops", "cancel_stops"]
+    )
+    assert report.conforms, report.table()

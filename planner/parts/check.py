@@ -1,0 +1,47 @@
+"""What the published check of a part found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """How a check came out."""
+
+    PASSED = "passed"
+    SKIPPED = "skipped"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check's verdict; `text` says what is wrong, or why the check could not be made."""
+
+    check: str
+    verdict: Verdict
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings of one run."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def conforms(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failed
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """What is wrong, by the check's name."""
+        return {f.check: f.text for f in self.findings if f.verdict is Verdict.FAILED}
+
+    def table(self) -> str:
+        """One line a check."""
+        width = max(len(f.check) for f in self.findings)
+        return "\n".join(
+            f"{f.verdict:<8} {f.check:<{width}}  {f.text}".rstrip() for f in self.findings
+        )

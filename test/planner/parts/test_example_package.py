@@ -1,0 +1,82 @@
+"""The package of examples/, installed beside this project: its parts are found, run and checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "household_parts"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a process that has the package."""
+    target, source = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("source")
+    # A build leaves files beside what it builds.
+    shutil.copytree(EXAMPLE, source, dirs_exist_ok=True)
+    words = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
+    subprocess.run([sys.executable, "-m", "pip", *words, str(target), str(source)], check=True)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), *sys.path])}
+
+
+def planner(installed: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "planner.cli", *words]
+    return subprocess.run(command, env=installed, capture_output=True, text=True, check=False)
+
+
+def test_every_file_is_short() -> None:
+    for path in EXAMPLE.rglob("*.py"):
+        assert len(path.read_text().splitlines()) < 80, path
+
+
+def test_help_and_doctor_show_its_parts(installed: dict[str, str]) -> None:
+    shown = " ".join(planner(installed, "up", "--help").stdout.split())
+    assert "lights_out" in shown
+    assert "slow_hands" in shown
+    assert "--max_rooms VALUE rooms to look into (default: 20)" in shown
+    assert "lights_out" in planner(installed, "bench", "all", "--help").stdout
+    told = planner(installed, "doctor").stdout
+    assert "lights_out (household-parts)" in told
+    assert "slow_hands (household-parts)" in told
+
+
+def test_its_planner_runs_an_episode_with_its_option(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
+    words = ("--planner", "lights_out", "--max-rooms", "3", "--out", str(tmp_path / "run"))
+    done = planner(installed, "bench", "night_light_0", *words)
+    assert done.returncode == 0, done.stderr
+    settings = json.loads((tmp_path / "run" / "manifest.json").read_text())["settings"]
+    assert settings["options"] == {"max_rooms": 3}
+    row = json.loads((tmp_path / "run" / "rows.jsonl").read_text().splitlines()[0])
+    assert row["planner"] == "lights_out"
+    assert row["error"] is None
+    assert row["verdict"]["end"] == "done"
+    assert row["verdict"]["percent_complete"] == 0.5, "it switches off the two lamps of the goal"
+
+
+def test_a_wrong_option_is_one_line(installed: dict[str, str], tmp_path: Path) -> None:
+    words = ("--planner", "lights_out", "--max-rooms", "0", "--out", str(tmp_path / "run"))
+    done = planner(installed, "bench", "night_light_0", *words)
+    assert done.returncode == 2
+    assert done.stderr == "error: option max_rooms: 0 is less than 1\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_its_own_tests_pass(installed: dict[str, str]) -> None:
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(EXAMPLE)]
+    done = subprocess.run(
+        [sys.executable, *words, str(EXAMPLE / "test")],
+        env=installed,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=EXAMPLE,
+    )
+    assert done.returncode == 0, done.stdout
