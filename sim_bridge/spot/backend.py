@@ -97,9 +97,12 @@ class SpotBackend:
         self._agent = ""
         self._day_s = 0.0
         self._permit = Permit()
-        self.motion = Motion(self.clock_s, self._permit, self._stop_robot)
+        self.motion = Motion(self.clock_s, self._permit, self._stop_robot, self._expired)
         self._crew: Crew | None = None
         self._on_answer: Callable[[], None] = lambda: None
+
+    def _expired(self) -> bool:
+        return self._watch is not None and time.monotonic() > self._watch.link.limit.until_s
 
     def notify(self, on_answer: Callable[[], None]) -> None:
         """Has `on_answer` called when a stop has its answer; before the first episode."""

@@ -31,7 +31,11 @@ class Motion:
     """One primitive at a time. Only `advance` talks to the robot; nothing else here waits."""
 
     def __init__(
-        self, clock_s: Callable[[], float], permit: Permit, stop_robot: Callable[[], None]
+        self,
+        clock_s: Callable[[], float],
+        permit: Permit,
+        stop_robot: Callable[[], None],
+        expired: Callable[[], bool] = lambda: False,
     ) -> None:
         """Brings primitives on.
 
@@ -39,7 +43,11 @@ class Motion:
             clock_s: the time that their timeouts are in.
             permit: what grants their commands.
             stop_robot: stops the robot where a primitive broke off.
+            expired: whether the time is over that the last heartbeat gave (rule 8). The gate
+                will pause or end what is under way; a bridge that was frozen, or that takes a
+                goal up late, gets here first.
         """
+        self._expired = expired
         self._clock_s, self._permit, self._stop_robot = clock_s, permit, stop_robot
         # Of all but the routine's own steps, which may wait for the robot.
         self._lock = threading.RLock()
@@ -133,7 +141,7 @@ class Motion:
     def advance(self) -> None:
         """Brings the routine one step on; on one thread only, which may wait for the robot."""
         with self._lock:
-            if self._current is None or self._holders:
+            if self._current is None or self._holders or self._expired():
                 return
             running = self._handles[self._current]
             grant, steps = running.grant, running.routine
