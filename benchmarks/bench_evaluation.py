@@ -45,7 +45,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
 LENGTHS = (100, 1_000, 5_000, 20_000)
-# Of the published code at the same lengths (research of defect D3).
+# Of the published code at the same lengths (DEFECT-D3).
 PUBLISHED_MS = (0.07, 0.38, 4.8, 30.0)
 MEASURED = 200
 DOMAIN = "88"

@@ -3,7 +3,7 @@
     python benchmarks/bench_spot.py
 
 Needs the extra `spot`. Figures are of one process that runs bridge side and emulator; each limit
-is that of the research note (F6.4, and the issue's figures) and stands beside its figure. Times of
+is that of SPOT-F6.4 and stands beside its figure. Times of
 the robot are emulated seconds, so a busy machine does not change them.
 """
 

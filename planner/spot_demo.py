@@ -1,6 +1,6 @@
 """`planner demo-spot`: the four tasks of the paper's real runs on an emulated Spot, many times.
 
-As in the paper (spec/epm.md 1.4, 5 and 6.7) each task is run several times with the things it
+As in the paper (EPM-1.4, EPM-5 and EPM-6.7) each task is run several times with the things it
 is about at random places of their furniture; grasps slip, the gripper sticks, and perception
 now and then never notices a thing. At the end a table tells two shares:
 

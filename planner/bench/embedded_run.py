@@ -100,7 +100,7 @@ def prepare_embedded(
         watch: is shown each observation, and the memory before it learns from it.
         mode: by whose rules is judged.
         all_known: whether planners and skills are told the truth instead of what the memory
-            believes: full observability (spec/partnr.md 1.3).
+            believes: full observability (PARTNR-1.3).
 
     Raises:
         PlannerError: where the episode asks for nothing, or does not fit the house.

@@ -18,7 +18,7 @@ from sim_bridge.backend import Backend, Handle
 
 AGENT = "agent_0"
 STEP_S = 1 / 30
-# EPM looks once in ten steps (spec/epm.md 1.1).
+# EPM looks once in ten steps (EPM-1.1).
 STEPS_A_LOOK = 10
 _VIEWS_RAD = ((1.0, LOOK_TILT_RAD), (0.0, LOOK_TILT_RAD), (-1.0, LOOK_TILT_RAD))
 

@@ -1,4 +1,4 @@
-"""EPM's data set from rollouts of the expert on the embedded simulator (spec/epm.md 2.4)."""
+"""EPM's data set from rollouts of the expert on the embedded simulator (EPM-2.4)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ STEP_S = 1 / 30
 FORESIGHT_S = 4.0
 # Cameras expose ten times a second, from the world's beginning on, as the bridge has it.
 EXPOSURE_STEPS = 3
-# spec/partnr.md 1.4.
+# PARTNR-1.4.
 MOST_STEPS = 20_000
 
 
@@ -50,7 +50,7 @@ class Event:
 
 
 class End(StrEnum):
-    """Why a run stopped (spec/partnr.md D-2, and what can go wrong besides)."""
+    """Why a run stopped (PARTNR-D2, and what can go wrong besides)."""
 
     DONE = "done"
     SIM_STEP_LIMIT = "sim_step_limit"
@@ -365,7 +365,7 @@ class EpisodeRun:
                 continue
             self._note(Event(now, agent, worker.call, result))
             ended.append(AgentResult(agent, worker.call, result, now))
-            # spec/partnr.md D-3: Done is for good.
+            # PARTNR-D3: Done is for good.
             worker.done = worker.call.name is SkillName.DONE and result.succeeded
             worker.call = None
         if ended:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from planner.episodes.et_plan_file import EtStep
 from planner.world.skill import SkillCall, SkillName
 
-# VirtualHome's verbs (spec/et_plan_bench.md 3.1).
+# VirtualHome's verbs (ETPLAN-3.1).
 _SKILLS = {
     "WALK": SkillName.NAVIGATE,
     "GRAB": SkillName.PICK,
@@ -15,7 +15,7 @@ _SKILLS = {
     "CLOSE": SkillName.CLOSE,
 }
 _PUTS = {"PUT": "on", "PUTBACK": "on", "PUTIN": "within"}
-# Looking round is no action (1.4).
+# Looking round is no action (ETPLAN-1.4).
 _TURNS = frozenset({"TURNRIGHT", "TURNLEFT"})
 
 

@@ -1,8 +1,8 @@
-"""ET-Plan-Bench's JSON-lines tasks, in the published layout and in that of the specification.
+"""ET-Plan-Bench's JSON-lines tasks, in the published layout and in that of ETPLAN-2.1.
 
 Published: `task`, `task_completion_criterion` (a text such as `(CLOSE, robot, apple)(INSIDE,
 apple, fridge)`, two of them after `STEP_1:` and `STEP_2:`), `env_id`, `ground_truth_plan` (script
-lines). Specification (spec/et_plan_bench.md 2.1): `objects` by letter, `intermediate` and
+lines). ETPLAN-2.1: `objects` by letter, `intermediate` and
 `success` as triples, `gt` as lists.
 """
 

@@ -36,7 +36,7 @@ from planner.world.reach import Reach
 from planner.world.vocabulary import Relation, floor_name
 
 DATASET = "et-plan-bench"
-# VirtualHome's CLOSE is less than this from a centre to a box (spec/et_plan_bench.md 3.1).
+# VirtualHome's CLOSE is less than this from a centre to a box (ETPLAN-3.1).
 CLOSE_M = 1.5
 _PUTS = frozenset({"PUT", "PUTIN", "PUTBACK"})
 _USUAL_ROOM = {"bed": "bedroom", "toilet": "bathroom", "shower": "bathroom", "fridge": "kitchen"}
@@ -382,7 +382,7 @@ class _Episode:
         return tuple(found)
 
     def _split(self) -> tuple[list[EtTriple], list[EtTriple]]:
-        """Where things are at first, and what is asked (spec/et_plan_bench.md 4.3).
+        """Where things are at first, and what is asked (ETPLAN-4.3).
 
         The published layout has both in one text: what the plan does not bring about for a thing
         that it moves, or all that is said of a thing that is only to be found, is where it is.

@@ -204,7 +204,7 @@ def _at_start(
 
 
 def _warnings(evaluation: Evaluation, watches: Sequence[Watch]) -> Iterator[LintFinding]:
-    """D-30 v and vi."""
+    """PARTNR-D30 v and vi."""
     start = tuple(
         PropositionProgress(i, "", watch.holds, False, None, Reason.NEVER, "")
         for i, watch in enumerate(watches)

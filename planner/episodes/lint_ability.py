@@ -23,7 +23,7 @@ _CHANGES: dict[tuple[State, bool], tuple[PrimitiveName, ...]] = {
     (State.CLEAN, True): (PrimitiveName.CLEAN,),
     (State.CLEAN, False): (),
     (State.FILLED, True): (PrimitiveName.FILL, PrimitiveName.POUR),
-    # What is poured from is empty afterwards (D-37).
+    # What is poured from is empty afterwards (PARTNR-D37).
     (State.FILLED, False): (PrimitiveName.POUR,),
     (State.POWERED_ON, True): (PrimitiveName.POWER_ON,),
     (State.POWERED_ON, False): (PrimitiveName.POWER_OFF,),

@@ -29,7 +29,7 @@ _AFTER = frozenset({GateRelation.AFTER_SATISFIED, GateRelation.AFTER_UNSATISFIED
 
 
 def task_types(evaluation: Evaluation) -> tuple[str, ...]:
-    """PARTNR's types, which follow from the evaluation alone (D-5)."""
+    """PARTNR's types, which follow from the evaluation alone (PARTNR-D5)."""
     predicates = {proposition.predicate for proposition in evaluation.propositions}
     found = (
         ("spatial", bool(predicates & {Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})),
@@ -225,7 +225,7 @@ def _places(proposition: Proposition) -> list[_Spot]:
 def _apart(one: _Spot, other: _Spot, house: House, size_m: float) -> bool:
     """Whether nothing of this size can be at both places at once."""
     if one[0] == other[0] == Predicate.IS_IN_ROOM:
-        # A thing on a threshold is in both rooms (Table 6: a quarter of it will do).
+        # A thing on a threshold is in both rooms (PARTNR-T6: a quarter of it will do).
         return False
     if Predicate.IS_ON_FLOOR in (one[0], other[0]):
         rest = other if one[0] is Predicate.IS_ON_FLOOR else one

@@ -1,7 +1,7 @@
 """PARTNR's stored evaluation functions in our evaluation language, name by name.
 
 Propositions, dependencies and constraints may be objects, as in the dataset files, or Python
-calls, as in the texts that annotators correct (spec/partnr.md 4.5). What our language does not
+calls, as in the texts that annotators correct (PARTNR-4.5). What our language does not
 have is an error with its field; nothing is left out on the way.
 """
 
@@ -131,7 +131,7 @@ def corrected(text: str) -> tuple[dict[str, object], str]:
 
 
 def _order_and_end(found: Mapping[str, Value]) -> list[object]:
-    """Groups and exclusions as constraints (D-21, 3.4)."""
+    """Groups and exclusions as constraints (PARTNR-D21, PARTNR-3.4)."""
     made: list[object] = []
     groups = found.get("temporal_groups", found.get("proposition_order"))
     if groups:
@@ -188,7 +188,9 @@ def _cluster(given: _Given, field: str, resolve: Resolve) -> JsonValue:
         elif word == "number":
             numbers = _items(value, where) if isinstance(value, list) else [value]
             if any(number not in (None, 1) for number in numbers):
-                raise FieldError(where, "more than one of a list is not in our language (D-15)")
+                raise FieldError(
+                    where, "more than one of a list is not in our language (PARTNR-D15)"
+                )
         elif word == "l2_threshold":
             args[word] = _plain(value, where)
         else:
@@ -201,7 +203,7 @@ def _cluster(given: _Given, field: str, resolve: Resolve) -> JsonValue:
 
 
 def _names(value: object, argument: str, field: str, resolve: Resolve) -> list[str]:
-    """A list, or a word such as "cup_0 or cup_1" (4.4), as names of the house."""
+    """A list, or a word such as "cup_0 or cup_1" (PARTNR-4.4), as names of the house."""
     if isinstance(value, str):
         value = value.split(" or ")
     found: list[str] = []

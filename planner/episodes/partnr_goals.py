@@ -1,6 +1,6 @@
 """Structured goals of imported instructions, by rule from their wording and initial state.
 
-The result has the shape of PARTNR's evaluation records (spec/partnr.md D-7).
+The result has the shape of PARTNR's evaluation records (PARTNR-D7).
 Where the rules do not give the words exactly one meaning there is no goal but
 a reason: a missing goal can be written later, a wrong one would be believed.
 """
@@ -112,7 +112,7 @@ def _overtaken(goal: Goal, goals: Sequence[Goal]) -> bool:
 
 
 def _edges(goals: Sequence[Goal]) -> list[tuple[int, int]]:
-    """All of a step before any of the next (D-21); what stays as it is has no step."""
+    """All of a step before any of the next (PARTNR-D21); what stays as it is has no step."""
     steps: dict[int, list[int]] = {}
     for index, goal in enumerate(goals):
         if not goal.keep:
@@ -122,7 +122,7 @@ def _edges(goals: Sequence[Goal]) -> list[tuple[int, int]]:
 
 
 def _neighbours_gated(goals: Sequence[Goal]) -> list[JsonValue]:
-    """Next to each other where they were sent, not on the way there (E1)."""
+    """Next to each other where they were sent, not on the way there (PARTNR-E1)."""
     found: list[JsonValue] = []
     for index, goal in enumerate(goals):
         if goal.function != "is_next_to":
@@ -147,7 +147,7 @@ def _neighbours_gated(goals: Sequence[Goal]) -> list[JsonValue]:
 
 
 def _later_steps_gated(goals: Sequence[Goal], scene: Scene) -> list[JsonValue]:
-    """A later step counts only once the earlier ones were done, where it may hold before (E7).
+    """A later step that may hold before counts only once the earlier ones did (PARTNR-E7).
 
     It may at the start, and a room is also passed through on the way to another.
     """
@@ -179,7 +179,7 @@ def _may_hold_early(goal: Goal, scene: Scene) -> bool:
 
 
 def _task_types(goals: Sequence[Goal], constraints: Sequence[JsonValue]) -> tuple[TaskType, ...]:
-    """PARTNR's types, from the evaluation alone (D-5)."""
+    """PARTNR's types, from the evaluation alone (PARTNR-D5)."""
     types: list[TaskType] = []
     if any(goal.function == "is_next_to" for goal in goals):
         types.append("spatial")

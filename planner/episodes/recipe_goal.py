@@ -1,6 +1,6 @@
-"""From a recipe's wishes to PARTNR's evaluation record (spec/partnr.md D-7).
+"""From a recipe's wishes to PARTNR's evaluation record (PARTNR-D7).
 
-What the wishes leave unsaid follows D-34: neighbours count while they lie where they
+What the wishes leave unsaid follows PARTNR-D34: neighbours count while they lie where they
 were sent, a thing's second journey counts after its first, and what a later step undoes
 need not hold at the end.
 """
@@ -19,7 +19,7 @@ from planner.evaluation.task import STATE_PREDICATES, Predicate
 PLACING = frozenset(
     {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
 )
-# How the file names the two arguments and the flag that ties the second one (3.2).
+# How the file names the two arguments and the flag that ties the second one (PARTNR-3.2).
 _ARGUMENTS = {
     Predicate.IS_ON_TOP: ("objects", "receptacles", "is_same_receptacle"),
     Predicate.IS_INSIDE: ("objects", "receptacles", "is_same_receptacle"),
@@ -104,7 +104,7 @@ def evaluation_of(found: Sequence[Target], starts: Mapping[str, str]) -> dict[st
 
 
 def task_types(found: Sequence[Target]) -> tuple[str, ...]:
-    """PARTNR's types, which follow from the evaluation alone (D-5)."""
+    """PARTNR's types, which follow from the evaluation alone (PARTNR-D5)."""
     types = []
     if any(target.predicate is Predicate.IS_NEXT_TO for target in found):
         types.append("spatial")
@@ -116,7 +116,7 @@ def task_types(found: Sequence[Target]) -> tuple[str, ...]:
 
 
 def edges(found: Sequence[Target]) -> list[tuple[int, int]]:
-    """All of a step before any of the next (D-21)."""
+    """All of a step before any of the next (PARTNR-D21)."""
     steps: dict[int, list[int]] = {}
     for index, target in enumerate(found):
         if target.step is not None:
@@ -143,7 +143,7 @@ def _proposition(target: Target) -> JsonValue:
 
 
 def _neighbours(found: Sequence[Target]) -> Iterator[JsonValue]:
-    """Next to each other where they were sent, not on the way there (D-34 a)."""
+    """Next to each other where they were sent, not on the way there (PARTNR-D34 a)."""
     for index, target in enumerate(found):
         if target.predicate is Predicate.IS_NEXT_TO:
             heads = _placed_with(target, found)
@@ -163,7 +163,10 @@ def _placed_with(target: Target, found: Sequence[Target]) -> list[int]:
 
 
 def _later_steps(found: Sequence[Target], starts: Mapping[str, str]) -> Iterator[JsonValue]:
-    """What may hold before its step counts only after the earlier ones (D-34 b, E6, E7)."""
+    """What may hold before its step counts only after the earlier ones.
+
+    PARTNR-D34 b, PARTNR-E6 and PARTNR-E7.
+    """
     for index, target in enumerate(found):
         if not target.step or not _may_hold_early(target, found, starts):
             continue

@@ -29,7 +29,7 @@ from planner.world.house_checks import load_house
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind, Relation, floor_name
 
-# D-31: as many further things, of no class that the task is about.
+# PARTNR-D31: as many further things, of no class that the task is about.
 LEAST_CLUTTER, MOST_CLUTTER = 2, 8
 _ARRANGEMENTS_TRIED = 8
 _DRAWS = 12

@@ -55,7 +55,7 @@ def start_entities(
 def states_given(
     affordances: tuple[Affordance, ...], *layers: Mapping[State, bool]
 ) -> dict[State, bool]:
-    """The states that affordances give, by default (D-6) and then as given, later ones winning."""
+    """The states that affordances give: the default (PARTNR-D6), then as given, the last wins."""
     states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in affordances}
     for layer in layers:
         states.update({s: value for s, value in layer.items() if s in states})

@@ -1,4 +1,7 @@
-"""Which propositions count: order, lasting to the end, and tied arguments (3.4, D-20 to D-26)."""
+"""Which propositions count: order, lasting to the end, and tied arguments.
+
+PARTNR-3.4, PARTNR-D20 to PARTNR-D26.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Standing:
 
 
 def with_ties(evaluation: Evaluation) -> tuple[Proposition, ...]:
-    """The propositions as they are judged: what is tied has to be one thing (D-24).
+    """The propositions as they are judged: what is tied has to be one thing (PARTNR-D24).
 
     Only the second argument can be asked to be the same for all; `number` different entities
     of the first list are compared one by one.
@@ -54,7 +57,7 @@ class Rules:
             self._before[later].append(earlier)
 
     def standings(self, tracker: Tracker, watches: Sequence[Watch]) -> tuple[Standing, ...]:
-        """How each proposition stands if the episode ended now (D-26)."""
+        """How each proposition stands if the episode ended now (PARTNR-D26)."""
         found = [self._standing(i, tracker, watches) for i in range(len(watches))]
         counted = {i for i, standing in enumerate(found) if standing.reason is None}
         # Every tie sees what order and ending left over, not what other ties took away, so
@@ -93,7 +96,7 @@ def _behind(reason: Reason, shut: tuple[Dependency, tuple[int, ...]]) -> Standin
 
 
 def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, Standing]:
-    """The members that a tie takes away, by D-23."""
+    """The members that a tie takes away, by PARTNR-D23."""
     if len(members) < 2:
         return {}
     arguments = dict(tie.members)
@@ -120,7 +123,7 @@ def _sharing(members: Mapping[int, frozenset[str]]) -> set[int]:
 
 
 def matching(members: Mapping[int, frozenset[str]]) -> set[int]:
-    """Members that can have pairwise different values, as many as possible (D-23).
+    """Members that can have pairwise different values, as many as possible (PARTNR-D23).
 
     Augmenting paths in order of index: who has a value keeps one when others are fitted in, so
     that of several largest sets the one with the earlier propositions is taken.

@@ -1,7 +1,7 @@
 """ET-Plan-Bench's criteria: whether a task ended as it asks, and went the way it asks.
 
 A criterion is a relation of two variables, each of which stands for one of the entities that may
-be meant, another one for each (spec/et_plan_bench.md 4.3):
+be meant, another one for each (ETPLAN-4.3):
 
     success       all success criteria hold in the last state, for one choice of entities
     intermediate  all of these held in one and the same state at or before it, for that choice,

@@ -1,4 +1,7 @@
-"""Whether the entities that an evaluation names exist and can do what is asked (D-17, D-30 iv)."""
+"""Whether the entities that an evaluation names exist and can do what is asked.
+
+PARTNR-D17, PARTNR-D30 iv.
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Evaluator:
         criteria: Criteria | None = None,
         robot: str = "agent_0",
     ) -> None:
-        """Takes up the first state, before any action (D-4).
+        """Takes up the first state, before any action (PARTNR-D4).
 
         Args:
             evaluation: what is asked (`language.read_evaluation`).
@@ -75,7 +75,7 @@ class Evaluator:
 
         Raises:
             FileError: where the evaluation or the criteria name what the world lacks or what
-                cannot be as asked (D-17), or there are neither.
+                cannot be as asked (PARTNR-D17), or there are neither.
             BrokenStateError: where an entity has no place in a house, or the latches do not fit.
         """
         facts = facts_of_state(initial, house)
@@ -126,7 +126,7 @@ class Evaluator:
 
     @property
     def propositions(self) -> tuple[Proposition, ...]:
-        """What is counted; in mode partnr_v0 more than was asked (D2)."""
+        """What is counted; in mode partnr_v0 more than was asked (DEFECT-D2)."""
         return self._judge.propositions
 
     @property
@@ -196,7 +196,7 @@ class Evaluator:
         return all(keeps(watch, self._scene, reach) for watch in watches.values())
 
     def result(self) -> Verdict:
-        """The judgement if the episode ended with the last state (worked example E6)."""
+        """The judgement if the episode ended with the last state (PARTNR-E6)."""
         now = self._progress
         return Verdict(
             episode_id=self.episode_id,

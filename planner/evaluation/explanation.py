@@ -1,4 +1,4 @@
-"""Propositions and failures in words (spec/partnr.md 3.6, D-29)."""
+"""Propositions and failures in words (PARTNR-3.6, PARTNR-D29)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sentence(
     first_steps: Sequence[int | None],
     serving: frozenset[str],
 ) -> str:
-    """Why a proposition does not count, by the templates of D-29; "" where it counts.
+    """Why a proposition does not count, by the templates of PARTNR-D29; "" where it counts.
 
     Args:
         i: the proposition.

@@ -1,4 +1,4 @@
-"""What is allowed in an evaluation and yet hardly meant (spec/partnr.md D-30 v to vii)."""
+"""What is allowed in an evaluation and yet hardly meant (PARTNR-D30 v to vii)."""
 
 from __future__ import annotations
 

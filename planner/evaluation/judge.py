@@ -42,7 +42,7 @@ class Judge(Protocol):
 
 
 class StrictJudge:
-    """The paper's rules with the decisions of spec/partnr.md (D-18 to D-27)."""
+    """The paper's rules with the decisions (PARTNR-D18 to PARTNR-D27)."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.propositions = with_ties(evaluation)
@@ -51,7 +51,7 @@ class StrictJudge:
 
     @property
     def first_steps(self) -> Sequence[int | None]:
-        """When each proposition first counted; s of D-18."""
+        """When each proposition first counted; s of PARTNR-D18."""
         return self._tracker.first_step
 
     @property

@@ -1,4 +1,4 @@
-"""PARTNR's evaluation language: what an episode's `evaluation` may say (spec/partnr.md 3, D-7).
+"""PARTNR's evaluation language: what an episode's `evaluation` may say (PARTNR-3, PARTNR-D7).
 
 The pydantic models here are the file's grammar; `read_evaluation` turns a document into the
 plain records of `task.py` and refuses what can be refused without knowing the house: indices,
@@ -173,7 +173,7 @@ class _Dependency(FileModel):
 
 
 class _Temporal(FileModel):
-    """Edges, or groups of which each comes before the next (D-21)."""
+    """Edges, or groups of which each comes before the next (PARTNR-D21)."""
 
     type: Literal["TemporalConstraint"]
     edges: tuple[tuple[Index, Index], ...] | None = Field(
@@ -229,7 +229,7 @@ def read_evaluation(
 
     Raises:
         FileError: naming the file, the field with the proposition's index, and the reason
-            (spec/partnr.md D-17, D-25, D-30 i-iii).
+            (PARTNR-D17, PARTNR-D25, PARTNR-D30 i-iii).
     """
     try:
         file = EvaluationFile.model_validate(document)
@@ -350,7 +350,7 @@ class _Reading:
     def _arguments(self, entry: _Tied, where: str) -> tuple[int | str, ...]:
         given, wanted = entry.arg_indices, len(entry.proposition_indices)
         if len(given) < wanted and len(set(given)) == 1:
-            return given[:1] * wanted  # D-25: the paper's own example is one short.
+            return given[:1] * wanted  # PARTNR-D25: the paper's own example is one short.
         if len(given) != wanted:
             raise self._error(where, f"{len(given)} arguments for {wanted} propositions")
         return given
@@ -383,10 +383,10 @@ class _Reading:
             return everything - frozenset(excluded)
         if stated:
             return frozenset(i for _, entry in stated for i in entry.proposition_indices)
-        # The paper's default of annotation: what was achieved has to last (3.4).
+        # The paper's default of annotation: what was achieved has to last (PARTNR-3.4).
         return everything
 
 
 def group_edges(groups: Sequence[Sequence[int]]) -> set[tuple[int, int]]:
-    """The edges that ordered groups stand for: between adjacent groups, all to all (D-21)."""
+    """The edges that ordered groups stand for: between adjacent groups, all to all (PARTNR-D21)."""
     return {(i, j) for earlier, later in itertools.pairwise(groups) for i in earlier for j in later}

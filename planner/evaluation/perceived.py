@@ -1,6 +1,6 @@
 """A world that is only perceived, such as a real robot's, as states that can be judged.
 
-The predicates then work on the boxes that the memory has (spec/partnr.md 13.4); every result says
+The predicates then work on the boxes that the memory has (PARTNR-13.4); every result says
 so by its variant, because what was not seen, or seen wrongly, is judged as it is believed to be.
 """
 

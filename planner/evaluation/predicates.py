@@ -1,8 +1,8 @@
-"""The predicates of PARTNR at one instant, on boxes and rays (spec/partnr.md 3.1, D-8 to D-13).
+"""The predicates of PARTNR at one instant, on boxes and rays (PARTNR-3.1, PARTNR-D8 to PARTNR-D13).
 
 Each is a pure function of a scene and entities' names. A name that the scene lacks makes it
 false; that an evaluation names only what exists is checked when it is loaded. A held object
-is judged by where it is (D-13).
+is judged by where it is (PARTNR-D13).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from planner.world.geometry import Box, Vec3
 from planner.world.vocabulary import AFFORDANCE_OF_STATE, floor_name
 
 ON_FLOOR_M = 0.04
-# Length of each of the opposing rays of is_inside (Table 6).
+# Length of each of the opposing rays of is_inside (PARTNR-T6).
 INSIDE_RAY_M = 1.0
-# The corners and the centre of a box; a quarter of them has to be in the room (Table 6).
+# The corners and the centre of a box; a quarter of them has to be in the room (PARTNR-T6).
 KEY_POINTS = 9
 IN_ROOM_SHARE = 0.25
 
 
 class Variant(StrEnum):
-    """How the geometry was judged; every result names it (D-10).
+    """How the geometry was judged; every result names it (PARTNR-D10).
 
     BOXES: rays downwards against the boxes of a house file's parts; inside is "the centre is in
     an interior volume". PERCEIVED: the world is only what robots have seen, and a piece of
@@ -68,12 +68,12 @@ def floor_under(scene: Scene, name: str) -> str | None:
 
 
 def is_on_top(scene: Scene, name: str, receptacle: str) -> bool:
-    """A ray straight down from any corner of the box hits the receptacle first (D-9)."""
+    """A ray straight down from any corner of the box hits the receptacle first (PARTNR-D9)."""
     return name != receptacle and receptacle in on_top_of(scene, name)
 
 
 def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
-    """The centre lies in a hollow of the receptacle (the box variant of D-10).
+    """The centre lies in a hollow of the receptacle (the box variant of PARTNR-D10).
 
     As with the paper's rays of 1.00 m, two opposing walls of the hollow must be that near.
     Furniture that was only perceived is hollow all through.
@@ -122,12 +122,12 @@ def is_in_room(scene: Scene, name: str, room: str) -> bool:
 
 
 def is_on_floor(scene: Scene, name: str) -> bool:
-    """The lowest point is within 0.04 m of the floor under the box's centre (D-11)."""
+    """The lowest point is within 0.04 m of the floor under the box's centre (PARTNR-D11)."""
     return floor_under(scene, name) is not None
 
 
 def is_next_to(scene: Scene, a: str, b: str, threshold_m: float = 0.5) -> bool:
-    """The boxes overlap in height and are horizontally no further apart than this (D-8)."""
+    """The boxes overlap in height and are horizontally no further apart than this (PARTNR-D8)."""
     box_a, box_b = scene.box(a), scene.box(b)
     if box_a is None or box_b is None or a == b:
         return False

@@ -13,7 +13,7 @@ class Mode(StrEnum):
     """By whose rules a result was computed; no result comes without it.
 
     STRICT: as the paper defines it. PARTNR_V0: as the published code computes it, with its
-    defects D1, D2 and D4, for comparison with published numbers.
+    DEFECT-D1, DEFECT-D2 and DEFECT-D4, for comparison with published numbers.
     """
 
     STRICT = "strict"
@@ -21,7 +21,7 @@ class Mode(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a proposition does not count (D-29)."""
+    """Why a proposition does not count (PARTNR-D29)."""
 
     NEVER = "never"
     GATE_CLOSED = "gate_closed"
@@ -39,7 +39,7 @@ class PropositionProgress:
         index: in the evaluation's list.
         text: the proposition in words.
         holds: true in this very state, whatever dependencies say.
-        satisfied: counts, if the episode ended now (D-26, D-28).
+        satisfied: counts, if the episode ended now (PARTNR-D26, PARTNR-D28).
         first_step: simulation step at which it first counted; None = never.
         reason: None where it is satisfied.
         detail: the reason as a sentence; "" where it is satisfied.
@@ -75,7 +75,7 @@ class CriteriaProgress:
 
 @record
 class Progress:
-    """How the task stands after a state, judged as if the episode ended there (D-28).
+    """How the task stands after a state, judged as if the episode ended there (PARTNR-D28).
 
     Attributes:
         percent_complete: share of the propositions that count, 0 to 1; of the criteria where

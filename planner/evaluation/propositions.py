@@ -1,4 +1,4 @@
-"""The truth of propositions at one instant, kept up with the scene (spec/partnr.md 3.2).
+"""The truth of propositions at one instant, kept up with the scene (PARTNR-3.2).
 
 W = {(a, b) of A x B : a != b, P(a, b)}                                  the witnesses
 false is_same:  true where |{a : some b, (a, b) in W}| >= number
@@ -37,7 +37,7 @@ class Watch:
         rows: for each of the first list, with which of the second list the predicate is true
             (`NO_SECOND` for predicates of one list); empty for clusters.
         values: for each argument, what serves as it now; restricted to the second arguments
-            that enough share where they must be the same (D-22).
+            that enough share where they must be the same (PARTNR-D22).
     """
 
     def __init__(self, proposition: Proposition, scene: Scene) -> None:
@@ -108,7 +108,7 @@ class Watch:
         self.values = (first, second) if len(self.proposition.lists) > 1 else (first,)
 
     def _cluster(self, scene: Scene) -> None:
-        """One entity of each list, all different, each next to another one (D-15)."""
+        """One entity of each list, all different, each next to another one (PARTNR-D15)."""
         lists = self.proposition.lists
         threshold = self.proposition.threshold_m
         beside = {

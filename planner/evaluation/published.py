@@ -2,10 +2,10 @@
 
 What it computes differently from the paper, on purpose here as there:
 
-- D1: tied arguments are compared as sets of *characters*, so that nearly all names match;
-- D2: a proposition with number n becomes n propositions that each count, and the gates of the
-  copies are put on the wrong propositions;
-- D4: `number` counts pairs, not entities of the first list.
+- DEFECT-D1: tied arguments are compared as sets of *characters*, so that nearly all names match;
+- DEFECT-D2: a proposition with number n becomes n propositions that each count, and the gates of
+  the copies are put on the wrong propositions;
+- DEFECT-D4: `number` counts pairs, not entities of the first list.
 
 Further rules of that code: a tied argument is the one of the first satisfaction; the order is
 judged against all ancestors; a gate looks at the steps before, and `after_unsatisfied` opens
@@ -38,7 +38,7 @@ from planner.evaluation.task import (
 
 @dataclass(slots=True)
 class _Unrolled:
-    """An evaluation whose propositions with number n have become n propositions (D2)."""
+    """An evaluation whose propositions with number n have become n propositions (DEFECT-D2)."""
 
     propositions: list[Proposition]
     gated: list[list[int]]
@@ -75,7 +75,7 @@ def _unroll(evaluation: Evaluation) -> _Unrolled:
             done.ties = [tie for old in done.ties for tie in _with_copy(old, index, new)]
             for gated in done.gated:
                 if index in gated:
-                    # D2: the loop counter instead of the copy's index.
+                    # DEFECT-D2: the loop counter instead of the copy's index.
                     gated.append(number)
     return done
 
@@ -226,7 +226,8 @@ class PublishedJudge:
 def _first_witness(watch: Watch) -> tuple[frozenset[str], ...] | None:
     """What satisfies a proposition, as that code compares it; None where nothing does.
 
-    An argument is one name and compared by its characters (D1); a cluster's are lists of names.
+    An argument is one name and compared by its characters (DEFECT-D1); a cluster's are lists of
+    names.
     """
     proposition = watch.proposition
     if proposition.predicate is Predicate.IS_CLUSTERED:
@@ -238,7 +239,7 @@ def _first_witness(watch: Watch) -> tuple[frozenset[str], ...] | None:
     else:
         runs = [list(itertools.product(first, second))]
     for run in runs:
-        # D4: pairs are counted.
+        # DEFECT-D4: pairs are counted.
         pairs = (pair for pair in run if pair[1] in watch.rows[pair[0]])
         witness = next(itertools.islice(pairs, proposition.number - 1, None), None)
         if witness is not None:

@@ -1,4 +1,4 @@
-"""ET-Plan-Bench's relations at one instant (spec/et_plan_bench.md 3.1), on boxes and rooms."""
+"""ET-Plan-Bench's relations at one instant (ETPLAN-3.1), on boxes and rooms."""
 
 from __future__ import annotations
 

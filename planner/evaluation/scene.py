@@ -1,6 +1,6 @@
 """The world's geometry as the predicates see it: boxes, and what lies straight below a point.
 
-Frame `map`, z up (the y of spec/partnr.md), metres. Furniture is the oriented boxes of its
+Frame `map`, z up (y in the paper), metres. Furniture is the oriented boxes of its
 parts, everything else its own box. A scene is updated in place with what changed, so that the
 cost of a step follows the change and not the size of the house.
 """
@@ -21,7 +21,7 @@ from planner.world.vocabulary import EntityKind
 
 # Positions are computed in floating point: a micrometre decides nothing.
 EPSILON_M = 1e-6
-# The start of a downward ray is raised by this to survive contact penetration (D-9).
+# The start of a downward ray is raised by this to survive contact penetration (PARTNR-D9).
 RAISED_M = 0.01
 CELL_M = 1.0
 # Further from the map's origin no household is; such numbers come from a broken state.
@@ -252,7 +252,7 @@ class Scene:
         return entity.kind is EntityKind.OBJECT
 
     def box(self, name: str) -> Box | None:
-        """The axis-aligned box around an entity (D-8); None where there is none."""
+        """The axis-aligned box around an entity (PARTNR-D8); None where there is none."""
         return self._boxes.get(name)
 
     def thing_box(self, name: str) -> Box | None:
@@ -285,10 +285,10 @@ class Scene:
         return volume is not None and volume.contains(point_m)
 
     def first_below(self, name: str) -> frozenset[str]:
-        """What rays straight down from the eight corners of an entity's box hit first (D-9).
+        """What rays straight down from the eight corners of an entity's box hit first (PARTNR-D9).
 
         The entity itself and agents are passed through. Floors are not reported: what stands
-        on them is judged by height (D-11).
+        on them is judged by height (PARTNR-D11).
         """
         box = self._boxes.get(name)
         if box is None:
@@ -447,7 +447,7 @@ class _RoomVolume:
 
 
 def world_box(entity: EntityState) -> Box:
-    """The axis-aligned box around an entity however it is turned (D-8).
+    """The axis-aligned box around an entity however it is turned (PARTNR-D8).
 
     `EntityState.box` serves upright entities only, which all of the embedded world's are.
     """

@@ -1,6 +1,6 @@
 """Numbers over episodes with their uncertainty: rates, means, ratios, and pairs of runs.
 
-- Rates: Clopper-Pearson, the exact binomial interval, as LLaMAR reports them (spec/llamar.md 5.1).
+- Rates: Clopper-Pearson, the exact binomial interval, as LLaMAR reports them (LLAMAR-5.1).
 - Means: Student's t on the mean.
 - Ratios of sums over episodes, which are no means: bootstrap over episodes.
 - Two runs of the same episodes, success: McNemar's exact test. Only the episodes in which the

@@ -1,7 +1,7 @@
 """What a task asks for, as plain records: propositions, dependencies, constraints.
 
 An evaluation function is a list of propositions, a list of dependencies and a list of
-constraints (spec/partnr.md 3). Indices count propositions from 0.
+constraints (PARTNR-3). Indices count propositions from 0.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from enum import StrEnum
 
 from planner.world.vocabulary import State
 
-# PARTNR's default for is_next_to and is_clustered (spec/partnr.md Table 6).
+# PARTNR's default for is_next_to and is_clustered (PARTNR-T6).
 NEXT_TO_M = 0.5
 
 
 class Predicate(StrEnum):
-    """The twelve predicates of PARTNR (spec/partnr.md Table 6); there are no others."""
+    """The twelve predicates of PARTNR (PARTNR-T6); there are no others."""
 
     IS_ON_TOP = "is_on_top"
     IS_INSIDE = "is_inside"
@@ -50,7 +50,7 @@ _TWO_LISTS: dict[Predicate, tuple[str, str]] = {
 
 
 class GateRelation(StrEnum):
-    """When a gated proposition is looked at, relative to its heads (spec/partnr.md 3.3)."""
+    """When a gated proposition is looked at, relative to its heads (PARTNR-3.3)."""
 
     AFTER_SATISFIED = "after_satisfied"
     AFTER_UNSATISFIED = "after_unsatisfied"
@@ -58,7 +58,7 @@ class GateRelation(StrEnum):
 
 
 class DependencyMode(StrEnum):
-    """Whether all heads must open the gate, as in the paper (D-18), or any one does."""
+    """Whether all heads must open the gate, as in the paper (PARTNR-D18), or any one does."""
 
     ALL = "all"
     ANY = "any"
@@ -73,7 +73,7 @@ class TieKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """A predicate with its arguments; each list of names is an "or" (spec/partnr.md 3.2).
+    """A predicate with its arguments; each list of names is an "or" (PARTNR-3.2).
 
     Attributes:
         predicate: one of the twelve.

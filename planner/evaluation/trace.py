@@ -138,7 +138,7 @@ class DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class ProgressLine:
-    """How the task stands from a step on, if it ended there (spec/partnr.md D-28)."""
+    """How the task stands from a step on, if it ended there (PARTNR-D28)."""
 
     __pydantic_config__ = _STRICT
 

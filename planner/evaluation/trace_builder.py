@@ -238,7 +238,7 @@ def reference_of(episode: Episode) -> Reference:
     """What an episode's criteria say about the best way to do it.
 
     The most actions are 20 to find something, 40 to bring a thing somewhere, 60 for several
-    (spec/et_plan_bench.md 1.4).
+    (ETPLAN-1.4).
     """
     criteria = episode.criteria
     if criteria is None:

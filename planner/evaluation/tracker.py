@@ -1,7 +1,7 @@
 """When propositions first came true and what their gates let through: the latches of a run.
 
     raw(t)   the proposition's truth in the state at t
-    gate(t)  the conjunction of the dependencies that list it (D-18, D-19)
+    gate(t)  the conjunction of the dependencies that list it (PARTNR-D18, PARTNR-D19)
     eff(t)   raw(t) and gate(t);   s = min{t : eff(t)}
 
 `t` is the simulation step. Only the latches are kept, so that a step costs the same at any
@@ -50,7 +50,7 @@ class Tracker:
         self._order = in_order(count, links)
         # Of each proposition that never counted: the gate that was shut when it last was true.
         self._shut: list[tuple[int, tuple[int, ...]] | None] = [None] * count
-        # What served as each tied argument while it counted (D-22); a terminal proposition's
+        # What served as each tied argument while it counted (PARTNR-D22); a terminal proposition's
         # count only at the end and are read from its watch.
         self._served: dict[tuple[int, int], set[str]] = {
             member: set()
@@ -97,7 +97,7 @@ class Tracker:
             self._served[i, k] = set(names)
 
     def served(self, index: int, argument: int, watches: Sequence[Watch]) -> frozenset[str]:
-        """The candidate values of a tied argument, C of D-22."""
+        """The candidate values of a tied argument, C of PARTNR-D22."""
         latched = self._served.get((index, argument))
         if latched is not None:
             return frozenset(latched)

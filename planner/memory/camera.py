@@ -14,7 +14,7 @@ from planner.world.observation import CameraFrame, Intrinsics
 def unproject(lens: Intrinsics, pose: Pose, pixel: tuple[float, float], depth_m: float) -> Vec3:
     """The point of `map` at a pixel (u, v) and a depth along the optical axis.
 
-    `pose` is the optical frame (z forward, x right, y down) in `map` (spec/epm.md 2.2).
+    `pose` is the optical frame (z forward, x right, y down) in `map` (EPM-2.2).
     """
     u, v = pixel
     x = (u - lens.cx_px) / lens.fx_px * depth_m

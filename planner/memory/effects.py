@@ -1,4 +1,4 @@
-"""What a skill that succeeded did to the world, for cameras may miss it (spec/partnr.md 5.3).
+"""What a skill that succeeded did to the world, for cameras may miss it (PARTNR-5.3).
 
 A failure changes nothing. Agents and floors are no entities of the list: what is about them
 is left out, except as parents.
@@ -41,7 +41,7 @@ def effects(
         layout: of the house.
         near_m: where the agent is, for names that are not the memory's own, such as a
             partner's: they mean the nearest thing of their class, or where none is known the
-            nearest of any (spec/partnr.md 5.3). None: such names mean nothing.
+            nearest of any (PARTNR-5.3). None: such names mean nothing.
     """
     if not result.succeeded or call.name not in _EFFECTS:
         return []

@@ -1,4 +1,4 @@
-"""EPM's entity list: numbered entities, and what each operation does to them (spec/epm.md 2.3)."""
+"""EPM's entity list: numbered entities, and what each operation does to them (EPM-2.3)."""
 
 from __future__ import annotations
 
@@ -425,6 +425,6 @@ def _same_states(old: Mapping[State, bool], new: Mapping[State, bool]) -> bool:
 
 
 def _near(old: float | None, new: float | None) -> bool:
-    # Furniture of which nothing is known is thought closed (partnr.md D-6).
+    # Furniture of which nothing is known is thought closed (PARTNR-D6).
     was, now = old or 0.0, new or 0.0
     return was == now or (abs(was - now) <= STILL_OPENNESS and now not in (0.0, 1.0))

@@ -1,4 +1,4 @@
-"""What EPM's model is shown: a picture, and a prompt of five blocks (spec/epm.md 2.2).
+"""What EPM's model is shown: a picture, and a prompt of five blocks (EPM-2.2).
 
 World coordinates are those of `map` (z up). The wording of the task is ours; markers, entity
 lines and number formats are the paper's.

@@ -2,7 +2,7 @@
 
 Observations and ended skills go in; a belief, numbered changes and the planner's delta lines
 come out. Sensors first, then the effects of actions that ended at the same time: actions win
-(spec/partnr.md D-39).
+(PARTNR-D39).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from planner.world.observation import Observation
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import AgentKind
 
-# Ten steps of the simulator at its 30 Hz (spec/epm.md 1.1).
+# Ten steps of the simulator at its 30 Hz (EPM-1.1).
 UPDATE_PERIOD_S = 10 / 30
 # When things were last seen is stored no more often than this; changes at once.
 CONFIRM_PERIOD_S = 1.0
@@ -95,7 +95,7 @@ class Memory:
             episode: named in the store.
             period_s: least time between two looks through one camera.
             foreign_names: whether agents call things by names that are not the memory's, as a
-                partner does where the memory names what it sees itself (spec/partnr.md 5.3).
+                partner does where the memory names what it sees itself (PARTNR-5.3).
 
         Raises:
             StoreError: for a store of another house, or one that cannot be read or written.
@@ -436,7 +436,7 @@ class Memory:
         return self._index
 
     def disagreements(self) -> list[str]:
-        """Agents whose hand and memory differ: a cheap sign of a wrong belief (spec/epm.md 9)."""
+        """Agents whose hand and memory differ: a cheap sign of a wrong belief (EPM-9)."""
         found = []
         for agent, grasps in self._grasps.items():
             held = [e.name for e in self._list.entities if e.picked and e.parent == agent]

@@ -1,8 +1,8 @@
-"""A baseline in the manner of ConceptGraphs: detections joined to objects (spec/partnr.md 5.4).
+"""A baseline in the manner of ConceptGraphs: detections joined to objects (PARTNR-5.4).
 
 A detection is a region's points and feature. It joins the object that overlaps most in space and
 is alike (sum of both likenesses); else it is a new object. An object's name is the class of the
-closed vocabulary that its mean feature is most alike to. Re-detection follows D-38: the same
+closed vocabulary that its mean feature is most alike to. Re-detection follows PARTNR-D38: the same
 class within 0.5 m is the same entity; with a held one only within 0.3 m of the hand.
 """
 
@@ -31,8 +31,8 @@ class GraphOptions:
     """When a detection is an object that is known.
 
     Attributes:
-        same_m: re-detection of a class, D-38.
-        hand_m: with a held thing only this near the hand, D-38.
+        same_m: re-detection of a class, PARTNR-D38.
+        hand_m: with a held thing only this near the hand, PARTNR-D38.
         least_overlap: with geometry and features together, at least. Ours.
         near_m: points this near lie on each other. Ours.
         least_alike: least cosine of an object and its class's words. Ours.
@@ -173,7 +173,7 @@ class ObjectGraph:
         hand: Vec3,
         taken: set[int],
     ) -> Entity | None:
-        """The entity that an object is, by D-38."""
+        """The entity that an object is, by PARTNR-D38."""
         best: tuple[float, Entity] | None = None
         for entity in known.values():
             if entity.entity_id in taken or entity.class_name != class_name:

@@ -1,7 +1,7 @@
 """Things named in words and found in pictures by OWLv2, checked by SigLIP where there is one.
 
 Two uses: an `Eye` of the learned updater, which looks for a vocabulary of classes; and the
-paper's on the real robot (spec/epm.md 2.10), which looks for the one thing to pick and hands a
+paper's on the real robot (EPM-2.10), which looks for the one thing to pick and hands a
 pixel on it to the grasp. Needs the extra `vlm` and a model's folder on disk.
 """
 

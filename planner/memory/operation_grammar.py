@@ -25,7 +25,7 @@ _COORDINATE = {
 def operation_grammar(
     entities: Sequence[Entity], frame: CoordinateFrame = CoordinateFrame.PIXEL_384
 ) -> str:
-    """GBNF of `No updates` or lines of Add, Update and Remove (spec/epm.md 2.3)."""
+    """GBNF of `No updates` or lines of Add, Update and Remove (EPM-2.3)."""
     removable = [e.entity_id for e in entities if not e.is_furniture and not e.picked]
     kinds = ["add"]
     rules = ['add ::= "Add " point ":" text']

@@ -1,4 +1,4 @@
-"""EPM's memory operations as text: grammar, parser and writer (spec/epm.md 2.3).
+"""EPM's memory operations as text: grammar, parser and writer (EPM-2.3).
 
 ```
 output := "No updates" | op { NEWLINE op }
@@ -81,7 +81,7 @@ _BY_READING = {
 def parse(text: str, reading: Reading = Reading.LENIENT) -> Parsed:
     """Reads a model's output; never raises. Coordinates stay in the model's frame.
 
-    A line that is no operation costs only itself (spec/epm.md 2.3).
+    A line that is no operation costs only itself (EPM-2.3).
     """
     if len(text) > MOST_CHARACTERS:
         return Parsed(errors=(f"the text has {len(text)} characters, over {MOST_CHARACTERS}",))
@@ -162,7 +162,7 @@ def to_pixel(
 ) -> tuple[float, float]:
     """Coordinates of a model as (u, v) of an image; not checked against its borders.
 
-    `grid8` counts (column, row) and stands for the middle of the cell (spec/epm.md 2.2).
+    `grid8` counts (column, row) and stands for the middle of the cell (EPM-2.2).
     """
     a, b = coordinates
     if frame is CoordinateFrame.GRID_8:

@@ -1,7 +1,7 @@
 """The updater that knows what it sees: ground truth, as far as a camera shows it.
 
 Names, classes, parents and states come from the simulator, but only of what the camera shows
-by the paper's thresholds (spec/epm.md 1.2, spec/partnr.md 5.3 "partial"). What is inside closed
+by the paper's thresholds (EPM-1.2, PARTNR-5.3 "partial"). What is inside closed
 furniture shows in no picture and so is never learned.
 """
 

@@ -1,7 +1,7 @@
 """How well a memory matches the truth: precision, recall and what goes with them.
 
 The paper scores entity lists on Spot-Indoor this way without giving its matching distance
-(spec/epm.md 5): class and place, place alone, class alone. Matching is one to one.
+(EPM-5): class and place, place alone, class alone. Matching is one to one.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Variants:
 
     @property
     def hallucinations(self) -> int:
-        """Remembered things near no true one, whatever their class (spec/epm.md 5)."""
+        """Remembered things near no true one, whatever their class (EPM-5)."""
         return self.any_class.hallucinations
 
 

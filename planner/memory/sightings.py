@@ -15,7 +15,7 @@ from planner.world.observation import CameraFrame, Sighting
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """When an entity in view counts as seen (spec/epm.md 1.2).
+    """When an entity in view counts as seen (EPM-1.2).
 
     Attributes:
         least_fraction: of the view's pixels.
@@ -36,7 +36,7 @@ class Visibility:
         )
 
 
-# Lines 523-525 of the paper: "GT" counts what fills 0.1 % of the view 0.2 m to 6 m away;
+# EPM-1.2: "GT" counts what fills 0.1 % of the view 0.2 m to 6 m away;
 # "PARTNR privileged" counts one visible pixel at any distance.
 GT_VISIBILITY = Visibility(0.001, 0.2, 6.0)
 PARTNR_VISIBILITY = Visibility(0.0, 0.0, float("inf"))

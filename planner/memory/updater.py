@@ -30,7 +30,7 @@ class Facts:
 
 @record
 class Operation:
-    """One edit of the entity list (spec/epm.md 2.3).
+    """One edit of the entity list (EPM-2.3).
 
     Attributes:
         entity_id: of Update and Remove; Add gets the next number. An Update without one is of

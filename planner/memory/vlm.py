@@ -2,7 +2,7 @@
 
 The model is anything that answers a picture with text (`Seer`); an OpenAI-compatible server is
 one. What it says is held to the grammar of the moment while it decodes, where the server can,
-and read by the forgiving parser in any case (spec/epm.md 2.2 and 2.3).
+and read by the forgiving parser in any case (EPM-2.2 and EPM-2.3).
 """
 
 from __future__ import annotations

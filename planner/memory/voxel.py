@@ -1,4 +1,4 @@
-"""A baseline in the manner of DynaMem: voxels with features and times (spec/epm.md 2.9).
+"""A baseline in the manner of DynaMem: voxels with features and times (EPM-2.9).
 
 Each voxel keeps the mean feature of what was seen in it and when it was last seen. A voxel
 through which a camera now looks is empty and goes. Words are compared with the features; what

@@ -1,6 +1,6 @@
 """The texts of the entity list: descriptions, prompt lines and the planner's delta lines.
 
-Formats are literal (spec/epm.md 2.2, 2.3 and 2.5): other people's prompts and models read them.
+Formats are literal (EPM-2.2, EPM-2.3 and EPM-2.5): other people's prompts and models read them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PICKED, PLACED = "picked", "placed"
 _SUPPORT = re.compile(r"\s*\bwith the (?:Object|Entity)[. ](\d+)", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]+")
 _STRAY = " \t,;.:-"
-# What a description says of a state that is not the one things usually have (partnr.md D-6).
+# What a description says of a state that is not the one things usually have (PARTNR-D6).
 _STATE_WORDS: dict[str, tuple[State, bool]] = {
     "dirty": (State.CLEAN, False),
     "filled": (State.FILLED, True),
@@ -36,7 +36,7 @@ _OPENNESS_WORDS = {"open": 1.0, "closed": 0.0}
 
 
 class WordMatch(StrEnum):
-    """How the words picked and placed are found in a description (spec/epm.md 2.3).
+    """How the words picked and placed are found in a description (EPM-2.3).
 
     Whole words leave "misplaced toy" alone; substrings are the paper's literal reading.
     """
@@ -115,7 +115,7 @@ def normal_text(text: str) -> str:
 
 
 def take_flag_words(text: str, match: WordMatch) -> tuple[str, bool | None, bool]:
-    """Strips `picked` and `placed` from an Update's description (spec/epm.md 2.3).
+    """Strips `picked` and `placed` from an Update's description (EPM-2.3).
 
     Returns:
         The rest with blanks and stray punctuation tidied, the flag that the words set (None:
@@ -160,7 +160,7 @@ def delta_line(edit: Edit) -> str:
 
 
 def net_edits(changes: Iterable[MemoryChange]) -> list[Edit]:
-    """The net effect per id, in the order of each id's last change (spec/epm.md 2.5).
+    """The net effect per id, in the order of each id's last change (EPM-2.5).
 
     What was added and updated is one Add as it is now; what was added and removed is nothing.
     """

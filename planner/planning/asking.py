@@ -26,7 +26,7 @@ class AskOptions:
         deadline_s: wall seconds for one answer.
         constrained: whether the model is given the grammar. Replies are checked by it anyway.
         most_questions: how often a dialogue may ask the person; 0 = never.
-        show_states: whether a summary tells the states of things (spec/partnr.md D-41).
+        show_states: whether a summary tells the states of things (PARTNR-D41).
     """
 
     most_cycles: int = 0

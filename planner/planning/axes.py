@@ -1,6 +1,6 @@
 """The cells of the papers' experiments: what a run was given, recorded with its result.
 
-spec/partnr.md 1.3 and spec/epm.md 1.2. A planner decides control and how it reads the memory; the
+PARTNR-1.3 and EPM-1.2. A planner decides control and how it reads the memory; the
 rest is a fact of what runs around it.
 """
 
@@ -45,7 +45,7 @@ class Privilege(StrEnum):
 class MemorySource(StrEnum):
     """How a planner reads the memory.
 
-    DELTAS: the list once, then what changed (spec/epm.md 2.5). SUMMARY: all known things after
+    DELTAS: the list once, then what changed (EPM-2.5). SUMMARY: all known things after
     every action. TOOLS: only what it asks the Find... tools. STATE: rooms and past actions in
     each prompt, no dialogue. BELIEF: the records, without words.
     """

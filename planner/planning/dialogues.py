@@ -216,7 +216,7 @@ class AgentDialogues:
         dialogue.messages.append(Message(Speaker.ASSISTANT, f"{said}\n{END_OF_TURN}"))
 
     async def _fitting(self, dialogue: Dialogue, grammar: TurnGrammar, context: Context) -> Asked:
-        """Asks; where the model's context is full, drops old summaries first (D-52)."""
+        """Asks; where the model's context is full, drops old summaries first (PARTNR-D52)."""
         while True:
             notes = {"blocked": "; ".join(str(call) for call in dialogue.repeats.blocked)}
             if dialogue.shortened:

@@ -150,7 +150,7 @@ class Facts:
         return [(a, b) for a in wish.first for b in wish.second if a != b and self._is(wish, a, b)]
 
     def holds(self, wish: Wish) -> bool:
-        """Whether enough of them do (spec/partnr.md 3.2)."""
+        """Whether enough of them do (PARTNR-3.2)."""
         found = self.pairs(wish)
         if wish.predicate is Predicate.IS_CLUSTERED:
             near = {a for a, _ in found}

@@ -14,7 +14,7 @@ Pairs = tuple[tuple[str, str], ...]
 class Progress:
     """Remembers which propositions have come true, in the order that the goal asks for.
 
-    A proposition counts once it holds while its gates are open (spec/partnr.md 3.3). The wishes
+    A proposition counts once it holds while its gates are open (PARTNR-3.3). The wishes
     of an update may be narrower than the goal's: ties decided which arguments are meant.
     """
 

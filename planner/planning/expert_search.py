@@ -41,7 +41,7 @@ OPEN_TOP_M, EYES_M = 0.7, 1.1
 # What may still be in furniture that was looked into only while it was opened: robots miss a
 # twentieth of what is behind doors, people a sixth, and that at the back.
 GLANCED = 0.2
-# From so far a thing of 1 m by 1 m still fills 0.1 % of a camera's picture (spec/epm.md 1.2), seen
+# From so far a thing of 1 m by 1 m still fills 0.1 % of a camera's picture (EPM-1.2), seen
 # aslant and not quite filling its box.
 SEEN_FROM_M = 16.0
 # What is asked for together often lies together: how much likelier the rooms are in which other

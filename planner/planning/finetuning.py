@@ -1,4 +1,4 @@
-"""From traces to what PARTNR's fine-tuned planner learns from (spec/partnr.md 7.7).
+"""From traces to what PARTNR's fine-tuned planner learns from (PARTNR-7.7).
 
 Episodes that were solved, cut after the step that solved them, split into one sample for each
 action of the trained agent that succeeded; thoughts are gone. What is learned is only the text

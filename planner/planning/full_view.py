@@ -1,4 +1,4 @@
-"""Full observability (spec/partnr.md 5.2): a belief that is the truth, for privileged planners."""
+"""Full observability (PARTNR-5.2): a belief that is the truth, for privileged planners."""
 
 from __future__ import annotations
 

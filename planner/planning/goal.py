@@ -80,7 +80,7 @@ class Goal:
 
 
 def read_goal(document: Mapping[str, JsonValue]) -> Goal:
-    """Reads the evaluation of an episode (spec/partnr.md D-7).
+    """Reads the evaluation of an episode (PARTNR-D7).
 
     Raises:
         FileError: naming the field and the reason.

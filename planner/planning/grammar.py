@@ -1,8 +1,8 @@
-"""The grammar of one turn: which calls are possible now, as GBNF (spec/partnr.md 7.4).
+"""The grammar of one turn: which calls are possible now, as GBNF (PARTNR-7.4).
 
 It is rebuilt before every call of a model from what is known, and kept by content. A call whose
-arguments nothing can be is left out altogether (D-53). Blanks and free text are bounded, so that
-no reply can go on for ever; every engine gets the same text.
+arguments nothing can be is left out altogether (PARTNR-D53). Blanks and free text are bounded, so
+that no reply can go on for ever; every engine gets the same text.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Naming(StrEnum):
 class TurnForm(StrEnum):
     """What a turn consists of.
 
-    CALL: a call, then `Assigned!` (spec/epm.md 2.5). THOUGHT: a line of thought first
-    (spec/partnr.md 7.2). TEAM: a thought and a call for every agent, or `Done[]` for all (7.3).
-    BARE: nothing but the call (7.7).
+    CALL: a call, then `Assigned!` (EPM-2.5). THOUGHT: a line of thought first
+    (PARTNR-7.2). TEAM: a thought and a call for every agent, or `Done[]` for all (PARTNR-7.3).
+    BARE: nothing but the call (PARTNR-7.7).
     """
 
     CALL = "call"

@@ -1,4 +1,4 @@
-"""Planner `heuristic_expert`: PARTNR's privileged baseline (spec/partnr.md 7.1 b).
+"""Planner `heuristic_expert`: PARTNR's privileged baseline (PARTNR-7.1 b).
 
 It reads the goal itself and a belief that knows everything, plans all steps of all agents before
 the first one, by ability, and then carries the plan out without looking again. So it is fast and

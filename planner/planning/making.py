@@ -33,7 +33,7 @@ def make_model(
             `scripted:FILE` (replies separated by blank lines) or `recorded:FILE`.
         url: base address of the server.
         record: file that gets every call of the model; "" = none.
-        temperature: of sampling; 0 = the likeliest token (spec/partnr.md D-58).
+        temperature: of sampling; 0 = the likeliest token (PARTNR-D58).
 
     Raises:
         PlannerError: for an address or a file that cannot be used.

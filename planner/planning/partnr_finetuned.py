@@ -1,4 +1,4 @@
-"""Planner `partnr_finetuned`: PARTNR's planner for a model trained on traces (spec/partnr.md 7.7).
+"""Planner `partnr_finetuned`: PARTNR's planner for a model trained on traces (PARTNR-7.7).
 
 Every prompt is made anew from the task, the house and all past actions of both agents; the model
 answers with the next call alone. The adapter is served under its own name: it is the `model`.

@@ -1,7 +1,7 @@
 """Planner `partnr_react`: PARTNR's ReAct, for one agent alone or one dialogue for each agent.
 
 Its memory is a summary of all known things after every action, or, as ReAct-Tools, nothing but
-what it asks the Find... tools (spec/partnr.md 7.1, 7.2).
+what it asks the Find... tools (PARTNR-7.1, PARTNR-7.2).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import AgentKind
 
-# spec/partnr.md 1.4: of each planner, where each agent has its own.
+# PARTNR-1.4: of each planner, where each agent has its own.
 MOST_CYCLES = 50
 EVERYBODY = (
     SkillName.NAVIGATE,
@@ -63,7 +63,7 @@ class PartnrScript:
         self._with_tools = axes.memory_source is MemorySource.TOOLS
 
     def verbs(self, able: Capabilities | None) -> tuple[SkillName, ...]:
-        """What the agent's body can; the tools only where no summary is given (7.4)."""
+        """What the agent's body can; the tools only where no summary is given (PARTNR-7.4)."""
         return (*EVERYBODY, *able_to(able), *(TOOLS if self._with_tools else ()))
 
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
@@ -101,7 +101,7 @@ class PartnrScript:
         return partnr.shortened(turn)
 
     def check(self, call: SkillCall, context: Context) -> None:
-        """Nothing more: the executor judges (7.4)."""
+        """Nothing more: the executor judges (PARTNR-7.4)."""
 
 
 def make_partnr_react(

@@ -1,7 +1,7 @@
-"""Planner `partnr_react`, centralized: one dialogue decides for all agents (spec/partnr.md 7.3).
+"""Planner `partnr_react`, centralized: one dialogue decides for all agents (PARTNR-7.3).
 
 It is asked whenever an agent's skill ends and must name the running action of the others again;
-naming the same does not restart it (D-55), and another one does not stop it.
+naming the same does not restart it (PARTNR-D55), and another one does not stop it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from planner.planning.summaries import shorten
 from planner.planning.trace import Tell, tell_nobody
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 
-# spec/partnr.md 1.4: of the one planner of all agents.
+# PARTNR-1.4: of the one planner of all agents.
 MOST_CYCLES = 100
 
 
@@ -157,7 +157,7 @@ class PartnrTeam:
         self._messages.append(Message(Speaker.USER, "\n".join([result, *world])))
 
     async def _fitting(self, grammar: TurnGrammar, context: Context) -> Asked:
-        """Asks; where the model's context is full, drops old summaries first (D-52)."""
+        """Asks; where the model's context is full, drops old summaries first (PARTNR-D52)."""
         blocked = {call for repeats in self._repeats.values() for call in repeats.blocked}
         while True:
             notes = {"blocked": "; ".join(str(call) for call in blocked)}

@@ -29,7 +29,7 @@ class AgentResult:
 class Task:
     """What is asked: the words, who shall do it, and the structured goal where there is one.
 
-    `goal` is the `evaluation` of the episode file (spec/partnr.md D-7); None for free text.
+    `goal` is the `evaluation` of the episode file (PARTNR-D7); None for free text.
     """
 
     instruction: str
@@ -63,7 +63,7 @@ class Context:
         idle: the agents that need a call now.
         now_s: seconds of the world's clock.
         deltas: the memory's lines since a sequence number up to the belief's, net effect per
-            entity (spec/epm.md 2.5).
+            entity (EPM-2.5).
         answers: what the person was asked so far, oldest first.
     """
 

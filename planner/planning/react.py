@@ -1,4 +1,4 @@
-"""Planner `react`: EPM's dialogue with a language model (spec/epm.md 2.5).
+"""Planner `react`: EPM's dialogue with a language model (EPM-2.5).
 
 The entity list is told once, then only what changed; so every prompt begins with the one before
 and a server's prefix cache holds it.
@@ -18,7 +18,7 @@ from planner.planning.trace import Tell, tell_nobody
 from planner.world.primitive import Capabilities, PrimitiveName
 from planner.world.skill import SkillCall, SkillName
 
-# spec/epm.md 1.1: an episode ends after this many calls.
+# EPM-1.1: an episode ends after this many calls.
 MOST_CALLS = 50
 _EVERYBODY = (
     SkillName.CLOSE,
@@ -72,7 +72,7 @@ class EpmScript:
         return turn
 
     def check(self, call: SkillCall, context: Context) -> None:
-        """Check 29: the thing to end up next to must be on the furniture."""
+        """EPM-C29: the thing to end up next to must be on the furniture."""
         check_reference(call, context.belief)
 
 

@@ -1,7 +1,7 @@
 """What an agent tries again and again: the same call with the same end is taken away.
 
 The papers' traces show models that repeat a failing call until the episode ends
-(spec/partnr.md 11.2) and only warn of it in the prompt. Here a rule breaks it: the call is left
+(PARTNR-11.2) and only warn of it in the prompt. Here a rule breaks it: the call is left
 out of the grammar for a while, and the trace says so.
 """
 

@@ -146,7 +146,7 @@ def _usual(
 
 
 def check_call(call: SkillCall, belief: Belief, verbs: Collection[str]) -> None:
-    """Says what is wrong with a call, if something is (spec/epm.md 2.5).
+    """Says what is wrong with a call, if something is (EPM-2.5).
 
     Raises:
         CallError: naming what does not fit.
@@ -180,7 +180,7 @@ def _check_entity(word: str | None, role: Role, belief: Belief) -> None:
 
 
 def check_reference(call: SkillCall, belief: Belief) -> None:
-    """Says so where the thing to end up next to is believed elsewhere (spec/epm.md check 29).
+    """Says so where the thing to end up next to is believed elsewhere (EPM-C29).
 
     Raises:
         CallError: naming both.

@@ -1,4 +1,4 @@
-"""What a dialogue leaves out where its model's context is full (spec/partnr.md D-52)."""
+"""What a dialogue leaves out where its model's context is full (PARTNR-D52)."""
 
 from __future__ import annotations
 

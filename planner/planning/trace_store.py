@@ -1,6 +1,6 @@
 """Successful traces in one SQLite file, found by how alike their instructions are.
 
-For planner `partnr_rag` (spec/partnr.md 7.6): dot product of sentence vectors, exact search, the
+For planner `partnr_rag` (PARTNR-7.6): dot product of sentence vectors, exact search, the
 best one. Instructions that a planner is evaluated on are never in the store: they are named in
 it, and what is named cannot be added.
 """

@@ -134,7 +134,7 @@ class SkillClient:
             handle.cancel_goal_async()
             return
         if errand.handle is not None:
-            # Sent twice and taken twice: it is one call there (spec/partnr.md D-55).
+            # Sent twice and taken twice: it is one call there (PARTNR-D55).
             return
         errand.handle, errand.servers = handle, self._ends.takers()
         if errand.cancel_s is not None:

@@ -229,7 +229,7 @@ class Attempt:
         return [stand for stand in (close, front, back) if stand is not None]
 
     def _may_step(self, point_m: Vec3, piece: Furniture | None, code: PrimitiveCode) -> bool:
-        """Skills do not walk (spec/partnr.md D-44), but at furniture they shift a little."""
+        """Skills do not walk (PARTNR-D44), but at furniture they shift a little."""
         base, most = self.base, self.scene.options.adjust_m
         if base is None or most <= 0:
             return False

@@ -1,4 +1,4 @@
-"""Changing states: Clean, Fill, Pour, PowerOn, PowerOff. Only people can (spec/partnr.md 1.2)."""
+"""Changing states: Clean, Fill, Pour, PowerOn, PowerOff. Only people can (PARTNR-1.2)."""
 
 from __future__ import annotations
 

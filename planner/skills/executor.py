@@ -122,7 +122,7 @@ class SkillExecutor:
         """Begins a call.
 
         The identical call that is under way already is not started anew
-        (spec/partnr.md D-55); another one is refused as BUSY and leaves it alone.
+        (PARTNR-D55); another one is refused as BUSY and leaves it alone.
 
         Args:
             call: parsed, or in PARTNR's syntax.

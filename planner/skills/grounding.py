@@ -1,4 +1,4 @@
-"""From the words of a call to entities and points (spec/epm.md 2.6, spec/partnr.md 6.1).
+"""From the words of a call to entities and points (EPM-2.6, PARTNR-6.1).
 
 An entity is a remembered position. Furniture is grounded in the layout: the piece
 of the right role whose surface is nearest, if within the gate. A thing can only be

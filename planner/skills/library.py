@@ -1,4 +1,4 @@
-"""The skills by name (spec/partnr.md 6.1, spec/epm.md 3)."""
+"""The skills by name (PARTNR-6.1, EPM-3)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Skill(Protocol):
 
 
 def wait(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
-    """Lets a fixed time pass (spec/partnr.md D-50)."""
+    """Lets a fixed time pass (PARTNR-D50)."""
     port, options = attempt.scene.port, attempt.scene.options
     until_s, last_s, still = attempt.started_s + options.wait_s, attempt.started_s, 0
     can_look = PrimitiveName.LOOK in attempt.scene.capabilities.primitives
@@ -53,7 +53,7 @@ def done(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
 
 
 def find(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Answers a perception tool from the belief; no simulated time passes (D-56)."""
+    """Answers a perception tool from the belief; no simulated time passes (PARTNR-D56)."""
     finder = FINDERS.get(attempt.call.name)
     yield from ()
     if finder is None:

@@ -87,7 +87,7 @@ def _piece_of(attempt: Attempt, target: Target) -> Furniture | None:
 
 
 def explore_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Walks to one piece of furniture, faces it and looks; opens nothing (spec/epm.md 3)."""
+    """Walks to one piece of furniture, faces it and looks; opens nothing (EPM-3)."""
     target = _required(arguments.target)
     attempt.evidence["furniture"] = target.name
     if target.piece is None:

@@ -18,7 +18,7 @@ _NOTHING_TO_MOVE = PrimitiveResult(PrimitiveCode.SUCCESS, "nothing to move")
 
 
 def open_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Opens everything that opens; what is open already stays so (spec/partnr.md D-47)."""
+    """Opens everything that opens; what is open already stays so (PARTNR-D47)."""
     return (yield from _move(attempt, arguments, PrimitiveName.OPEN))
 
 

@@ -27,13 +27,13 @@ class SkillOptions:
 
     Attributes:
         grounding_gate_m: how far a thing's surface may be from the remembered position
-            (1 m in spec/epm.md 2.6).
+            (1 m in EPM-2.6).
         adjust_m: how far an agent at a piece of furniture walks by itself to bring a
-            part of it within reach or into view; 0 never walks (spec/partnr.md D-44).
+            part of it within reach or into view; 0 never walks (PARTNR-D44).
         pick_retries, place_retries: further tries after a failed grasp or release.
         wait_s: how long `Wait[]` takes.
         open_on_explore: whether exploring opens what is closed.
-        lenient_open: whether opening what cannot be opened succeeds (spec/partnr.md D-47).
+        lenient_open: whether opening what cannot be opened succeeds (PARTNR-D47).
         rearrange_opens: whether Rearrange opens closed furniture that it has to reach into.
         timeouts_s: per skill, in seconds of the world's clock.
     """

@@ -1,4 +1,4 @@
-"""What must hold before a call may touch the world (spec/partnr.md 6.1, D-44 to D-49).
+"""What must hold before a call may touch the world (PARTNR-6.1, PARTNR-D44 to PARTNR-D49).
 
 Only what a robot can know beforehand: syntax, roles, abilities, what is believed.
 Reach, sight, doors and free space are the backend's to judge.
@@ -136,7 +136,7 @@ def _ground(attempt: Attempt, index: int, role: Role) -> Target:
 
 
 def _check_pick(attempt: Attempt, target: Target) -> None:
-    # spec/partnr.md D-49: the paper's second failure trace exists because nobody checked this.
+    # PARTNR-D49: the paper's second failure trace exists because nobody checked this.
     holding = attempt.holding
     if holding is not None:
         sentence = f"The agent is already holding {holding}."
@@ -188,7 +188,7 @@ def _check_hand(attempt: Attempt, thing: Target) -> None:
 
 
 def _check_reference(thing: Target, target: Target, reference: Target) -> None:
-    """The reference must be on the target already (spec/partnr.md 6.1, check 26)."""
+    """The reference must be on the target already (PARTNR-6.1, PARTNR-C26)."""
     if reference.is_thing and reference.name != thing.name:
         node = reference.node
         if node is not None and node.parent in (target.name, target.piece and target.piece.name):

@@ -1,6 +1,6 @@
 """What a primitive's end means for the skill that asked for it: codes and literal texts.
 
-Codes are stable; texts follow spec/partnr.md 6.2 and D-48 and spec/epm.md 3.
+Codes are stable; texts follow PARTNR-6.2 and PARTNR-D48 and EPM-3.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 
 TOOK_TOO_LONG = "Skill took too long to finish."
-# The paper's text for a walk that took too long has another beginning (spec/partnr.md 6.2).
+# The paper's text for a walk that took too long has another beginning (PARTNR-6.2).
 WALK_TIMED_OUT = "Unsuccessful execution - skill timed out on the way to target"
 
 
@@ -83,7 +83,7 @@ def nothing_near(point_m: Vec3) -> str:
 
 
 def no_placement(furniture: str) -> str:
-    """The paper's sentence where nothing can be put down (spec/partnr.md 6.2)."""
+    """The paper's sentence where nothing can be put down (PARTNR-6.2)."""
     return f"No valid placements found for entity {furniture}."
 
 

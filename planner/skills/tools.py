@@ -1,4 +1,4 @@
-"""The perception tools: questions to the belief, answered by rule (spec/partnr.md 6.1).
+"""The perception tools: questions to the belief, answered by rule (PARTNR-6.1).
 
 The paper asks a language model to pick names from the graph. Here words are
 matched to names, classes with their aliases and groups, rooms, furniture and

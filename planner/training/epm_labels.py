@@ -1,4 +1,4 @@
-"""What EPM's model should say of a picture, by ground truth (spec/epm.md 2.4).
+"""What EPM's model should say of a picture, by ground truth (EPM-2.4).
 
 Ours where the paper is silent: only things that are in the picture, or whose place is, get an
 operation, since each needs coordinates in the picture; a point without depth gets none.

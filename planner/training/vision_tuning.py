@@ -1,4 +1,4 @@
-"""Fine-tunes a vision-language model to EPM's updates with LoRA (spec/epm.md 2.4, table 4).
+"""Fine-tunes a vision-language model to EPM's updates with LoRA (EPM-2.4, EPM-T4).
 
 Reads the conversations that `planner train memory-data` wrote. A killed run goes on from its last
 checkpoint with the same batches and the same dropout, so that on a CPU it ends with the weights
@@ -30,7 +30,7 @@ _IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class TuningRecipe:
-    """Table 4 of the paper; what it does not say is marked ours.
+    """EPM-T4; what it does not say is marked ours.
 
     Attributes:
         rate: highest learning rate; rises over the warm-up, then falls in a line to nothing.

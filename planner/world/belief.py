@@ -89,7 +89,7 @@ class Belief:
     def find(self, word: str) -> BeliefNode | None:
         """The node that a call's argument names.
 
-        Accepts a name, `Object.149`, `Object 149`, and `149_cup` (spec/partnr.md D-40).
+        Accepts a name, `Object.149`, `Object 149`, and `149_cup` (PARTNR-D40).
         """
         node = self.nodes.get(word) or self._folded.get(word.lower())
         if node is not None:

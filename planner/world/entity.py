@@ -1,4 +1,4 @@
-"""Entities as the memory keeps and tells them, and its numbered changes (spec/epm.md 2.1, 9)."""
+"""Entities as the memory keeps and tells them, and its numbered changes (EPM-2.1, EPM-9)."""
 
 from __future__ import annotations
 

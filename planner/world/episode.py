@@ -36,7 +36,7 @@ class FurnitureChange(FileModel):
 
 
 class Requirement(FileModel):
-    """PARTNR's initial-state record (spec/partnr.md 2.5), kept for the reader."""
+    """PARTNR's initial-state record (PARTNR-2.5), kept for the reader."""
 
     number: Annotated[int, Field(ge=1)] = 1
     object_classes: tuple[str, ...]
@@ -68,7 +68,7 @@ Triple = tuple[Literal["CLOSE", "INSIDE", "ON", "FACING"], str, str]
 
 
 class Criteria(FileModel):
-    """ET-Plan-Bench's criteria (spec/et_plan_bench.md 4.3), in the names of this house.
+    """ET-Plan-Bench's criteria (ETPLAN-4.3), in the names of this house.
 
     Triples speak of variables, each of which stands for one of the entities listed, the same
     one in both lists; `robot` is the first agent. `reference_plan` is the dataset's own

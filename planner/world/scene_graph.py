@@ -1,4 +1,4 @@
-"""The scene graph: house, rooms, furniture with floors, things and agents (spec/partnr.md 5.1).
+"""The scene graph: house, rooms, furniture with floors, things and agents (PARTNR-5.1).
 
 Everything is derived from geometry: what supports or encloses a thing follows
 from boxes, never from what a simulator notes about it. The same function

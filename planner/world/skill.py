@@ -1,4 +1,4 @@
-"""Skill calls in PARTNR's syntax and how they end (spec/partnr.md 6.1 and 6.2, spec/epm.md 3).
+"""Skill calls in PARTNR's syntax and how they end (PARTNR-6.1 and PARTNR-6.2, EPM-3).
 
 `Place[cup_1, on, table_2, None, None]`: a name and arguments, each the name of
 an entity (`cup_1`, `Object.149`, `kitchen_0`), a word of the syntax or None.
@@ -156,7 +156,7 @@ class SkillResult:
 
     @staticmethod
     def failure(code: SkillCode, sentence: str, **evidence: str) -> SkillResult:
-        """The paper's form of a failure (spec/partnr.md D-48); the sentence ends with a stop."""
+        """The paper's form of a failure (PARTNR-D48); the sentence ends with a stop."""
         return SkillResult(code, FAILURE_PREFIX + sentence, evidence)
 
 

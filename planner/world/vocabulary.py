@@ -14,7 +14,7 @@ class Relation(StrEnum):
 
 
 class State(StrEnum):
-    """Binary states of PARTNR (spec/partnr.md 2.3) in their positive form; absent means no."""
+    """Binary states of PARTNR (PARTNR-2.3) in their positive form; absent means no."""
 
     CLEAN = "clean"
     FILLED = "filled"
@@ -53,10 +53,10 @@ AFFORDANCE_OF_STATE = {
     State.POWERED_ON: Affordance.POWERABLE,
 }
 
-# spec/partnr.md D-6: clean, empty, powered off, closed.
+# PARTNR-D6: clean, empty, powered off, closed.
 DEFAULT_STATES = {State.CLEAN: True, State.FILLED: False, State.POWERED_ON: False}
 
 
 def floor_name(room: str) -> str:
-    """The furniture node that stands for a room's floor (spec/partnr.md 5.1)."""
+    """The furniture node that stands for a room's floor (PARTNR-5.1)."""
     return f"floor_{room}"

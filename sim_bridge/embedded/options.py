@@ -18,7 +18,7 @@ Deviation = Annotated[float, Field(ge=0, le=10)]
 class Durations(FileModel):
     """Simulated seconds that each act takes; walking and turning follow the body's speeds.
 
-    This is the cost table of spec/partnr.md D-50 and is published with results.
+    This is the cost table of PARTNR-D50 and is published with results.
     """
 
     pick: Seconds = 2.0

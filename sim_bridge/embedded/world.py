@@ -363,7 +363,7 @@ class KinematicWorld:
         """Brings what an agent holds to its hand, after the agent or its hand moved.
 
         Turning and walking by, a hand does not reach through furniture: that would put things
-        into a closed fridge for a moment (D-13 judges what is held by where it is).
+        into a closed fridge for a moment (PARTNR-D13 judges what is held by where it is).
         """
         self.touch(agent.name)
         if agent.holding is not None:

@@ -16,7 +16,7 @@ from sim_bridge.safety.watch import Concern, Severity, Watch
 
 
 class Mode(StrEnum):
-    """What an agent is allowed to do, in one word (research: F6.2)."""
+    """What an agent is allowed to do, in one word (SPOT-F6.2)."""
 
     OBSERVING = "observing"
     CLAIMED = "claimed"

@@ -1,4 +1,4 @@
-"""The threads of a robot in real time: nothing urgent waits for anything slow (research: F6.2)."""
+"""The threads of a robot in real time: nothing urgent waits for anything slow (SPOT-F6.2)."""
 
 from __future__ import annotations
 

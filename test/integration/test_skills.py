@@ -217,7 +217,7 @@ def test_a_canceled_skill_stops_the_agent(caller: Caller) -> None:
 
 
 def test_another_call_finds_it_busy_and_the_same_one_goes_along(caller: Caller) -> None:
-    """spec/partnr.md D-55."""
+    """PARTNR-D55."""
     first = caller.begin("Navigate[table_1]")
     busy = caller.begin("Navigate[table_0]").result()
     assert busy.code == SkillCode.BUSY

@@ -1,7 +1,7 @@
-"""One scripted episode on the embedded world and through SDK, TLS and emulator (F2.7, F6.4).
+"""One scripted episode on the embedded world and through SDK, TLS and emulator.
 
-Real bridges, real DDS: topics, types, frames, encodings, QoS, services, outcome codes, poses and
-the verdict of the judge are the same.
+SPOT-F2.7, SPOT-F6.4. Real bridges, real DDS: topics, types, frames, encodings, QoS, services,
+outcome codes, poses and the verdict of the judge are the same.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def test_outcomes_poses_and_the_verdict_are_the_same(stories: tuple[Story, Story
 
 
 def test_a_cancelled_walk_stands_still(stories: tuple[Story, Story]) -> None:
-    """F6.4, ROS level: cancel of an action stops within the time that its command lives."""
+    """SPOT-F6.4, ROS level: cancel of an action stops within the time that its command lives."""
     assert [story.after_stop for story in stories] == [0.0, 0.0]
 
 

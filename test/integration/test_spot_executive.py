@@ -1,6 +1,6 @@
 """Rule 8 before an emulated Spot in real time: executives that hang, and one that thinks long.
 
-F6.4: the robot stands within 0.7 s of the last heartbeat. How long it takes is measured on the
+SPOT-F6.4: the robot stands within 0.7 s of the last heartbeat. How long it takes is measured on the
 emulator's own steps; the margin is for the ear of this test, which hears beats a little late.
 """
 

@@ -75,7 +75,7 @@ PICK, PLACE = "Pick[cup_0]", "Place[cup_0, on, bed_0, None, None]"
 def test_planning_success_is_a_plan_that_would_have_done_it(
     calls: list[tuple[str, int]], planned: bool
 ) -> None:
-    """spec/epm.md 5: correct plan even if a skill failed."""
+    """EPM-5: correct plan even if a skill failed."""
     assert planned_well(trace(*calls)) is planned
 
 
@@ -106,7 +106,7 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_papers_shares() -> None:
-    """spec/epm.md 41: 14/20 is 70 %, 11/20 is 55 %."""
+    """EPM-C41: 14/20 is 70 %, 11/20 is 55 %."""
     runs = [Run(f"t{n % 4}", n, n < 14, n < 11, n < 11, True, 0.0, 1, 0, "") for n in range(20)]
     lines = table(runs)
     assert lines[-1].split()[:3] == ["all", "20", "70%"]
@@ -117,7 +117,7 @@ def test_the_papers_shares() -> None:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda path: path.stem)
 def test_things_lie_elsewhere_on_the_same_furniture_each_run(task: Path, tmp_path: Path) -> None:
-    """spec/epm.md 1.4: active objects at random on the indicated receptacle."""
+    """EPM-1.4: active objects at random on the indicated receptacle."""
     original, _ = load_episode(task)
     seen = set()
     for seed in range(3):

@@ -1,4 +1,4 @@
-"""The eight derived claims of PARTNR, filled from runs (spec/partnr.md 8).
+"""The eight derived claims of PARTNR, filled from runs (PARTNR-8).
 
 Each is a formula over one or two runs, which must be of the same episodes with the same seeds.
 Intervals are bootstraps over episodes. What needs people at the keyboard is filled only where a
@@ -23,7 +23,7 @@ Rows = Mapping[Key, Row]
 
 
 class Role(StrEnum):
-    """What a run is in a claim; the last three are with people (spec/partnr.md 10)."""
+    """What a run is in a claim; the last three are with people (PARTNR-10)."""
 
     DECENTRALIZED = "decentralized"
     SINGLE = "single"

@@ -29,7 +29,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class RowAxes(FileModel):
-    """The cell of the experiment (spec/partnr.md 1.3)."""
+    """The cell of the experiment (PARTNR-1.3)."""
 
     control: Control
     observability: Observability

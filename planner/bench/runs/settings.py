@@ -29,7 +29,7 @@ class MemoryKind(StrEnum):
 
     RAYS: the simulator tells what is seen, by rays. PICTURES: it tells so of rendered pictures.
     LEARNED: a detector of ours looks at pictures, nobody tells the truth. FULL: no memory;
-    planners and skills know everything from the start (spec/partnr.md 1.3).
+    planners and skills know everything from the start (PARTNR-1.3).
     """
 
     RAYS = "privileged"
@@ -53,7 +53,7 @@ class RunSettings(FileModel):
         model: as the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
             episode, `recorded:RUN` replays the dialogues of another run.
         agents: how many act; 0 = all of the episode. Of one alone the person is taken, as only
-            it can change states (spec/partnr.md D-1).
+            it can change states (PARTNR-D1).
         seed: added to each episode's.
         most_cycles: planning cycles of a dialogue; 0 = the paper's.
         options: of the planner, those that are not as by default.

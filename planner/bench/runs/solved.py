@@ -115,7 +115,7 @@ def _without_actions(text: str) -> str:
 
 
 def samples_in(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[tuple[Row, Sample]]:
-    """Samples for fine-tuning of a run's episodes that were solved at some time (7.7).
+    """Samples for fine-tuning of a run's episodes that were solved at some time (PARTNR-7.7).
 
     They are of the first agent's actions, the robot's where several act.
 

@@ -47,7 +47,7 @@ class Outcome:
 
 
 def acting_agents(episode: Episode, count: int) -> tuple[str, ...]:
-    """The agents that act: the first ones; alone the first person (spec/partnr.md D-1)."""
+    """The agents that act: the first ones; alone the first person (PARTNR-D1)."""
     names = backend_agents(episode)
     if count == 1:
         people = [a.uid for a in episode.agents if a.kind is AgentKind.HUMAN]

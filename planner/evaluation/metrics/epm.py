@@ -1,4 +1,4 @@
-"""EPM's metrics of one episode beside PARTNR's (spec/epm.md 5)."""
+"""EPM's metrics of one episode beside PARTNR's (EPM-5)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_CARRYING_OUT = frozenset(
 
 
 def skill_success(trace: EpisodeTrace) -> Measure:
-    """Skill success: successful skill calls / all skill calls (spec/epm.md 5).
+    """Skill success: successful skill calls / all skill calls (EPM-5).
 
     Wait, Done and the perception tools cannot fail and do not count; calls that were cancelled
     count neither way.
@@ -45,7 +45,7 @@ def skill_success(trace: EpisodeTrace) -> Measure:
 
 
 def no_skill_failure(trace: EpisodeTrace) -> Measure:
-    """1 where no skill call failed; its mean is the share of such episodes (spec/epm.md 5)."""
+    """1 where no skill call failed; its mean is the share of such episodes (EPM-5)."""
     tried = attempts(trace)
     if not tried:
         return Measure(None, NO_CALL)
@@ -53,14 +53,14 @@ def no_skill_failure(trace: EpisodeTrace) -> Measure:
 
 
 def success_after_failure(trace: EpisodeTrace) -> Measure:
-    """Success of an episode in which at least one skill call failed (spec/epm.md 5)."""
+    """Success of an episode in which at least one skill call failed (EPM-5)."""
     if all(line.succeeded for line in attempts(trace)):
         return Measure(None, "no skill call failed")
     return success(trace)
 
 
 def execution_success(trace: EpisodeTrace) -> Measure:
-    """Execution success: 1 where the world reached the goal state (spec/epm.md 5, check 41).
+    """Execution success: 1 where the world reached the goal state (EPM-5, EPM-C41).
 
     The goal state is that all propositions count. Vacuous where they did in the first state.
     """
@@ -68,7 +68,7 @@ def execution_success(trace: EpisodeTrace) -> Measure:
 
 
 def planning_success(trace: EpisodeTrace) -> Measure:
-    """Planning success: 1 where the plan was right even if a skill failed (spec/epm.md 5).
+    """Planning success: 1 where the plan was right even if a skill failed (EPM-5).
 
     The paper judged by hand. Here a plan was right where the goal was reached, or where for each
     proposition that does not count the robot itself failed at a call that was to bring it about:
@@ -93,7 +93,7 @@ def planning_success(trace: EpisodeTrace) -> Measure:
 
 
 def length_class(trace: EpisodeTrace, short: int = 13, long: int = 26) -> str:
-    """Short, medium or long by the number of skill calls (spec/epm.md 5, Table 10).
+    """Short, medium or long by the number of skill calls (EPM-5, EPM-T10).
 
     Below 13 is short, above 26 long; the paper's "13 to 16" for medium is taken as a misprint.
     """

@@ -1,4 +1,4 @@
-"""ET-Plan-Bench's metrics of one episode (spec/et_plan_bench.md 5)."""
+"""ET-Plan-Bench's metrics of one episode (ETPLAN-5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def actions(trace: EpisodeTrace) -> tuple[str, ...]:
 
 
 def criteria_success(trace: EpisodeTrace) -> Measure:
-    """Success: 1 where the criteria are met (spec/et_plan_bench.md 5); its mean is the rate.
+    """Success: 1 where the criteria are met (ETPLAN-5); its mean is the rate.
 
     Vacuous where they were met in the first state.
     """
@@ -34,7 +34,7 @@ def criteria_success(trace: EpisodeTrace) -> Measure:
 
 
 def sequence_length(trace: EpisodeTrace) -> Measure:
-    """Sequence length: len(a_e) where the episode succeeded, else M (spec/et_plan_bench.md 5)."""
+    """Sequence length: len(a_e) where the episode succeeded, else M (ETPLAN-5)."""
     if _succeeded(trace):
         return Measure(float(len(actions(trace))))
     most = trace.episode.reference.most_actions
@@ -44,7 +44,7 @@ def sequence_length(trace: EpisodeTrace) -> Measure:
 def lcs_length(trace: EpisodeTrace) -> Measure:
     """LCS(a_e, g_e): the longest common subsequence with the ground truth's actions.
 
-    spec/et_plan_bench.md 5; failed episodes count as well.
+    ETPLAN-5; failed episodes count as well.
     """
     truth = _truth(trace)
     if not truth:
@@ -53,7 +53,7 @@ def lcs_length(trace: EpisodeTrace) -> Measure:
 
 
 def lcs_ratio(trace: EpisodeTrace) -> Measure:
-    """LCS(a_e, g_e) / len(g_e) of an episode (spec/et_plan_bench.md 5)."""
+    """LCS(a_e, g_e) / len(g_e) of an episode (ETPLAN-5)."""
     length = lcs_length(trace)
     if length.value is None:
         return length
@@ -61,10 +61,10 @@ def lcs_ratio(trace: EpisodeTrace) -> Measure:
 
 
 def lcs_ratio_published(trace: EpisodeTrace) -> Measure:
-    """The LCS ratio as the public code has it: 1 where the plan is shorter than the truth (D6).
+    """The LCS ratio of the public code: 1 where the plan is shorter than the truth (DEFECT-D6).
 
     A plan that gives up early scores 1 by it; only for comparison with published numbers
-    (spec/et_plan_bench.md 5).
+    (ETPLAN-5).
     """
     honest = lcs_ratio(trace)
     if honest.value is not None and len(actions(trace)) < len(_truth(trace)):
@@ -75,7 +75,7 @@ def lcs_ratio_published(trace: EpisodeTrace) -> Measure:
 def moving_distance(trace: EpisodeTrace) -> Measure:
     """Moving distance: sum over t of |p_(t+1) - p_t| of all agents, metres.
 
-    spec/et_plan_bench.md 5; of successful episodes only, undefined where there is none.
+    ETPLAN-5; of successful episodes only, undefined where there is none.
     """
     if not _succeeded(trace):
         return Measure(None, NOT_SUCCESSFUL)

@@ -1,4 +1,4 @@
-"""LLaMAR's metrics of one episode (spec/llamar.md 5).
+"""LLaMAR's metrics of one episode (LLAMAR-5).
 
 The true subtasks G are the checklist that the trace brings along, else the propositions.
 """
@@ -24,13 +24,13 @@ EPSILON = 1e-4
 
 
 def success(trace: EpisodeTrace) -> Measure:
-    """1 where C = G, all subtasks are done; its mean is LLaMAR's SR (spec/llamar.md 5)."""
+    """1 where C = G, all subtasks are done; its mean is LLaMAR's SR (LLAMAR-5)."""
     rate = transport_rate(trace)
     return rate if rate.value is None else Measure(float(rate.value == 1.0))
 
 
 def transport_rate(trace: EpisodeTrace) -> Measure:
-    """Transport rate: #C / #G, subtasks done / subtasks (spec/llamar.md 5).
+    """Transport rate: #C / #G, subtasks done / subtasks (LLAMAR-5).
 
     Vacuous where everything was done in the first state.
     """
@@ -47,13 +47,13 @@ def transport_rate(trace: EpisodeTrace) -> Measure:
 def coverage(trace: EpisodeTrace) -> Measure:
     """Coverage: #X+ / #X, targets that were successfully interacted with / targets.
 
-    spec/llamar.md 5. Of a list of alternatives as many are targets as the task needs.
+    LLAMAR-5. Of a list of alternatives as many are targets as the task needs.
     """
     return _covered(trace, (call for _, call in done(trace, INTERACTIONS)))
 
 
 def coverage_attempted(trace: EpisodeTrace) -> Measure:
-    """Coverage as the public code counts it: attempts are enough (spec/llamar.md 5.2)."""
+    """Coverage as the public code counts it: attempts are enough (LLAMAR-5.2)."""
     calls = (parsed(line) for line in attempts(trace))
     return _covered(trace, (call for call in calls if call and call.name in INTERACTIONS))
 
@@ -68,7 +68,7 @@ def _covered(trace: EpisodeTrace, calls: Iterable[SkillCall]) -> Measure:
 
 
 def balance(trace: EpisodeTrace) -> Measure:
-    """Balance: min_i s_i / (max_i s_i + 1e-4) over agents i (spec/llamar.md 5).
+    """Balance: min_i s_i / (max_i s_i + 1e-4) over agents i (LLAMAR-5).
 
     s_i counts the successful actions of agent i that bring the task on: entries of the checklist
     that it did, or without a checklist interactions with a target. All idle is 0.
@@ -84,7 +84,7 @@ def balance(trace: EpisodeTrace) -> Measure:
 
 
 def balance_all(trace: EpisodeTrace) -> Measure:
-    """Balance as the public code counts it: every success, no epsilon (spec/llamar.md 5.2)."""
+    """Balance as the public code counts it: every success, no epsilon (LLAMAR-5.2)."""
     counts = Counter(line.agent for line in attempts(trace) if line.succeeded)
     return _balanced(trace, counts, epsilon=0.0)
 
@@ -97,7 +97,7 @@ def _balanced(trace: EpisodeTrace, counts: Counter[str], epsilon: float = EPSILO
 
 
 def joint_steps(trace: EpisodeTrace) -> Measure:
-    """Steps: decisions taken until the episode ended, at most T (spec/llamar.md 5).
+    """Steps: decisions taken until the episode ended, at most T (LLAMAR-5).
 
     A decision is for all agents that were idle; one that took several tries is one.
     """

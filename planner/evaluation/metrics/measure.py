@@ -39,7 +39,7 @@ PLACEMENTS = frozenset({SkillName.PLACE, SkillName.REARRANGE})
 STATE_CHANGES = frozenset(
     {SkillName.CLEAN, SkillName.FILL, SkillName.POUR, SkillName.POWER_ON, SkillName.POWER_OFF}
 )
-# spec/partnr.md D-59: what can raise percent complete.
+# PARTNR-D59: what can raise percent complete.
 EFFECTIVE = PLACEMENTS | STATE_CHANGES
 INTERACTIONS = EFFECTIVE | {SkillName.PICK, SkillName.OPEN, SkillName.CLOSE}
 SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})

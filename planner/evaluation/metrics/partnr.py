@@ -1,4 +1,4 @@
-"""PARTNR's metrics of one episode (spec/partnr.md 8, D-59 to D-62)."""
+"""PARTNR's metrics of one episode (PARTNR-8, PARTNR-D59 to PARTNR-D62)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from planner.world.skill import SkillCall, SkillName
 
 
 def percent_complete(trace: EpisodeTrace) -> Measure:
-    """Percent complete: propositions that count / all propositions (spec/partnr.md 3.5).
+    """Percent complete: propositions that count / all propositions (PARTNR-3.5).
 
     Vacuous where everything counted in the first state.
     """
@@ -30,7 +30,7 @@ def percent_complete(trace: EpisodeTrace) -> Measure:
 
 
 def success(trace: EpisodeTrace) -> Measure:
-    """Success: 1 where percent complete is 1, else 0 (spec/partnr.md 3.5); its mean is SR.
+    """Success: 1 where percent complete is 1, else 0 (PARTNR-3.5); its mean is SR.
 
     Vacuous where everything counted in the first state.
     """
@@ -40,12 +40,12 @@ def success(trace: EpisodeTrace) -> Measure:
 
 
 def sim_steps(trace: EpisodeTrace) -> Measure:
-    """Simulation steps from the start to the end of the episode (spec/partnr.md 8)."""
+    """Simulation steps from the start to the end of the episode (PARTNR-8)."""
     return Measure(float(trace.end.sim_steps))
 
 
 def planning_cycles(trace: EpisodeTrace) -> Measure:
-    """Planning cycles: calls of a model by the planner (spec/partnr.md 8, D-62).
+    """Planning cycles: calls of a model by the planner (PARTNR-8, PARTNR-D62).
 
     A decision that took several tries is one cycle. Where every agent has a planner of its own,
     those of the robot's count. Not applicable to planners without a model.
@@ -59,10 +59,10 @@ def planning_cycles(trace: EpisodeTrace) -> Measure:
 
 
 def task_offloading(trace: EpisodeTrace) -> Measure:
-    """Task offloading: sub-tasks done by robots / sub-tasks done (spec/partnr.md 8, D-60, D-61).
+    """Task offloading: sub-tasks done by robots / sub-tasks done.
 
-    A sub-task is a proposition of a successful episode, credited to the agent whose action made
-    it count. Propositions that nobody's action made true are not counted.
+    PARTNR-8, PARTNR-D60, PARTNR-D61. A sub-task is a proposition of a successful episode, credited
+    to the agent whose action made it count. What nobody's action made true is not counted.
     """
     if len(trace.episode.agents) < 2 or len(robots(trace)) in (0, len(trace.episode.agents)):
         return Measure(None, "no person and robot work together")
@@ -77,7 +77,7 @@ def task_offloading(trace: EpisodeTrace) -> Measure:
 def extraneous_effort(trace: EpisodeTrace) -> Measure:
     """Extraneous effort: successful actions that did not raise percent complete / all successful.
 
-    spec/partnr.md 8, D-59: of Place, Rearrange, Clean, Fill, Pour, PowerOn and PowerOff; useful is
+    PARTNR-8, PARTNR-D59: of Place, Rearrange, Clean, Fill, Pour, PowerOn and PowerOff; useful is
     an action after which percent complete is higher than before it. Successful episodes only.
     """
     if not_counted := _outside(trace):
@@ -91,7 +91,7 @@ def extraneous_effort(trace: EpisodeTrace) -> Measure:
 def exploration_efficiency(trace: EpisodeTrace) -> Measure:
     """Exploration efficiency: simulation steps until the first object is picked.
 
-    spec/partnr.md 8. The step at which the first Pick ends, or at which a Rearrange holds its
+    PARTNR-8. The step at which the first Pick ends, or at which a Rearrange holds its
     object. Successful episodes only.
     """
     if not_counted := _outside(trace):
@@ -119,12 +119,12 @@ def _outside(trace: EpisodeTrace) -> str:
 
 
 def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
-    """Whether percent complete is higher after an action than before it (D-59).
+    """Whether percent complete is higher after an action than before it (PARTNR-D59).
 
-    A thing that is carried over its table is on top of it already (D-13), before it is put down,
-    so that by the letter no Place would be useful. What came to count of a thing in the hand is
-    therefore its Place's, if percent complete is then higher than before the thing was taken: as
-    for a Rearrange, which is both. This departs from the letter of D-59.
+    A thing that is carried over its table is on top of it already (PARTNR-D13), before it is put
+    down, so that by the letter no Place would be useful. What came to count of a thing in the hand
+    is therefore its Place's, if percent complete is then higher than before the thing was taken:
+    as for a Rearrange, which is both. This departs from the letter of PARTNR-D59.
     """
     after = trace.percent_at(line.ended_step)
     if after > trace.percent_at(line.started_step):
@@ -147,7 +147,7 @@ def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
 
 
 def doer_of(trace: EpisodeTrace, index: int) -> str:
-    """The agent whose action made a proposition count first; "" where it was nobody's (D-60).
+    """The agent whose action made a proposition count first; "" where it was nobody's (PARTNR-D60).
 
     Of the actions that can do it to an entity that the proposition names: the one that was going
     on; else the next one with which the agent put down what it held at that step (a thing that

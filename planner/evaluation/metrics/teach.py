@@ -1,4 +1,4 @@
-"""The metrics of HELPER on TEACh (spec/helper.md 5).
+"""The metrics of HELPER on TEACh (HELPER-5).
 
 Goal conditions are the propositions that did not count in the first state; those that did are
 neither required nor achieved. Weights make sums over episodes of them, not means: the functions
@@ -36,7 +36,7 @@ def path_weight(trace: EpisodeTrace) -> float | None:
 def left_out(trace: EpisodeTrace, *, weighted: bool) -> str:
     """Why an episode has no share in a metric; "" where it has.
 
-    With T_e = 0 the public code takes the ratio as 1, which is marked as vacuous instead (D9).
+    With T_e = 0 the public code takes the ratio as 1, which is marked as vacuous (DEFECT-D9).
     """
     if goal_conditions(trace)[1] == 0:
         return NOTHING_TO_DO
@@ -44,7 +44,7 @@ def left_out(trace: EpisodeTrace, *, weighted: bool) -> str:
 
 
 def goal_condition_success(traces: Sequence[EpisodeTrace]) -> Measure:
-    """GC = sum A_e / sum T_e over all episodes (spec/helper.md 5)."""
+    """GC = sum A_e / sum T_e over all episodes (HELPER-5)."""
     counts = [goal_conditions(t) for t in traces if not left_out(t, weighted=False)]
     if not counts:
         return Measure(None, NOTHING_TO_DO)
@@ -52,12 +52,12 @@ def goal_condition_success(traces: Sequence[EpisodeTrace]) -> Measure:
 
 
 def weighted_success(traces: Sequence[EpisodeTrace]) -> Measure:
-    """PLW SR = sum s_e w_e L*_e / sum L*_e (spec/helper.md 5)."""
+    """PLW SR = sum s_e w_e L*_e / sum L*_e (HELPER-5)."""
     return _weighted([(t, float(t.end.success)) for t in traces])
 
 
 def weighted_goal_conditions(traces: Sequence[EpisodeTrace]) -> Measure:
-    """PLW GC = sum (A_e / T_e) w_e L*_e / sum L*_e (spec/helper.md 5)."""
+    """PLW GC = sum (A_e / T_e) w_e L*_e / sum L*_e (HELPER-5)."""
     shares = [(t, *goal_conditions(t)) for t in traces]
     return _weighted([(t, done / asked if asked else 0.0) for t, done, asked in shares])
 

@@ -1,4 +1,4 @@
-"""The dialogue of EPM's high-level planner (spec/epm.md 2.5).
+"""The dialogue of EPM's high-level planner (EPM-2.5).
 
 The order of the parts and the syntax are the paper's, which models are trained on; the sentences
 are our own.

@@ -1,4 +1,4 @@
-"""The words of PARTNR's planners (spec/partnr.md 5.5, 7.2, 7.3).
+"""The words of PARTNR's planners (PARTNR-5.5, PARTNR-7.2, PARTNR-7.3).
 
 The order of the parts and the syntax are the paper's; the sentences are our own.
 """
@@ -16,7 +16,7 @@ from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 NO_OBJECTS = "No objects found yet"
 OBJECTS = "Objects:"
 _UNKNOWN_PLACE = "unknown in an unknown room"
-# A memory that holds many copies of one thing must not drown the rest (spec/partnr.md 11.2).
+# A memory that holds many copies of one thing must not drown the rest (PARTNR-11.2).
 MOST_OF_CLASS = 12
 
 _COMMON = (
@@ -136,7 +136,7 @@ def opening(
     *,
     may_ask: bool = False,
 ) -> str:
-    """The first user turn: task, world, possible actions, question (spec/partnr.md 7.2)."""
+    """The first user turn: task, world, possible actions, question (PARTNR-7.2)."""
     return "\n".join(
         [f"Task: {instruction}", world, ACTIONS, tool_lines(verbs, may_ask), "", QUESTION]
     )
@@ -151,7 +151,7 @@ def team_system(kinds: Sequence[tuple[str, str]]) -> str:
 
 
 def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[SkillName]]) -> str:
-    """The first user turn for all agents (spec/partnr.md 7.3)."""
+    """The first user turn for all agents (PARTNR-7.3)."""
     lines = [f"Task: {instruction}", world, TEAM_ACTIONS]
     for number, own in enumerate(verbs):
         lines += [f"Agent {number}:", tool_lines(own, may_ask=False)]
@@ -174,7 +174,7 @@ def tool_lines(verbs: Iterable[SkillName], may_ask: bool) -> str:
 
 
 def world_description(belief: Belief, *, objects: bool = True, states: bool = False) -> str:
-    """Rooms with their furniture, faucets, and the objects that are known (5.5)."""
+    """Rooms with their furniture, faucets, and the objects that are known (PARTNR-5.5)."""
     lines = ["Furniture:"]
     furniture = belief.of_kind(EntityKind.FURNITURE)
     by_room: dict[str, list[BeliefNode]] = {}
@@ -252,7 +252,7 @@ def result_turn(result: str, world: str) -> str:
 
 
 def shortened(turn: str) -> str:
-    """A result without its summary (spec/partnr.md D-52)."""
+    """A result without its summary (PARTNR-D52)."""
     if not turn.startswith("Result"):
         return turn
     return turn.partition(f"\n{OBJECTS}\n")[0]

@@ -1,4 +1,4 @@
-"""The state-based prompt of PARTNR's fine-tuned planner (spec/partnr.md 7.7).
+"""The state-based prompt of PARTNR's fine-tuned planner (PARTNR-7.7).
 
 One text, no dialogue and no thoughts; a model is trained on what follows the special token.
 """

@@ -130,7 +130,7 @@ class SkillServer:
             else:
                 left.append(goal)
         self._goals = left
-        # The same call may have been asked for again by another (spec/partnr.md D-55).
+        # The same call may have been asked for again by another (PARTNR-D55).
         if not left:
             self._executor.cancel()
 

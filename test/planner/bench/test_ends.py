@@ -44,7 +44,7 @@ class Waiter:
 
 
 def test_check_35_a_run_without_done_stops_after_so_many_steps() -> None:
-    """spec/partnr.md check 35: 20000 steps."""
+    """PARTNR-C35: 20000 steps."""
     result = ran(Waiter)
     assert (result.end, result.reason) == (End.SIM_STEP_LIMIT, "sim_step_limit")
     assert result.sim_steps == MOST_STEPS == 20_000
@@ -60,7 +60,7 @@ def test_check_35_a_run_without_done_stops_after_so_many_steps() -> None:
 def test_check_35_a_run_without_done_stops_after_so_many_calls(
     control: Control, asked: int, turn: str
 ) -> None:
-    """spec/partnr.md check 35: 50 calls of each of two planners, 100 of one for both."""
+    """PARTNR-C35: 50 calls of each of two planners, 100 of one for both."""
     model = ScriptedModel(lambda messages: f"Thought: wait\n{turn}\nAssigned!")
     choice = PlannerChoice("partnr_react", Axes(control=control))
     result = ran(lambda task: make_planner(choice, task, model))
@@ -71,7 +71,7 @@ def test_check_35_a_run_without_done_stops_after_so_many_calls(
 
 
 def test_check_36_the_run_ends_when_both_are_done() -> None:
-    """spec/partnr.md check 36."""
+    """PARTNR-C36."""
 
     def reply(messages: Sequence[Message]) -> str:
         robot = "was given the task" in messages[0].text
@@ -88,5 +88,5 @@ def test_check_36_the_run_ends_when_both_are_done() -> None:
         ("agent_1", "Done[]"),
     ]
     assert (result.end, result.reason) == (End.DONE, "done")
-    # spec/partnr.md 7.5: a planner is asked at the start and when its agent's skill ended.
+    # PARTNR-7.5: a planner is asked at the start and when its agent's skill ended.
     assert len(model.asked) == len(calls)

@@ -172,7 +172,7 @@ def test_another_order_does_not_solve_it(name: str, backend: EmbeddedBackend) ->
     built, house = _built(name), load_house(RECIPES[name].house)
     first, *steps = _rehearsed(built, house, backend)
     judge = Evaluator(_evaluation(name), house, first)
-    # At once is not one after the other (D-20).
+    # At once is not one after the other (PARTNR-D20).
     judge.update(steps[-1])
     assert not judge.finish().success
 

@@ -1,6 +1,6 @@
 """The incremental evaluator against slow ones that keep the whole history and look at it anew.
 
-The reference is written straight from spec/partnr.md 3.2 to 3.5, every step and every pair.
+The reference is written straight from PARTNR-3.2 to PARTNR-3.5, every step and every pair.
 Set-ups are random: propositions of all kinds, gates, orders, ties, and worlds in which things
 jump between a few places. 10,000 cases: `pytest --hypothesis-profile=nightly`.
 """
@@ -137,7 +137,7 @@ def broken(tie, values):
         counts = Counter(v for candidates in values.values() for v in candidates)
         best = min(counts, key=lambda name: (-counts[name], name))
         return {i for i, candidates in values.items() if best not in candidates}
-    # D-23: a largest matching; of several the one with the earliest members.
+    # PARTNR-D23: a largest matching; of several the one with the earliest members.
     for size in range(len(values), 0, -1):
         for chosen in itertools.combinations(sorted(values), size):
             options = itertools.product(*(values[i] for i in chosen))
@@ -175,7 +175,7 @@ def published(evaluation, scenes):
         )
         seen = []
         for _, _, i, k in done:
-            # D1: names as sets of characters.
+            # DEFECT-D1: names as sets of characters.
             value = set(used[i][k])
             if seen and tie.kind is TieKind.SAME:
                 counts[i] &= bool(value & seen[0])
@@ -201,7 +201,7 @@ def published_witness(proposition, pairs):
     if proposition.predicate is Predicate.IS_CLUSTERED:
         chosen = [{w[k] for w in pairs} for k in range(len(proposition.lists))]
         return chosen if pairs else None
-    # D4: pairs are counted, in the order of the lists.
+    # DEFECT-D4: pairs are counted, in the order of the lists.
     if not proposition.is_same:
         return pairs[proposition.number - 1] if len(pairs) >= proposition.number else None
     for b in proposition.lists[1]:
@@ -233,7 +233,7 @@ def unrolled(evaluation):
                     ties.append(replace(tie, members=((new, arguments[index]), *rest)))
             for who in gated:
                 if index in who:
-                    who.append(number)  # D2
+                    who.append(number)  # DEFECT-D2
     return props, gated, ancestors, ties, terminal
 
 

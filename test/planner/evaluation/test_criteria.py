@@ -1,4 +1,4 @@
-"""ET-Plan-Bench's criteria: spec/et_plan_bench.md 3.1 and 4.3, its checks by their numbers."""
+"""ET-Plan-Bench's criteria: ETPLAN-3.1, ETPLAN-4.3, ETPLAN-C33 to ETPLAN-C37."""
 
 from __future__ import annotations
 

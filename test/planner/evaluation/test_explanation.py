@@ -1,4 +1,4 @@
-"""Explanations say in plain words what is wrong, one sentence a cause (spec/partnr.md D-29)."""
+"""Explanations say in plain words what is wrong, one sentence a cause (PARTNR-D29)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals that are allowed and hardly meant (spec/partnr.md D-30 v to vii)."""
+"""Goals that are allowed and hardly meant (PARTNR-D30 v to vii)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an evaluation may not say: one case a lint (spec/partnr.md D-17, D-25, D-30, check 15)."""
+"""What an evaluation may not say: one case a lint.
+
+PARTNR-D17, PARTNR-D25, PARTNR-D30, PARTNR-C15.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ BROKEN = {
         "evaluation.propositions.1.args.number",
         "3 of a list of 2 can never be met",
     ),
-    "check 9: lists swapped": (
+    "PARTNR-C9: lists swapped": (
         document(with_args(NEAR, entities_a=["book_0"], entities_b=["cup_0", "cup_1"], number=2)),
         "evaluation.propositions.0.args.number",
         "2 of a list of 1",
@@ -261,7 +264,7 @@ UNFIT = {
         "receptacles",
         "no entity 'table_99'",
     ),
-    "no affordance, check 4": (
+    "no affordance, PARTNR-C4": (
         {"function_name": "is_clean", "args": {"objects": ["plate_0"]}},
         "objects",
         "plate_0 is not cleanable",

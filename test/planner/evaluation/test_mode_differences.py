@@ -135,10 +135,10 @@ def table(found) -> list[str]:
 def why(how: str, strict, published) -> str:
     reasons = {str(p.reason) for p in (*strict.propositions, *published.propositions) if p.reason}
     if "arg_not_different" in reasons:
-        return "D1: names that share letters count as the same"
+        return "DEFECT-D1: names that share letters count as the same"
     if "arg_not_same" in reasons:
-        return "D1: different names share letters, so they count as the same"
-    return "D2: a proposition with `number` is unrolled into several that each count"
+        return "DEFECT-D1: different names share letters, so they count as the same"
+    return "DEFECT-D2: a proposition with `number` is unrolled into several that each count"
 
 
 pytestmark = pytest.mark.slow

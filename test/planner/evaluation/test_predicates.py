@@ -1,4 +1,4 @@
-"""The predicates on boxes: acceptance checks 1 to 7 of spec/partnr.md section 12, D-8 to D-13."""
+"""The predicates on boxes: PARTNR-C1 to PARTNR-C7, PARTNR-D8 to PARTNR-D13."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_cup_on_a_book_on_a_table(make_lab) -> None:
     lab = make_lab(["cup_0", "book_0"]).size("book_0", (0.3, 0.2, 0.04)).on("book_0", "table_0")
     found = scene(lab.on("cup_0", "table_0").at("cup_0", 2, 2, 0.74))
     assert on_top_of(found, "cup_0") == {"book_0"}
-    # Half over the book's edge it is on top of both (D-9).
+    # Half over the book's edge it is on top of both (PARTNR-D9).
     found = scene(lab.at("cup_0", 2.15, 2, 0.74))
     assert on_top_of(found, "cup_0") == {"book_0", "table_0"}
     assert on_top_of(found, "book_0") == {"table_0"}

@@ -1,4 +1,4 @@
-"""What the published code computes otherwise than the paper: defects D1, D2 and D4.
+"""What the published code computes otherwise than the paper: DEFECT-D1, DEFECT-D2 and DEFECT-D4.
 
 That mode partnr_v0 gives that code's answers in general is in test_against_reference.py.
 """

@@ -1,4 +1,4 @@
-"""The worked examples E1 to E8 and acceptance checks 8 to 23 of spec/partnr.md."""
+"""Worked examples PARTNR-E1 to PARTNR-E8, checks PARTNR-C8 to PARTNR-C23."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def reasons(result) -> list[str | None]:
     return [p.reason for p in result.propositions]
 
 
-# In E1 toys go into the toy box and after that plants on a shelf, next to each other.
+# In PARTNR-E1 toys go into the toy box and after that plants on a shelf, next to each other.
 TRUCK, FOOD = "toy_fire_truck_0", "toy_food_0"
 E1 = task(
     [
@@ -158,12 +158,12 @@ def test_e1_food_taken_out_before_the_end(e1) -> None:
     run.then(lab.on("plant_0", "table_2"))
     assert run.then(lab.on("plant_1", "table_2", dx=0.3)).success
     now = run.then(lab.away(FOOD, 5))
-    # D-28: what was complete can be undone.
+    # PARTNR-D28: what was complete can be undone.
     assert now.percent_complete == pytest.approx(0.8)
     assert reasons(now)[1] is Reason.NOT_TERMINAL
 
 
-# In E2 ball and bat go to the kitchen, next to each other, and then to the closet.
+# In PARTNR-E2 ball and bat go to the kitchen, next to each other, and then to the closet.
 def e2(dependencies, constraints):
     return task(
         [
@@ -260,7 +260,7 @@ def test_e3_spoons_check_8(make_lab, rollout, tables, options, expected) -> None
 def test_check_9_number_counts_the_first_list_once(make_lab, rollout) -> None:
     lab = make_lab(["apple_0", "apple_1", "book_0", "book_1"])
     lab.at("apple_0", 1, 5).at("book_0", 1.2, 5).at("book_1", 0.8, 5)
-    # D4: next to two books it is still one apple.
+    # DEFECT-D4: next to two books it is still one apple.
     document = task([next_to(["apple_0", "apple_1"], ["book_0", "book_1"], number=2)])
     run = rollout(lab, document)
     assert not run.end().success
@@ -454,7 +454,7 @@ def test_clusters_choose_one_of_each_list(make_lab, rollout) -> None:
     lab.at("toy_1", 1, 5).at("hat_0", 1.2, 5)
     lists = {"entities": [["toy_0", "toy_1"], ["hat_0"], ["book_0", "hat_0"]]}
     run = rollout(lab, task([{"function_name": "is_clustered", "args": lists}]))
-    # The hat cannot be two things at once (D-15).
+    # The hat cannot be two things at once (PARTNR-D15).
     assert not run.end().success
     run.then(lab.at("book_0", 1, 5.2))
     assert run.end().success

@@ -1,4 +1,4 @@
-"""The entity list (spec/epm.md 2.1 to 2.3; numbers of its acceptance checks in the names)."""
+"""The entity list (EPM-2.1 to EPM-2.3; numbers in the names are those of EPM-C checks)."""
 
 from __future__ import annotations
 

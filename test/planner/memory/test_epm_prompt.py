@@ -1,4 +1,4 @@
-"""Checks 15 to 21 of spec/epm.md that concern the model's input."""
+"""EPM-C15 to EPM-C21, which concern the model's input."""
 
 from __future__ import annotations
 

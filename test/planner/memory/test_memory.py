@@ -1,4 +1,4 @@
-"""The memory as one object: effects, belief, deltas and rhythm."""
+"""The memory as one object: effects, belief, deltas and rhythm (EPM-C22)."""
 
 from __future__ import annotations
 

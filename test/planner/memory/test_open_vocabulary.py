@@ -71,7 +71,7 @@ def test_boxes_lie_in_the_picture_best_first_and_apart(owl: Path, height: int, w
 
 
 def test_one_thing_to_pick_is_a_pixel(owl: Path) -> None:
-    """The paper's use on Spot (spec/epm.md 2.10)."""
+    """The paper's use on Spot (EPM-2.10)."""
     eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(least_score=0.0))
     found = eye.find(picture(), "red cup")
     assert found is not None

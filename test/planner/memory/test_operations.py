@@ -1,4 +1,4 @@
-"""EPM's operations as text (spec/epm.md 2.3; numbers of its acceptance checks in the names)."""
+"""EPM's operations as text (EPM-2.3; numbers in the names are those of EPM-C checks)."""
 
 from __future__ import annotations
 

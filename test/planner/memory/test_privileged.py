@@ -1,4 +1,4 @@
-"""The updater that knows the truth of what it sees (spec/epm.md 1.2, partnr.md 5.3)."""
+"""The updater that knows the truth of what it sees (EPM-1.2, PARTNR-5.3)."""
 
 from __future__ import annotations
 

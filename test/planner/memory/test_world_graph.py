@@ -1,4 +1,4 @@
-"""PARTNR's world graph in its partial and ConceptGraph modes: spec/partnr.md checks 30 to 34."""
+"""PARTNR's world graph in its partial and ConceptGraph modes: PARTNR-C30 to PARTNR-C34."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner's copy of the memory's changes: order, gaps, repairs."""
+"""The planner's copy of the memory's changes: order, gaps, repairs (EPM-C26)."""
 
 from __future__ import annotations
 

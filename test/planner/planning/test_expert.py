@@ -175,7 +175,7 @@ def test_groups_come_one_after_the_other(toy_world: Make) -> None:
 
 
 def test_after_satisfied_brings_things_back(toy_world: Make) -> None:
-    """spec/partnr.md 3.7 E2: together to a room, then back."""
+    """PARTNR-E2: together to a room, then back."""
     both = ["cup_0"], ["apple_0"]
     outcome = run_goal(
         toy_world(),
@@ -195,7 +195,7 @@ def test_after_satisfied_brings_things_back(toy_world: Make) -> None:
     assert outcome.done
     assert sum("next_to" in call for _, call in outcome.calls) == 1
     assert outcome.world.house.furniture_by_name[placed(outcome, "cup_0")[1]].room == "kitchen_0"
-    # The last of it counts one moment after what it waited for (E6).
+    # The last of it counts one moment after what it waited for (PARTNR-E6).
     assert any(call == "Wait[]" for _, call in outcome.calls)
 
 

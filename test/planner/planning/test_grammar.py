@@ -1,4 +1,4 @@
-"""The grammar of a turn: one text, read alike by every engine (spec/partnr.md 7.4)."""
+"""The grammar of a turn: one text, read alike by every engine (PARTNR-7.4)."""
 
 from __future__ import annotations
 

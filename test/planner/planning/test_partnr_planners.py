@@ -1,4 +1,4 @@
-"""PARTNR's planners (spec/partnr.md 7, checks 35 to 39)."""
+"""PARTNR's planners (PARTNR-7, PARTNR-C35 to PARTNR-C39)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def positions(text: str, *parts: str) -> list[int]:
     return found
 
 
-# ---- check 37: prompts ------------------------------------------------------------------
+# ---- PARTNR-C37: prompts ------------------------------------------------------------------
 
 
 def test_check_37_the_fields_of_one_agents_prompt(toy_world: Make) -> None:
@@ -180,7 +180,7 @@ def test_with_tools_there_is_no_summary(toy_world: Make) -> None:
     assert "FindObjectTool" not in transcript(model.asked[0])
 
 
-# ---- checks 35 and 36: the episode loop -------------------------------------------------
+# ---- PARTNR-C35, PARTNR-C36: the loop -------------------------------------------------
 
 
 def test_check_35_fifty_cycles_of_each_agents_planner(toy_world: Make) -> None:
@@ -232,7 +232,7 @@ def test_check_36_one_is_done_and_the_other_goes_on(toy_world: Make) -> None:
 
 
 def test_a_team_re_issues_what_runs_and_ends_together(toy_world: Make) -> None:
-    """D-55: naming the running action again changes nothing; another one does not stop it."""
+    """PARTNR-D55: naming the running action again changes nothing; another one does not stop it."""
     world = toy_world()
     made, model = planner(
         world,
@@ -396,7 +396,7 @@ def test_one_agents_control_is_single(toy_world: Make, name: str) -> None:
 
 
 def test_copies_do_not_drown_the_summary() -> None:
-    """spec/partnr.md 11.2: a graph of twenty-five bees."""
+    """PARTNR-11.2: a graph of twenty-five bees."""
     nodes = {
         f"bee_{i}": BeliefNode(f"bee_{i}", EntityKind.OBJECT, "bee", None, (0, 0, 0))
         for i in range(25)

@@ -1,4 +1,4 @@
-"""The EPM dialogue (spec/epm.md 2.5, checks 23 to 27)."""
+"""The EPM dialogue (EPM-2.5, EPM-C23 to EPM-C27)."""
 
 from __future__ import annotations
 

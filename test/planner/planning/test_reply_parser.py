@@ -1,4 +1,4 @@
-"""Replies of models: every text gives a call or one clear error (spec/epm.md checks 24, 28, 29)."""
+"""Replies of models: every text gives a call or one clear error (EPM-C24, EPM-C28, EPM-C29)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_call_is_found_between_any_texts(verb: str, word: str, before: str, af
 def test_calls_are_checked_against_what_is_known(
     toy_world: Make, text: str, code: SkillCode
 ) -> None:
-    """Checks 28 and 29: relation, constraint and reference."""
+    """EPM-C28, EPM-C29: relation, constraint and reference."""
     call, belief = parse_call(text), toy_world().belief()
 
     def check() -> None:
@@ -164,7 +164,7 @@ def test_calls_are_checked_against_what_is_known(
 def test_what_models_write_is_read_in_the_usual_spelling(
     toy_world: Make, text: str, call: str
 ) -> None:
-    """Aliases, D-40's names and blanks: the papers' own outputs have them."""
+    """Aliases, PARTNR-D40's names and blanks: the papers' own outputs have them."""
     belief = toy_world().belief()
     ability = Ability(EpmScript().verbs(None))
     words = words_of(belief, Naming.NUMBERS)

@@ -1,6 +1,6 @@
 """The papers' failure analyses, each as a scenario with a scripted model.
 
-spec/partnr.md 11, spec/epm.md 7: what the models of the papers did, and what happens here.
+PARTNR-11, EPM-7: what the models of the papers did, and what happens here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Play:
 
 @pytest.mark.parametrize("name", ["react", "partnr_react"])
 def test_a_failed_pick_is_told_and_tried_again(toy_world: Make, name: str) -> None:
-    """spec/partnr.md 11.1.3: no recovery from failed picks."""
+    """PARTNR-11.1.3: no recovery from failed picks."""
     world = toy_world(agents=ROBOT)
     failures = iter([GRASP_FAILED])
     world.fault = lambda agent, call: next(failures, None) if call.name is SkillName.PICK else None
@@ -73,7 +73,7 @@ def test_a_failed_pick_is_told_and_tried_again(toy_world: Make, name: str) -> No
 
 
 def test_a_second_pick_with_a_full_hand_fails_in_words(toy_world: Make) -> None:
-    """spec/partnr.md 11.2, second trace; check 25: the hand and the graph are unchanged."""
+    """PARTNR-11.2, second trace; PARTNR-C25: the hand and the graph are unchanged."""
     world = toy_world(agents=ROBOT)
     done = Play(
         world,
@@ -85,7 +85,7 @@ def test_a_second_pick_with_a_full_hand_fails_in_words(toy_world: Make) -> None:
 
 
 def test_check_26_next_to_what_is_elsewhere_does_not_go_on_for_ever(toy_world: Make) -> None:
-    """spec/partnr.md 11.2, second trace: Place next to a thing on other furniture to the end."""
+    """PARTNR-11.2, second trace: Place next to a thing on other furniture to the end."""
     world = toy_world(agents=ROBOT)
     place = "Place[cup_0, on, couch_0, next_to, book_0]"
     script = ["Navigate[cup_0]", "Pick[cup_0]", "Navigate[couch_0]", *[place] * 4]
@@ -116,7 +116,7 @@ def test_a_hallucinated_thing_never_reaches_the_robot(toy_world: Make, name: str
 def test_check_31_a_remembered_thing_that_is_not_there_is_left_after_its_failure(
     toy_world: Make,
 ) -> None:
-    """spec/epm.md A.9: Pick of a hallucinated thing fails at the gate; the history keeps it."""
+    """EPM-7: Pick of a hallucinated thing fails at the gate; the history keeps it."""
     world = toy_world(agents=ROBOT)
     text = "No object found near the target position 1.25, 0.5, -3.0"
     world.fault = lambda agent, call: (
@@ -182,7 +182,7 @@ def test_what_succeeds_again_and_again_is_broken_too_but_not_waiting() -> None:
 
 
 def test_a_partner_who_did_the_step_already_is_seen_in_the_summary(toy_world: Make) -> None:
-    """spec/partnr.md 11.1.2: agents repeat the partner's work."""
+    """PARTNR-11.1.2: agents repeat the partner's work."""
     world = toy_world(agents=ROBOT)
 
     def partner(agent: str, call: SkillCall) -> SkillResult | None:
@@ -233,7 +233,7 @@ def test_an_object_that_moved_is_followed(toy_world: Make) -> None:
 
 
 def test_a_thing_in_an_unknown_room_can_be_navigated_to(toy_world: Make) -> None:
-    """spec/partnr.md 11.2, first trace: the kettle is in the graph, its room is not."""
+    """PARTNR-11.2, first trace: the kettle is in the graph, its room is not."""
     from dataclasses import replace
 
     world = toy_world(agents=ROBOT)

@@ -1,4 +1,7 @@
-"""Retrieval of solved tasks and training samples (spec/partnr.md 7.6, 7.7, checks 38 and 39)."""
+"""Retrieval of solved tasks and training samples.
+
+PARTNR-7.6, PARTNR-7.7, PARTNR-C38 and PARTNR-C39.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ X = SolvedTask("Bring all dirty plates to the sink.", "trace of X", "run 1")
 Y = SolvedTask("Put the candles on the shelf next to each other.", "trace of Y")
 
 
-# ---- check 39 ---------------------------------------------------------------------------
+# ---- PARTNR-C39 -----------------------------------------------------------------------
 
 
 def test_check_39_the_same_instruction_finds_its_trace(tmp_path: Path) -> None:
@@ -192,7 +195,7 @@ def test_tensors_of_something_else_are_told(tmp_path: Path) -> None:
         read_safetensors(path)
 
 
-# ---- check 38 ---------------------------------------------------------------------------
+# ---- PARTNR-C38 -----------------------------------------------------------------------
 
 
 def step(agent: str, call: str, ok: bool = True, complete: bool = False) -> TraceStep:

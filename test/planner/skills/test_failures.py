@@ -44,7 +44,7 @@ MakeWorld = Callable[..., World]
 def test_a_robots_call_is_refused_in_no_time(
     world: World, call: str, code: SkillCode, words: str
 ) -> None:
-    """spec/partnr.md checks 24, 27, 28 and D-44, D-47, D-48; spec/epm.md check 28."""
+    """PARTNR-C24, PARTNR-C27, PARTNR-C28 and PARTNR-D44, PARTNR-D47, PARTNR-D48; EPM-C28."""
     before = world.state
     result = world.run(call)
     assert result.code is code
@@ -56,7 +56,7 @@ def test_a_robots_call_is_refused_in_no_time(
 
 @pytest.mark.parametrize("skill", ["Clean", "Fill", "Pour", "PowerOn", "PowerOff"])
 def test_a_robot_does_not_do_what_only_people_can(world: World, skill: str) -> None:
-    """spec/partnr.md check 24."""
+    """PARTNR-C24."""
     before = world.state.entities
     result = world.run(f"{skill}[cup_0]")
     assert result.code is SkillCode.NOT_ABLE
@@ -81,7 +81,7 @@ def test_a_persons_call_fails(world: World, call: str, code: SkillCode, words: s
 
 
 def test_fill_needs_a_faucet_and_pour_something_to_pour(world: World) -> None:
-    """spec/partnr.md D-46."""
+    """PARTNR-D46."""
     world.run("Navigate[cup_0]", "agent_1")
     world.run("Pick[cup_0]", "agent_1")
     assert world.run("Fill[cup_0]", "agent_1").code is SkillCode.NO_FAUCET
@@ -90,7 +90,7 @@ def test_fill_needs_a_faucet_and_pour_something_to_pour(world: World) -> None:
 
 
 def test_a_second_pick_is_refused_and_changes_nothing(world: World) -> None:
-    """spec/partnr.md check 25, D-49."""
+    """PARTNR-C25, PARTNR-D49."""
     world.run("Navigate[table_0]")
     world.run("Pick[cup_0]")
     before = world.state.entities
@@ -113,7 +113,7 @@ def test_a_hand_that_is_full_unknown_to_anybody_is_noticed(world: World) -> None
 
 @pytest.mark.parametrize("furniture", ["table_0", "floor_kitchen_0"])
 def test_a_reference_elsewhere_is_told(world: World, furniture: str) -> None:
-    """spec/partnr.md check 26, spec/epm.md check 29."""
+    """PARTNR-C26, EPM-C29."""
     world.run("Navigate[table_0]")
     world.run("Pick[cup_0]")
     result = world.run(f"Place[cup_0, on, {furniture}, next_to, book_0]")
@@ -171,7 +171,7 @@ def test_a_full_surface_has_no_valid_placement(
 
 
 def test_closed_furniture_hides_and_refuses(world: World) -> None:
-    """spec/partnr.md D-45."""
+    """PARTNR-D45."""
     world.run("Rearrange[cup_0, within, cabinet_0, None, None]")
     world.run("Close[cabinet_0]")
     result = world.run("Pick[cup_0]")
@@ -195,7 +195,7 @@ def test_what_another_holds_stays_with_it(world: World) -> None:
 
 
 def test_a_hallucinated_thing_fails_with_its_position(world: World) -> None:
-    """spec/epm.md check 31."""
+    """EPM-C31."""
     position = (-10.924965127447484, 0.5990211561596542, -9.398278611277211)
     world.changes["cup_0"] = {"position_m": position, "parent": None, "relation": None}
     result = world.run("Pick[cup_0]")
@@ -207,7 +207,7 @@ def test_a_hallucinated_thing_fails_with_its_position(world: World) -> None:
 
 
 def test_the_third_failed_grasp_is_told(make_world: MakeWorld) -> None:
-    """spec/epm.md check 42."""
+    """EPM-C42."""
     world = make_world(failed_grasps=1.0)
     world.run("Navigate[cup_0]")
     result = world.run("Pick[cup_0]")
@@ -218,7 +218,7 @@ def test_the_third_failed_grasp_is_told(make_world: MakeWorld) -> None:
 
 
 def test_the_third_failed_release_is_told(make_world: MakeWorld) -> None:
-    """spec/epm.md check 42."""
+    """EPM-C42."""
     world = make_world(failed_places=1.0)
     world.run("Navigate[cup_0]")
     world.run("Pick[cup_0]")
@@ -235,7 +235,7 @@ def test_a_grasp_that_fails_now_and_then_is_tried_again(make_world: MakeWorld) -
 
 
 def test_timeouts_have_their_own_texts(make_world: MakeWorld) -> None:
-    """spec/partnr.md 6.2."""
+    """PARTNR-6.2."""
     limits = {SkillName.NAVIGATE: 1.0, SkillName.EXPLORE: 1.0}
     world = make_world(SkillOptions(timeouts_s=limits))
     result = world.run("Navigate[table_1]")
@@ -247,7 +247,7 @@ def test_timeouts_have_their_own_texts(make_world: MakeWorld) -> None:
 
 
 def test_lenient_open_takes_a_table(make_world: MakeWorld) -> None:
-    """spec/partnr.md D-47."""
+    """PARTNR-D47."""
     world = make_world(SkillOptions(lenient_open=True))
     assert world.run("Open[table_0]").succeeded
 
@@ -260,7 +260,7 @@ def test_without_stepping_closer_a_long_reach_is_too_far(make_world: MakeWorld) 
 
 
 def test_another_call_is_refused_and_the_same_one_goes_on(world: World) -> None:
-    """spec/partnr.md D-55."""
+    """PARTNR-D55."""
     executor = world.executors["agent_0"]
     assert executor.start("Navigate[table_1]") is None
     world.backend.step(DT_S)

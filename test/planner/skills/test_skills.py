@@ -1,4 +1,4 @@
-"""Each skill's success and what it leaves behind (spec/partnr.md 6.1, spec/epm.md 3)."""
+"""Each skill's success and what it leaves behind (PARTNR-6.1, EPM-3)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_open_and_close_move_every_joint(world: World) -> None:
 
 
 def test_open_on_open_furniture_is_a_success_without_effect(world: World) -> None:
-    """spec/partnr.md D-47."""
+    """PARTNR-D47."""
     world.run("Navigate[cabinet_0]")
     assert world.run("Open[cabinet_0]").succeeded
     revision = world.state.entities["cabinet_0"]
@@ -119,7 +119,7 @@ def test_pick_and_place(world: World) -> None:
 
 
 def test_place_next_to_its_reference(world: World) -> None:
-    """spec/partnr.md check 26."""
+    """PARTNR-C26."""
     world.run("Rearrange[apple_0, on, table_1, None, None]")
     world.run("Rearrange[cup_0, on, table_1, next_to, book_0]")
     cup, book = world.state.entities["cup_0"].box, world.state.entities["book_0"].box
@@ -145,7 +145,7 @@ def test_rearrange_opens_what_it_has_to(world: World) -> None:
 
 
 def test_check_27_rearrange_picks_first_what_place_cannot_put_down(world: World) -> None:
-    """spec/partnr.md check 27: neither is held."""
+    """PARTNR-C27: neither is held."""
     world.run("Navigate[table_1]")
     refused = world.run("Place[cup_0, on, table_1, None, None]")
     assert refused.code is SkillCode.NOT_HOLDING
@@ -211,7 +211,7 @@ def test_wait_takes_its_time_and_done_none(world: World) -> None:
 
 
 def test_furniture_grounds_by_the_surface_and_not_by_its_middle(world: World) -> None:
-    """spec/epm.md check 30, for furniture: 0.99 m from the surface runs, 1.01 m does not."""
+    """EPM-C30, for furniture: 0.99 m from the surface runs, 1.01 m does not."""
     box = world.house.furniture_by_name["cabinet_0"].box
     x, y = box.center_m[:2]
     for away, code in ((0.99, SkillCode.SUCCESS), (1.01, SkillCode.NOT_GROUNDED)):
@@ -228,7 +228,7 @@ def test_furniture_grounds_by_the_surface_and_not_by_its_middle(world: World) ->
 def test_things_ground_within_a_metre_of_their_surface(
     world: World, away: float, code: str
 ) -> None:
-    """spec/epm.md check 30, for things."""
+    """EPM-C30, for things."""
     world.run("Navigate[cup_0]")
     box = world.state.entities["cup_0"].box
     for other in ("apple_0",):
@@ -239,7 +239,7 @@ def test_things_ground_within_a_metre_of_their_surface(
 
 
 def test_a_wrong_thing_near_the_remembered_place_is_picked_with_success(world: World) -> None:
-    """The paper's trap (spec/partnr.md 6.2): only the graph shows it."""
+    """The paper's trap (PARTNR-6.2): only the graph shows it."""
     apple = world.state.entities["apple_0"].box.center_m
     world.run("Navigate[table_0]")
     world.changes["cup_0"] = {"position_m": apple}

@@ -34,7 +34,7 @@ from skill_world import World
     ],
 )
 def test_answers(world: World, call: str, answer: str) -> None:
-    """spec/partnr.md 6.1 and D-56: no simulated time."""
+    """PARTNR-6.1 and PARTNR-D56: no simulated time."""
     result = world.run(call)
     assert result.succeeded
     assert result.text == answer

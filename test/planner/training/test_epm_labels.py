@@ -1,4 +1,4 @@
-"""Checks 33 to 36 of spec/epm.md: the labels and the balance of EPM's training data."""
+"""EPM-C33 to EPM-C36: the labels and the balance of EPM's training data."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_papers_numbers_are_the_defaults() -> None:
-    """spec/epm.md table 4."""
+    """EPM-T4."""
     paper = TuningRecipe()
     assert (paper.rate, paper.batch, paper.epochs) == (2e-5, 64, 4)
     assert (paper.alpha, paper.rank, paper.dropout) == (128, 64, 0.01)

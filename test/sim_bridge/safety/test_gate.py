@@ -454,7 +454,7 @@ DEEDS = st.one_of(
 @settings(max_examples=1000, deadline=None)
 @given(st.lists(DEEDS, max_size=25))
 def test_who_may_not_move_does_not_move(deeds: list[object]) -> None:
-    """F6.4: 1,000 random interleavings of faults and commands."""
+    """SPOT-F6.4: 1,000 random interleavings of faults and commands."""
     gate, robot = made()
     for deed in deeds:
         if isinstance(deed, dict):

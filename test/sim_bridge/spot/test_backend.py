@@ -56,7 +56,7 @@ def test_the_backend_conforms(opened: Opened) -> None:
 def test_every_mobility_command_expires_is_bounded_and_leaves_the_senses_on(
     spot: SpotBackend, opened: Opened
 ) -> None:
-    """F6.4: every command recorded by the emulator (rules 1, 9 and 10)."""
+    """SPOT-F6.4: every command recorded by the emulator (rules 1, 9 and 10)."""
     emulator = emulator_of(spot)
     x, y, _ = spot.base.position_m
     trial = spot.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, opened_corner(opened)))
@@ -88,7 +88,7 @@ def test_every_mobility_command_expires_is_bounded_and_leaves_the_senses_on(
 
 @pytest.mark.timeout(600)
 def test_one_episode_gives_the_same_outcomes_as_the_embedded_world(opened: Opened) -> None:
-    """F2.7: the contract between the simulator and SDK, TLS and emulator."""
+    """SPOT-F2.7: the contract between the simulator and SDK, TLS and emulator."""
     worlds: list[Backend] = [EmbeddedBackend(), SpotBackend(emulated())]
     stories = []
     for backend in worlds:
@@ -129,7 +129,7 @@ def test_one_episode_gives_the_same_outcomes_as_the_embedded_world(opened: Opene
 
 
 def test_a_grasp_that_slips_is_tried_again_and_a_third_failure_is_told(spot: SpotBackend) -> None:
-    """spec/epm.md 42: a pick is repeated, bounded."""
+    """EPM-C42: a pick is repeated, bounded."""
     _, middle = far_thing(spot)
     trouble(spot, TroubleKind.GRASPS_SLIP, count=2)
     picked = finish(spot, spot.start(ROBOT, Primitive(PrimitiveName.PICK, middle)))
@@ -151,7 +151,7 @@ def test_three_slips_fail(spot: SpotBackend) -> None:
 def test_a_tablet_that_takes_the_lease_ends_everything_and_nothing_is_sent_after_it(
     opened: Opened,
 ) -> None:
-    """F6.4: LEASE_LOST within 0.6 s; no command, no take and no acquire after it."""
+    """SPOT-F6.4: LEASE_LOST within 0.6 s; no command, no take and no acquire after it."""
     backend = SpotBackend(emulated())
     gate = SafetyGate(backend)
     gate.reset(opened.house, opened.episode, opened.seed)
@@ -178,7 +178,7 @@ def test_a_tablet_that_takes_the_lease_ends_everything_and_nothing_is_sent_after
 
 
 def test_a_bridge_that_falls_silent_stops_within_its_ttl_and_then_sits(spot: SpotBackend) -> None:
-    """F6.4, a killed bridge: it stops within 0.7 s, its motors go off with the policy."""
+    """SPOT-F6.4, a killed bridge: it stops within 0.7 s, its motors go off with the policy."""
     emulator = emulator_of(spot)
     spot.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, (1.0, 1.0, 0.0)))
     for _ in range(40):

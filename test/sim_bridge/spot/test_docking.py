@@ -137,7 +137,7 @@ def test_rule_15_a_bridge_that_dies_on_the_way_onto_the_dock_leaves_it_within_it
 def test_rule_15_a_dock_that_is_not_there_is_told_and_it_sits_down_instead(
     guarded: tuple[SafetyGate, SpotBackend], words: str
 ) -> None:
-    """F6.4: a directory without docking: degraded, no crash."""
+    """SPOT-F6.4: a directory without docking: degraded, no crash."""
     gate, backend = guarded
     if words == "DOCK_NOT_FOUND":
         emulator_of(backend).machine.docks.clear()

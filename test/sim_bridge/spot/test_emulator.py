@@ -86,7 +86,7 @@ def trouble(emulator: SpotEmulator, kind: TroubleKind, **more: Any) -> None:
 def test_the_scenario_of_the_research_note_goes_through(
     emulator: SpotEmulator, robot: Any, skew_s: float
 ) -> None:
-    """F2.1: login, clocks, lease, e-stop, power, walk, arm, gripper, pictures, faults."""
+    """SPOT-F2.1: login, clocks, lease, e-stop, power, walk, arm, gripper, pictures, faults."""
     stranger = create_standard_sdk("stranger", cert_resource_glob=str(emulator.authority))
     unknown = stranger.create_robot(emulator.address)
     unknown.update_secure_channel_port(emulator.port)
@@ -178,7 +178,7 @@ def test_a_dropped_token_heals_by_logging_in_again(emulator: SpotEmulator, robot
 def test_a_silent_owner_walks_on_without_a_policy_and_sits_down_with_one(
     emulator: SpotEmulator, robot: Any
 ) -> None:
-    """F2.5: since SDK 3.1 a stale lease stops nothing by itself; a keepalive policy does."""
+    """SPOT-F2.5: since SDK 3.1 a stale lease stops nothing by itself; a keepalive policy does."""
     leases = robot.ensure_client(LeaseClient.default_service_name)
     commands = robot.ensure_client(RobotCommandClient.default_service_name)
     leases.acquire()

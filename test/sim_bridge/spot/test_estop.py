@@ -193,7 +193,7 @@ print(backend.poll(walk).result)
 def test_rules_1_and_3_a_bridge_that_is_killed_stops_the_robot_and_sits_it_down(
     opened: Opened, emulator: SpotEmulator
 ) -> None:
-    """F6.4: SIGKILL of the bridge at 0.5 m/s: it stops within its TTL, then the policy acts."""
+    """SPOT-F6.4: SIGKILL of the bridge at 0.5 m/s: stops within its TTL, then the policy acts."""
     diary = Diary(emulator)
     bridge = subprocess.Popen([sys.executable, "-c", BRIDGE], stdout=subprocess.PIPE, text=True)
     assert bridge.stdout is not None

@@ -1,4 +1,4 @@
-"""Somebody else's client against the emulator, so that it is not tuned to our own bridge (F2.7)."""
+"""Another client against the emulator, so that it is not tuned to our own bridge (SPOT-F2.7)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def walks(graph: Any, goal: Any, *, to_anchor: bool) -> str:
 def test_a_program_with_the_sdk_alone_uploads_a_map_finds_itself_and_walks_along_it(
     emulator: SpotEmulator, tmp_path: Path
 ) -> None:
-    """F2.1: as examples and spot_wrapper use GraphNav, whole and in streams; nothing of ours."""
+    """SPOT-F2.1: GraphNav as examples and spot_wrapper use it, whole and in streams."""
     opened = open_world(default_house(), "", 7, 1)
     record(opened.house, tmp_path)
     sdk = create_standard_sdk("stranger", cert_resource_glob=str(emulator.authority))

@@ -100,7 +100,7 @@ def test_the_map_is_uploaded_once_and_its_frame_is_found_by_the_marker(spot: Spo
 def test_a_bridge_that_falls_silent_on_the_map_stops_within_its_ttl(
     spot: SpotBackend, opened: Opened
 ) -> None:
-    """F6.4: SIGKILL and frozen link, GraphNav."""
+    """SPOT-F6.4: SIGKILL and frozen link, GraphNav."""
     spot.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, opened_corner(opened)))
     emulator = emulator_of(spot)
     for _ in range(80):
@@ -137,7 +137,7 @@ def walk(opened: Opened, folder: Path) -> Iterator[Walk]:
 
 
 def test_a_tablet_that_takes_the_lease_on_the_map_ends_the_walk(walk: Walk) -> None:
-    """F6.4: LEASE_LOST within 0.6 s, no command after it."""
+    """SPOT-F6.4: LEASE_LOST within 0.6 s, no command after it."""
     gate, emulator = walk.gate, emulator_of(walk.backend)
     trouble(walk.backend, TroubleKind.TAKE_LEASE, name="tablet")
     taken_s = emulator.clock.now_s()
@@ -154,7 +154,7 @@ def test_a_tablet_that_takes_the_lease_on_the_map_ends_the_walk(walk: Walk) -> N
 
 
 def test_a_link_that_freezes_on_the_map_ends_the_walk_and_comes_back(walk: Walk) -> None:
-    """F6.4: COMMS_LOST within 1.5 s, GraphNav; on again without a restart (rule 7)."""
+    """SPOT-F6.4: COMMS_LOST within 1.5 s, GraphNav; on again without a restart (rule 7)."""
     gate, emulator = walk.gate, emulator_of(walk.backend)
     emulator.calls.silent, since_s = True, emulator.clock.now_s()
     assert finish(gate, walk.handle).evidence["reason"] == "COMMS_LOST"

@@ -28,7 +28,7 @@ ROBOT = "agent_0"
 def test_a_real_robot_waits_for_the_operator_and_survives_a_frozen_link(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """F6.4: a link that freezes during a walk ends it as COMMS_LOST; it comes back by itself."""
+    """SPOT-F6.4: a link that freezes ends a walk as COMMS_LOST and comes back by itself."""
     opened = open_world(default_house(), "", 0, 1)
     with SpotEmulator(WallClock()) as emulator:
         emulator.load(opened.house, opened.episode, 0)

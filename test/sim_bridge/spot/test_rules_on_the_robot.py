@@ -71,7 +71,7 @@ def arms(backend: SpotBackend) -> list[object]:
 
 
 def test_rules_1_9_10_and_12_hold_for_all_that_a_whole_errand_sends(spot: SpotBackend) -> None:
-    """F6.4: every command recorded has an end within its time, limits, no stairs, all senses."""
+    """SPOT-F6.4: every recorded command has an end in time, limits, no stairs, all senses."""
     _, middle = far_thing(spot)
     for name in (PrimitiveName.PICK, PrimitiveName.PLACE):
         deed = Primitive(name, middle, relation=Relation.ON)
@@ -197,7 +197,7 @@ def zone_beside_the_way(backend: SpotBackend, opened: Opened) -> dict[str, objec
 def test_rule_11_the_way_keeps_away_from_zones_and_the_robot_is_told_of_them(
     opened: Opened,
 ) -> None:
-    """F6.4: goal, path and velocity into a keep-out."""
+    """SPOT-F6.4: goal, path and velocity into a keep-out."""
     plain = SpotBackend(emulated())
     plain.reset(opened.house, opened.episode, opened.seed)
     keep_out = zone_beside_the_way(plain, opened)
@@ -342,7 +342,7 @@ def test_rule_16_only_a_lease_timeout_is_cleared_and_a_fall_is_not(opened: Opene
 
 
 def test_a_dropped_token_a_reboot_and_a_clock_that_jumps_are_survived(opened: Opened) -> None:
-    """F6.4: token expiry, new epoch, changed time: degraded, no crash, nothing moves by itself."""
+    """SPOT-F6.4: token expiry, new epoch, changed time: degraded, no crash, no motion."""
     gate, backend = guarded(opened)
     emulator = emulator_of(backend)
     trouble(backend, TroubleKind.DROP_TOKEN)
@@ -370,7 +370,7 @@ def test_a_dropped_token_a_reboot_and_a_clock_that_jumps_are_survived(opened: Op
 
 @pytest.mark.parametrize("skill", ["walk", "arm", "pick"])
 def test_a_tablet_that_takes_over_in_any_skill_ends_it(opened: Opened, skill: str) -> None:
-    """F6.4: LEASE_LOST within 0.6 s, zero commands and zero take or acquire after it (rule 6)."""
+    """SPOT-F6.4: LEASE_LOST within 0.6 s, no command, take or acquire after it (rule 6)."""
     gate, backend = guarded(opened)
     emulator = emulator_of(backend)
     _, middle = far_thing(gate)
@@ -399,7 +399,7 @@ def test_a_tablet_that_takes_over_in_any_skill_ends_it(opened: Opened, skill: st
 def test_a_link_that_freezes_in_any_skill_ends_it_and_comes_back(
     opened: Opened, skill: str
 ) -> None:
-    """F6.4: COMMS_LOST within 1.5 s, and on again without a restart (rule 7)."""
+    """SPOT-F6.4: COMMS_LOST within 1.5 s, and on again without a restart (rule 7)."""
     gate, backend = guarded(opened)
     emulator = emulator_of(backend)
     _, middle = far_thing(gate)
@@ -429,7 +429,7 @@ def test_a_link_that_freezes_in_any_skill_ends_it_and_comes_back(
 
 
 def test_time_may_run_slower_or_faster_than_the_clock_on_the_wall(opened: Opened) -> None:
-    """F6.4: real-time factors 0.2, 1 and 5 through the SDK's clock: the same walk each time."""
+    """SPOT-F6.4: real-time factors 0.2, 1 and 5 through the SDK's clock: the same walk."""
     ways = []
     for rate in (0.2, 1.0, 5.0):
         backend = SpotBackend(emulated())

@@ -1,4 +1,4 @@
-"""The four tasks of spec/epm.md's real runs: sound, for one robot, and not done at the start."""
+"""The four tasks of EPM-1.4: sound, for one robot, and not done at the start."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What runs say: tables, comparisons, and the eight claims of spec/partnr.md 8."""
+"""What runs say: tables, comparisons, and the eight claims of PARTNR-8."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _by_name(filled: tuple[Filled, ...]) -> dict[str, Filled]:
 
 
 def test_the_papers_own_numbers_give_the_papers_claims() -> None:
-    """spec/partnr.md 8, all eight derived claims, to the digits that are printed there."""
+    """PARTNR-8, all eight derived claims, to the digits that are printed there."""
     together = _papers(
         {"sim_steps": 3295.20, "extraneous_effort": 0.21, "exploration_efficiency": 994.88}, 4.55
     )

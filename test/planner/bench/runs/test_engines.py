@@ -71,7 +71,7 @@ def test_a_row_says_what_was_done(baseline: Path) -> None:
     for row in read_rows(baseline / ROWS_NAME):
         assert row.verdict is not None
         assert row.verdict.success
-        assert row.agents == ("agent_1",), "one alone is the person (spec/partnr.md D-1)"
+        assert row.agents == ("agent_1",), "one alone is the person (PARTNR-D1)"
         assert row.metrics["success"] == 1.0
         assert row.left_out["planning_cycles"] == "no model decided"
         assert (row.axes.control, row.axes.observability) == ("single", "full")
@@ -284,7 +284,7 @@ def test_a_pool_whose_model_cannot_be_used_says_so(tmp_path: Path) -> None:
 
 
 def test_who_acts_alone_can_do_everything() -> None:
-    """spec/partnr.md D-1: the single agent is the person."""
+    """PARTNR-D1: the single agent is the person."""
     episode, _ = load_episode(SUITE[0].path)
     assert acting_agents(episode, 1) == ("agent_1",)
     assert acting_agents(episode, 0) == acting_agents(episode, 2) == ("agent_0", "agent_1")

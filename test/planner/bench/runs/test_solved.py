@@ -56,7 +56,7 @@ def test_a_store_is_filled_from_a_run_once(
 def test_check_39_what_is_evaluated_never_comes_from_a_run(
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """spec/partnr.md check 39, second half."""
+    """PARTNR-C39, second half."""
     store = tmp_path / "traces.db"
     assert _filled(runs[1], store) == 0
     assert _filled(runs[1], store, "--keep-out", "desk_tidy_0") == 0
@@ -91,7 +91,7 @@ def test_check_39_a_planner_is_not_evaluated_on_what_its_store_holds(
 def test_samples_are_the_successful_actions_and_the_end(
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """spec/partnr.md check 38, from a run's files."""
+    """PARTNR-C38, from a run's files."""
     out = tmp_path / "samples.jsonl"
     assert main(["bench", "samples", str(runs[1]), "--out", str(out)]) == 0
     samples = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]

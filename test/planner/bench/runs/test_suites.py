@@ -115,7 +115,7 @@ def test_settings_that_do_not_fit_are_refused(settings: dict[str, str], words: s
 
 
 def test_axes_say_what_a_run_was_given() -> None:
-    """spec/partnr.md 1.3: every run is one cell."""
+    """PARTNR-1.3: every run is one cell."""
     partial = RunSettings(planner="partnr_react", model="m").axes(2)
     assert (partial.control, partial.observability) == (
         Control.DECENTRALIZED,

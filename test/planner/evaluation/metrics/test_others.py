@@ -1,10 +1,14 @@
-"""The metrics of EPM, LLaMAR, ET-Plan-Bench and TEACh: the specs' checks, by their numbers."""
+"""The metrics of EPM, LLaMAR, ET-Plan-Bench and TEACh: checks by their numbers.
+
+EPM-C41, LLAMAR-C33 to LLAMAR-C38, ETPLAN-C16 to ETPLAN-C22, HELPER-C40 to HELPER-C42.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from citation import CITATION
 
 from planner.evaluation.metrics import epm, et_plan_bench, llamar, teach
 from planner.evaluation.metrics.table import METRICS, compare, summarise
@@ -27,7 +31,7 @@ def place(name: str, on: str = "table_0") -> str:
     return f"Place[{name}, on, {on}, None, None]"
 
 
-# spec/epm.md 8, check 41
+# EPM-C41
 
 
 def test_epm_check_41_success_after_failure(make_trace, make_call) -> None:
@@ -116,7 +120,7 @@ def test_epm_lengths(make_trace, make_call, count, name) -> None:
     assert epm.length_class(make_trace(calls=[make_call("Pick[cup_0]")] * count)) == name
 
 
-# spec/llamar.md 8
+# LLAMAR-8
 
 
 def ticks(*counts: int) -> tuple[Reference, tuple[SubtaskLine, ...]]:
@@ -180,7 +184,7 @@ def test_llamar_check_36_interval_of_a_rate() -> None:
     assert (round(found.low, 3), round(found.high, 3)) == (0.358, 0.663)
     none = rate(0, 45)
     assert (none.low, round(none.high, 3)) == (0, 0.079)
-    # spec/llamar.md 5.3
+    # LLAMAR-5.3
     assert [round(x, 3) for x in (rate(15, 45).low, rate(15, 45).high)] == [0.2, 0.49]
 
 
@@ -207,7 +211,7 @@ def test_llamar_steps_are_joint_decisions(make_trace) -> None:
     assert llamar.joint_steps(make_trace()).left_out == "no decision was recorded"
 
 
-# spec/et_plan_bench.md 8
+# ETPLAN-8
 
 
 def et(make_trace, make_call, did, truth, *, success=True, most=20, moves=()):
@@ -310,7 +314,7 @@ def test_d6_giving_up_early_scores_only_by_the_published_code(make_trace, make_c
     assert et_plan_bench.lcs_ratio(make_trace()).left_out == "no ground truth was given"
 
 
-# spec/helper.md 8
+# HELPER-8
 
 
 def teach_trace(make_trace, make_call, achieved, required, person, actions):
@@ -371,7 +375,7 @@ def test_d9_where_nothing_was_to_do_nothing_is_scored(make_trace, make_call) -> 
 def test_every_metric_has_a_formula_and_a_source() -> None:
     for metric in METRICS.values():
         function = metric.of_episode if hasattr(metric, "of_episode") else metric.of_all
-        assert "spec/" in function.__doc__, metric.name
+        assert CITATION.search(function.__doc__), metric.name
 
 
 def test_two_runs_are_compared_episode_by_episode(make_trace) -> None:

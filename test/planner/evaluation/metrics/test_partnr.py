@@ -1,4 +1,4 @@
-"""PARTNR's metrics: acceptance check 40 of spec/partnr.md section 12, and D-59 to D-62."""
+"""PARTNR's metrics: PARTNR-C40, PARTNR-D59 to PARTNR-D62."""
 
 from __future__ import annotations
 
