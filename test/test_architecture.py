@@ -1,0 +1,108 @@
+"""docs/architecture.md against the tree: its paths, topics, types, nodes and import walls."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+WORDS = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
+PATHS = [
+    word
+    for word in WORDS
+    if re.fullmatch(r"[a-z_/]+/|(?:[a-z_]+/)+[a-z_.]+\.(?:py|md)|[a-z]+\.toml", word)
+]
+TOPICS = sorted(
+    {word for word in WORDS if re.fullmatch(r"(?:/|agent_N/)[a-z_/]+", word)}
+    | set(re.findall(r'(?:/|agent_N/)[a-z_]+(?:/[a-z_]+)*(?=[",])', PAGE))
+)
+
+
+@cache
+def names_in_code() -> frozenset[str]:
+    """Strings of the code as (part/part/...), with * for what a formatted string fills in."""
+    found = set()
+    for package in ("planner", "sim_bridge"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found.add(node.value.strip("/"))
+                elif isinstance(node, ast.JoinedStr):
+                    parts = [
+                        str(p.value) if isinstance(p, ast.Constant) else "*" for p in node.values
+                    ]
+                    found.add("".join(parts).strip("/"))
+    return frozenset(name for name in found if re.fullmatch(r"[\w*/]+", name))
+
+
+def is_in_code(topic: str) -> bool:
+    """Whether some string of the code is this name, relative or not, its agent left open."""
+    wanted = topic.strip("/").split("/")
+    forms = [wanted] if wanted[0] != "agent_N" else [["*", *wanted[1:]], wanted[1:]]
+    return any(matches(form, name.split("/")) for form in forms for name in names_in_code())
+
+
+def matches(wanted: list[str], name: list[str]) -> bool:
+    # The last part is what a name is about, so that it is never left open.
+    return (
+        len(wanted) == len(name)
+        and wanted[-1] == name[-1]
+        and wanted[0] == name[0]
+        and all(b in (a, "*") for a, b in zip(wanted[1:-1], name[1:-1], strict=True))
+    )
+
+
+def test_the_page_names_enough_to_be_checked() -> None:
+    assert len(PATHS) > 25
+    assert len(TOPICS) > 15
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_path_exists(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_is_in_the_code(topic: str) -> None:
+    assert is_in_code(topic)
+
+
+@pytest.mark.parametrize(
+    "topic", ["/memory/entity", "agent_N/camera/hand/picture", "/lockstep/judge"]
+)
+def test_a_topic_that_does_not_exist_is_noticed(topic: str) -> None:
+    assert not is_in_code(topic)
+
+
+def test_every_node_is_named() -> None:
+    for node in (ROOT / "nodes").iterdir():
+        assert f"`{node.name}`" in PAGE
+
+
+def test_the_layers_are_those_of_import_linter() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = (
+        contract
+        for contract in project["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+    )
+    layers = [re.findall(r"\w+", layer) for layer in contract["layers"]]
+    table = PAGE.partition("| layer, top first |\n|---|\n")[2].partition("\n\n")[0]
+    assert [re.findall(r"`(\w+)`", row) for row in table.splitlines()] == layers
+
+
+def test_the_walls_name_what_import_linter_forbids() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    walls = PAGE.partition("- `planner/world/` is")[2].partition("\n## ")[0]
+    for contract in project["tool"]["importlinter"]["contracts"]:
+        if contract["name"].startswith("ROS"):
+            assert all(f"`{module}`" in walls for module in contract["forbidden_modules"])
+        if "sim_bridge" in contract.get("forbidden_modules", ()):
+            composing = {rule.split()[0].removesuffix(".**") for rule in contract["ignore_imports"]}
+            assert all(f"`{name.replace('.', '/')}" in walls for name in composing)
