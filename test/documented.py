@@ -1,4 +1,4 @@
-"""The commands that README.md and docs/*.md show, as test_documented_commands.py explains."""
+"""The commands that the pages show, as test_documented_commands.py explains."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 
 def commands(page: Path) -> list[str]:

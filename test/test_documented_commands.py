@@ -1,4 +1,4 @@
-"""Every command that README.md and docs/*.md show is run here, or named with what runs it.
+"""Every command that the pages show is run here, or named with what runs it.
 
 A command is a line of a ```bash block, or one that begins with `$ ` in a ```console block.
 For a new one do the first of these that fits:
