@@ -14,7 +14,7 @@ PAGE = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
 
 
 def test_every_planner_is_documented() -> None:
-    assert [name for name in PLANNERS if f"`{name}`" not in PAGE] == []
+    assert [name for name in PLANNERS.names() if f"`{name}`" not in PAGE] == []
 
 
 def test_every_code_is_documented_with_its_number() -> None:
@@ -28,6 +28,7 @@ def test_every_parameter_of_the_node_is_documented() -> None:
     source = "".join((folder / name).read_text("utf-8") for name in ("node.py", "settings.py"))
     declared = r'(?:parameters\.\w+|_word|_path|_price)\(\s*(?:self|node),\s*"(\w+)"'
     names = re.findall(declared, source)
+    names += [option.name for part in PLANNERS.usable().values() for option in part.options]
     assert {"planner", "wait", "control", "traces", "price_reply"} <= set(names)
     rows = "".join(line for line in PAGE.splitlines() if line.startswith("| `"))
     assert [name for name in names if f"`{name}`" not in rows] == []
