@@ -17,7 +17,7 @@ from planner.bad_day.bridge_checks import Evidence, judge_run
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.motion import joined
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.permission import Cause, Silence
+from planner.bad_day.permission import Cause, Silence, cut_short
 from planner.bad_day.processes import Program, Start
 from planner.bad_day.records import Asked, read_records
 from planner.bad_day.schedule import Event, Fault, Form
@@ -207,6 +207,8 @@ class BridgeTrial(BaseTrial):
 
     def _mend(self, faults: Faults) -> None:
         faults.mend()
+        # Whoever was frozen to beyond the end of the schedule goes on with it.
+        self._silences = cut_short(self._silences, time.time())
         self._busy.set(0)
         for program in self._programs.values():
             program.throttle(1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from planner.bad_day.motion import Motion, joined
@@ -46,6 +46,14 @@ class Silence:
     ends_goals: bool
     # Whose goals; empty for everybody's.
     client: str = ""
+
+
+def cut_short(silences: Iterable[Silence], now_s: float) -> list[Silence]:
+    """The same silences where those that were to end later have ended now."""
+    return [
+        replace(each, ends_s=max(each.begins_s, now_s)) if now_s < each.ends_s < math.inf else each
+        for each in silences
+    ]
 
 
 @dataclass(frozen=True, slots=True)

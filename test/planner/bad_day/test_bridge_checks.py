@@ -10,7 +10,7 @@ import pytest
 from planner.bad_day.bridge_checks import Evidence, judge_run
 from planner.bad_day.motion import Motion, Sample, joined
 from planner.bad_day.outcome import Check
-from planner.bad_day.permission import Cause, SetBack, Silence, allowed, trespasses
+from planner.bad_day.permission import Cause, SetBack, Silence, allowed, cut_short, trespasses
 from planner.bad_day.records import Asked, ended, read_records
 from planner.bad_day.schedule import Form, Schedule
 from planner.bad_day.table import again, line, table
@@ -118,6 +118,18 @@ def test_what_a_stalled_link_held_of_a_bridge_that_froze_has_its_limit_from_then
     steps = walking(101.1, 103.4) + walking(103.75, until_s)
     found = violated(seen(asked=[goal(101)], silences=silences, steps=steps))
     assert (Check.MOTION not in found) == good
+
+
+def test_a_silence_that_was_to_last_longer_ends_with_the_schedule() -> None:
+    frozen = Silence(102, 105, Cause.CLIENT_SILENT, False, "client")
+    killed = Silence(102, math.inf, Cause.CLIENT_SILENT, True, "client")
+    before = Silence(101, 103, Cause.BRIDGE_SILENT, False)
+    cut = cut_short([frozen, killed, before], 104.0)
+    assert [each.ends_s for each in cut] == [104.0, math.inf, 103]
+    walk = walking(104.1, 106.0)
+    goals = [goal(104.05, 106.0)]
+    assert violated(seen(asked=goals, silences=cut[:1], steps=walk)) == []
+    assert Check.MOTION in violated(seen(asked=goals, silences=[frozen], steps=walk[:3]))
 
 
 def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
