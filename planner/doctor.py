@@ -28,8 +28,10 @@ from planner.parts.kinds import ALL
 from planner.security.enclave import KEYSTORE, act_as, secured
 from planner.security.policy import VIEWER
 from planner.world.errors import PlannerError
+from planner.world.share import is_source_tree
 
 _TRIAL_TIMEOUT_S = 120.0
+_ROS_PARTS = ("ROS 2 (rclpy)", "planner_msgs", "tf2_msgs")
 _EXTRAS = (
     "local",
     "vlm",
@@ -122,6 +124,8 @@ def table(findings: Iterable[Finding]) -> str:
     lines.append(
         f"missing: {', '.join(missing)}" if missing else "everything the core needs is here"
     )
+    if missing and set(missing) <= set(_ROS_PARTS):
+        lines.append("without ROS there are planner run, bench, episodes, houses and evaluate")
     return "\n".join(lines)
 
 
@@ -169,11 +173,12 @@ def _last_line(output: str) -> str:
 def _python() -> Iterable[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
     fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    again = "make setup PYTHON=python3.12" if is_source_tree() else "python3.12 -m venv ENVIRONMENT"
     yield Finding(
         "Python",
         Status.PRESENT if fits else Status.MISSING,
         f"{version} in {sys.prefix}",
-        "" if fits else "install Python 3.11, 3.12 or 3.13, then: make setup PYTHON=python3.12",
+        "" if fits else f"install Python 3.11, 3.12 or 3.13, then: {again}",
     )
 
 
@@ -185,13 +190,16 @@ def _ros() -> Iterable[Finding]:
         "print(rmw(), 'in', pathlib.Path(rclpy.__file__).parent)\n"
         "rclpy.shutdown()"
     )
-    yield _needed("ROS 2 (rclpy)", answer, "make setup, or source your own ROS 2's setup.bash")
+    cure = f"{_installed('ros')}, or source your own ROS 2's setup.bash"
+    yield _needed("ROS 2 (rclpy)", answer, cure)
 
 
 def _interfaces() -> Iterable[Finding]:
+    build = "make setup, or build" if is_source_tree() else "with ROS 2, build the source tree's"
+    shim = "make setup" if is_source_tree() else "with the ROS wheels, build shims/tf2_msgs too"
     for package, cure in (
-        ("planner_msgs", "make setup, or build msgs/ in your workspace (docs/workspace.md)"),
-        ("tf2_msgs", "make setup, or install ros-<distribution>-tf2-msgs"),
+        ("planner_msgs", f"{build} msgs/ in your workspace (docs/workspace.md)"),
+        ("tf2_msgs", f"{shim}, or install ros-<distribution>-tf2-msgs"),
     ):
         answer = trial(
             f"import {package}.msg, pathlib; print(pathlib.Path({package}.__file__).parent)"
@@ -243,6 +251,8 @@ def _keystore(folder: str) -> Finding:
 def _compiled() -> Iterable[Finding]:
     answer = trial("import sim_bridge.embedded._compiled as made; print(made.__file__)")
     cure = "make setup, or, where setup.py is: python setup.py build_ext --inplace"
+    if not is_source_tree():
+        cure = "install a wheel that was built with cffi and a C compiler"
     yield _needed("simulator, compiled part", answer, cure)
 
 
@@ -252,7 +262,7 @@ def _renderers() -> Iterable[Finding]:
     for name, title, cure in (
         ("egl", "renderer EGL", "apt install libegl1 libopengl0 libgl1-mesa-dri"),
         ("osmesa", "renderer OSMesa", "apt install libosmesa6; only of use where EGL fails"),
-        ("rays", "renderer rays", "make setup"),
+        ("rays", "renderer rays", _installed()),
     ):
         answer = trial(renderer_probe.source(name), MUJOCO_GL="" if name == "rays" else name)
         answers.append(answer)
@@ -265,7 +275,7 @@ def _renderers() -> Iterable[Finding]:
 
 def _build_tools() -> Iterable[Finding]:
     for tool, cure in (
-        ("colcon", "make setup"),
+        ("colcon", _installed("ros")),
         ("cmake", "apt install cmake"),
         ("g++", "apt install g++"),
     ):
@@ -295,7 +305,7 @@ def _extras() -> Iterable[Finding]:
         versions = {name: _version(name) for name in wanted.get(extra, ())}
         lacking = sorted(name for name, version in versions.items() if version is None)
         if lacking:
-            cure = f"{sys.prefix}/bin/pip install -c constraints.txt -e '.[{extra}]'"
+            cure = _installed(extra)
             yield Finding(title, Status.ABSENT, f"lacks {', '.join(lacking)}", cure)
         else:
             detail = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -342,6 +352,16 @@ def _parts() -> Iterable[Finding]:
         for problem in kind.problems():
             what, _, cure = problem.rpartition("; ")
             yield Finding(f"{kind.kind}s", Status.WARNING, what, cure)
+
+
+def _installed(extra: str = "") -> str:
+    """The command that installs this package with an extra; FILE.whl is the wheel it came from."""
+    if not is_source_tree():
+        # Not by the package's name alone: an index may hold another one called that.
+        return f"{sys.prefix}/bin/pip install 'FILE.whl{f'[{extra}]' if extra else ''}'"
+    if extra in ("", "ros"):
+        return "make setup"
+    return f"{sys.prefix}/bin/pip install -c constraints.txt -e '.[{extra}]'"
 
 
 def _version(distribution: str) -> str | None:

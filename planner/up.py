@@ -29,6 +29,7 @@ from planner.security.enclave import each_its_own, enclave_words
 from planner.supervisor import Command, Supervisor
 from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
+from planner.world.share import install_prefixes
 
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
@@ -109,10 +110,9 @@ def find_executable(name: str) -> Path:
     Raises:
         PlannerError: where no such file exists.
     """
-    prefixes = [p for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     folders = [
         Path(planner.__file__).resolve().parents[1] / "nodes",
-        *(Path(prefix) / "lib" / "planner" for prefix in (*prefixes, sys.prefix)),
+        *(prefix / "lib" / "planner" for prefix in install_prefixes()),
     ]
     for folder in folders:
         if (folder / name).is_file():

@@ -1,4 +1,4 @@
-"""`planner run EPISODE --no-ros`: one episode in this process, told as it happens."""
+"""`planner run EPISODE`: one episode in this process, told as it happens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planner.memory.updater import MemoryUpdater
 from planner.narrator import story
 from planner.planning.expert import Expert
 from planner.replay.state_log import StateLogWriter
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("episode", help="name or file of the episode")
     parser.add_argument(
-        "--no-ros", action="store_true", help="in this process, without ROS (the only way yet)"
+        "--no-ros", action="store_true", help="changes nothing: runs never use ROS here"
     )
     parser.add_argument("--agents", type=int, default=0, help="how many agents act; 0 = all")
     parser.add_argument("--seed", type=int, default=None, help="instead of the episode's")
@@ -49,11 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the episode; 0 only when the verdict is success."""
-    if not args.no_ros:
-        raise PlannerError(
-            "planner run works in this process only: add --no-ros. Over ROS it is "
-            f"planner demo --task {args.episode}"
-        )
     episode, house = load_episode(args.episode)
     print(f'task: "{episode.instruction}"')
     # Only the privileged memory wants to know whose each pixel is.

@@ -4,25 +4,50 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from planner.world.errors import PlannerError
+
+_HERE = Path(__file__).resolve()
 
 
 def config_dir() -> Path:
     """The folder `config/` of the checkout or of the installed package.
 
     Looked for beside the source tree, then in `share/planner/config` of every
-    ament prefix, then of Python's own prefix.
+    installation prefix.
 
     Raises:
         PlannerError: where none of them has it.
     """
-    prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
-    candidates = [Path(__file__).resolve().parents[2] / "config"]
-    candidates += [p / "share" / "planner" / "config" for p in (*prefixes, Path(sys.prefix))]
+    candidates = [_HERE.parents[2] / "config"]
+    candidates += [prefix / "share" / "planner" / "config" for prefix in install_prefixes()]
     for candidate in candidates:
         if (candidate / "agents.yaml").is_file():
             return candidate
     tried = ", ".join(str(c) for c in candidates)
     raise PlannerError(f"planner's config folder was not found; looked in {tried}")
+
+
+def install_prefixes(module: Path = _HERE) -> Sequence[Path]:
+    """Folders whose `share/` and `lib/` may hold this package's files, the likeliest first.
+
+    Those are every ament prefix, Python's own, and the folders above the installed modules:
+    `pip install` with `--user`, `--prefix` or `--target` installs elsewhere than in Python's
+    own prefix.
+
+    Args:
+        module: file of a module of this package.
+    """
+    ament = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    above = []
+    if (packages := module.parents[2]).name in ("site-packages", "dist-packages"):
+        # PREFIX/lib/python3.11/site-packages
+        above = [packages.parents[2]]
+    return list(dict.fromkeys((*ament, Path(sys.prefix), *above, packages)))
+
+
+def is_source_tree() -> bool:
+    """Whether this package runs from a checkout, where `make setup` can be called."""
+    return (_HERE.parents[2] / "scripts" / "setup.sh").is_file()
