@@ -5,10 +5,16 @@ workspace needs besides: the resource index, package.xml, launch files, configur
 the executables of nodes/, which go to lib/planner where `ros2 run` looks.
 """
 
+import os
+import shlex
+import shutil
 import sys
+import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
 
 NAME = "planner"
 ROOT = Path(__file__).parent
@@ -41,6 +47,42 @@ def data_files() -> list[tuple[str, list[str]]]:
     return pairs
 
 
+class BuildCompiledPart(build_ext):
+    """Stops with one line where the compiled part cannot be built, instead of leaving it out."""
+
+    def run(self) -> None:
+        """As `build_ext`."""
+        lacking = lacking_to_compile()
+        if lacking:
+            raise SystemExit(
+                f"error: sim_bridge/embedded/*.c cannot be compiled: install {lacking}, then "
+                "build again"
+            )
+        super().run()
+
+
+def lacking_to_compile() -> str:
+    """What is missing to build the compiled part, and how to get it; "" where nothing is."""
+    if find_spec("cffi") is None:
+        return "cffi (pip install cffi)"
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
+    if shutil.which(compiler) is None:
+        return f"a C compiler (apt install gcc; looked for {compiler})"
+    include = sysconfig.get_path("include")
+    if not (Path(include) / "Python.h").is_file():
+        version = ".".join(map(str, sys.version_info[:2]))
+        return f"Python's headers (apt install python{version}-dev; looked in {include})"
+    return ""
+
+
+def compiled_part() -> dict[str, object]:
+    """The arguments of `setup` for it: what looks and ways cost, a run without pictures costs."""
+    if find_spec("cffi") is None:
+        # Setuptools would only warn of a keyword that it does not know, and install the rest.
+        return {"ext_modules": [Extension("sim_bridge.embedded._compiled", [])]}
+    return {"cffi_modules": ["sim_bridge/embedded/compiled_build.py:ffibuilder"]}
+
+
 setup(
     # Here, because old and new setuptools disagree on how pyproject.toml spells it, ...
     license="Apache-2.0",
@@ -51,8 +93,8 @@ setup(
         "": ["py.typed", "*.pyi"],
         "planner.replay.report.assets": ["*.js", "*.css"],
     },
-    # Compiled: what looks and ways cost, a run without pictures costs.
-    cffi_modules=["sim_bridge/embedded/compiled_build.py:ffibuilder"],
+    cmdclass={"build_ext": BuildCompiledPart},
+    **compiled_part(),
     data_files=[] if EDITABLE else data_files(),
     zip_safe=False,
 )

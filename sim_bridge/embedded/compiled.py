@@ -7,14 +7,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.world.errors import PlannerError
 from planner.world.geometry import FloatArray
+
+
+class NotCompiledError(PlannerError, ImportError):
+    """The compiled part cannot be loaded; the message says what to do."""
+
 
 try:
     from sim_bridge.embedded._compiled import ffi as ffi
     from sim_bridge.embedded._compiled import lib as lib
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"{error}: it is not compiled; run `make setup` or `python setup.py build_ext --inplace`"
+except ImportError as error:
+    if error.name == "_cffi_backend":
+        cure = "pip install cffi"
+    else:
+        cure = (
+            "run `make setup`, or where setup.py is `python setup.py build_ext --inplace`, which "
+            "take cffi and a C compiler"
+        )
+    raise NotCompiledError(
+        f"the simulator's compiled part cannot be loaded ({error}): {cure}"
     ) from error
 
 if TYPE_CHECKING:
