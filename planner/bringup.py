@@ -18,6 +18,7 @@ from pathlib import Path
 from planner.parts.kinds import BACKENDS, PLANNERS
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
+from planner.world.nearest import did_you_mean
 
 ParameterValue = bool | int | float | str
 
@@ -171,12 +172,14 @@ class Arguments:
         options = {option.name: option for option in _options_of(given.get("planner", ""))}
         for name in given:
             if name not in known and name not in options:
-                raise ArgumentError(name, f"unknown; there are {', '.join(known)}")
+                near = did_you_mean(name, [*known, *options])
+                raise ArgumentError(name, f"unknown; there are {', '.join(known)}{near}")
         text = {name: given.get(name, argument.default) for name, argument in known.items()}
         for name, value in text.items():
             choices = known[name].choices
             if choices and value not in choices:
-                raise ArgumentError(name, f"{value!r} is not one of {', '.join(choices)}")
+                listed, near = ", ".join(choices), did_you_mean(value, choices)
+                raise ArgumentError(name, f"{value!r} is not one of {listed}{near}")
         if _needs_model(text["planner"]) and not text["model"]:
             words = f"the planner {text['planner']} needs one, and model_url its server"
             raise ArgumentError("model", words)

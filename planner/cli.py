@@ -15,7 +15,6 @@ one line; 130 after Ctrl-C.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import os
@@ -23,6 +22,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from planner.command_line import CommandParser
+from planner.exit_status import EXIT_INTERRUPTED, EXIT_USAGE
 from planner.world.errors import PlannerError
 
 
@@ -75,9 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _dispatch(words, is_process=argv is None)
     except PlannerError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return EXIT_USAGE
     except KeyboardInterrupt:
-        return 130
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough. Python would complain once more when it
         # flushes at exit, so give it somewhere to flush to.
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(words: list[str], *, is_process: bool) -> int:
     called = words[0] if words and words[0] in COMMANDS else None
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="planner", description="Household robots that are told things in words."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

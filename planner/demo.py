@@ -14,7 +14,7 @@ from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
 from planner.parts.kinds import PLANNERS
 from planner.replay.bag_check import check_bag
-from planner.up import run_nodes
+from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
 
 DEFAULT_TASK = "demo_dinner"
@@ -117,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         given |= {"episode": task, "narrate": "true"}
     arguments = Arguments.from_text(given)
+    require_files(arguments, episode_argument="task")
     specs = node_list(arguments)
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"

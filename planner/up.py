@@ -59,7 +59,36 @@ def run(args: argparse.Namespace) -> int:
         if name in given:
             raise ArgumentError(name, "given twice")
         given[name] = value
-    return run_nodes(node_list(Arguments.from_text(given)))
+    arguments = Arguments.from_text(given)
+    require_files(arguments)
+    return run_nodes(node_list(arguments))
+
+
+def require_files(arguments: Arguments, *, episode_argument: str = "episode") -> None:
+    """Refuses an episode or a house that does not exist, before any node starts.
+
+    Args:
+        arguments: of the bring-up.
+        episode_argument: what the user calls the episode's argument.
+
+    Raises:
+        ArgumentError: naming the argument and the nearest name.
+    """
+    if not (arguments.episode or arguments.house):
+        return
+    # Takes longer to import than all else that --help needs.
+    from planner.world.house_checks import find_episode, find_house
+
+    for name, given, find in (
+        (episode_argument, arguments.episode, find_episode),
+        ("house", arguments.house, find_house),
+    ):
+        try:
+            path = find(given) if given else None
+        except PlannerError as error:
+            raise ArgumentError(name, str(error)) from None
+        if path is not None and not path.is_file():
+            raise ArgumentError(name, f"there is no file {path}")
 
 
 Write = Callable[[str, str], None]

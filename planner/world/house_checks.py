@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from planner.world.floor_grid import door_corners
 from planner.world.footprints import furniture_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
+from planner.world.nearest import did_you_mean
 from planner.world.object_checks import object_findings, unfit_states
 from planner.world.reach import Reach, reach_of
 from planner.world.share import config_dir
@@ -38,6 +39,8 @@ _DOORWAY_M = 0.5
 # may be. Data sets have houses of 60 m.
 _MAX_CHARS = 16_000_000
 _SHOWN_CHARS = 80
+# More names than these are no help in a message.
+_MAX_LISTED = 30
 _MAX_SIDE_M = 150.0
 # Points all over a rectangle, in fractions of its size.
 _SPREAD = np.array([(x, y) for x in (-0.4, 0.0, 0.4) for y in (-0.4, 0.0, 0.4)])
@@ -140,6 +143,15 @@ def read_house(path: Path) -> House:
     return read_versioned(path, House, HOUSE_VERSION)
 
 
+def find_episode(path_or_name: Path | str) -> Path:
+    """The file of an episode by its path or the name of a shipped one.
+
+    Raises:
+        PlannerError: where no episode of that name is shipped.
+    """
+    return _find(path_or_name, config_dir() / "episodes", "episode")
+
+
 def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
     """Reads an episode and its house and checks both.
 
@@ -150,7 +162,7 @@ def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
         FileError: naming the file, the field and the reason of the first finding.
         PlannerError: where no episode of that name is shipped.
     """
-    path = _find(path_or_name, config_dir() / "episodes", "episode")
+    path = find_episode(path_or_name)
     modified = _modified_ns(path)
     house_path = find_house_of(path, _parsed_episode(path, modified).house)
     return _cached_episode(path, modified, house_path, _modified_ns(house_path))
@@ -233,9 +245,15 @@ def _find(path_or_name: Path | str, folder: Path, what: str) -> Path:
         return path
     known = {found.stem: found for found in sorted(folder.rglob("*.json"))}
     if path.name not in known:
-        names = ", ".join(known) or "none"
-        raise PlannerError(f"there is no {what} {path.name!r}; shipped are: {names}")
+        raise PlannerError(f"there is no {what} {path.name!r}{_offered(path.name, known, what)}")
     return known[path.name]
+
+
+def _offered(name: str, known: Collection[str], what: str) -> str:
+    near = did_you_mean(name, known)
+    if near or len(known) > _MAX_LISTED:
+        return near or f"; `planner {what}s list` shows those that there are"
+    return f"; shipped are: {', '.join(known) or 'none'}"
 
 
 def _modified_ns(path: Path) -> int:

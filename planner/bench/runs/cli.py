@@ -11,6 +11,8 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from planner.command_line import CommandParser
+
 _RUN = "planner.bench.runs.run_cli"
 
 
@@ -52,9 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs the suite or the subcommand."""
     known = SUBCOMMANDS.get(args.what)
+    if known is None and not {"-h", "--help"}.intersection(args.rest):
+        from planner.bench.runs.suites import suite_places
+
+        # Before what else is missing: a misspelled word has other options.
+        suite_places(args.what, SUBCOMMANDS)
     module = importlib.import_module(known.module if known else _RUN)
     about = known.summary if known else "run a suite of episodes; resumes where it was stopped"
-    parser = argparse.ArgumentParser(prog=f"planner bench {args.what}", description=about)
+    parser = CommandParser(prog=f"planner bench {args.what}", description=about)
     module.add_arguments(parser)
     parsed = parser.parse_args(args.rest)
     parsed.suite = args.what

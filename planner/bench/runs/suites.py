@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from planner.episodes.episode_file import episodes_in
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
+from planner.world.nearest import did_you_mean
 from planner.world.share import config_dir
 
 ALL = "all"
@@ -54,7 +55,7 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
         FileError: for the first episode that cannot be read.
     """
     found = []
-    for path, episode in episodes_in(_places(name)):
+    for path, episode in episodes_in(suite_places(name)):
         if not isinstance(episode, Episode):
             raise episode
         if episode.evaluation is None and episode.criteria is None:
@@ -74,7 +75,16 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
     return tuple(found)
 
 
-def _places(name: str) -> list[Path]:
+def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:
+    """The folders or the file of a suite, by its name as of `find_suite`.
+
+    Args:
+        name: of the suite.
+        others: further names that may have been meant.
+
+    Raises:
+        PlannerError: where there is no such suite.
+    """
     shipped = config_dir() / "episodes"
     folders = sorted(path for path in shipped.iterdir() if any(path.glob("*.json")))
     if name == ALL:
@@ -90,7 +100,7 @@ def _places(name: str) -> list[Path]:
         return [files[name]]
     raise PlannerError(
         f"there is no suite {name!r}: name {', '.join([ALL, *known])}, a shipped episode, "
-        "or a folder or file of episodes"
+        f"or a folder or file of episodes{did_you_mean(name, [ALL, *known, *files, *others])}"
     )
 
 

@@ -1,0 +1,39 @@
+"""The parser of all commands: a wrong argument is told in one line, with the nearest name."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from planner.exit_status import EXIT_USAGE
+from planner.world.nearest import did_you_mean
+
+
+class CommandParser(argparse.ArgumentParser):
+    """As `argparse.ArgumentParser`, but without the usage before an error.
+
+    Parsers of subcommands are of this class as well, see `add_subparsers`.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the process with one line and `EXIT_USAGE`."""
+        self.exit(EXIT_USAGE, f"error: {message} (see {self.prog} --help)\n")
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """As argparse, but unknown words are an error here, where the options are known."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [option for action in self._actions for option in action.option_strings]
+            near = did_you_mean(unknown[0].partition("=")[0], options)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = did_you_mean(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{error.message}{near}") from None
