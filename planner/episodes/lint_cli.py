@@ -4,41 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from planner.episodes.episode_file import REPORT_NAME
 from planner.episodes.lint import FileReport, lint_files
+from planner.episodes.lint_arguments import Solve
 from planner.episodes.lint_rules import SENTENCES, LintFinding, Rule
 from planner.episodes.recipes import shipped_episodes
 from planner.world.errors import PlannerError
 
 OUTPUT_VERSION = 1
-# Runs a planner on an episode's file and returns why it did not succeed, or "".
-Solve = Callable[[Path], str]
-
-
-def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `planner episodes lint`."""
-    parser.add_argument(
-        "places",
-        nargs="*",
-        type=Path,
-        metavar="FILE|DIR",
-        help="episode files or folders of them (default: the shipped ones)",
-    )
-    parser.add_argument(
-        "--solve",
-        action="store_true",
-        help="also let the planner expert solve each sound episode, in this process",
-    )
-    parser.add_argument("--strict", action="store_true", help="let warnings fail, too")
-    parser.add_argument("--json", action="store_true", help="for programs (docs/episodes.md)")
-    parser.add_argument("--rules", action="store_true", help="list the rules and do nothing else")
-    parser.add_argument(
-        "--processes", type=int, default=0, metavar="N", help="default: one a core, if many files"
-    )
 
 
 def run_lint(args: argparse.Namespace, solve: Solve | None) -> int:

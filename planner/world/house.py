@@ -11,15 +11,17 @@ import json
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
-from shapely.geometry import Polygon
 
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.shapes import Part, Size3
 from planner.world.vocabulary import Affordance, Relation, State
+
+if TYPE_CHECKING:
+    from shapely.geometry import Polygon
 
 HOUSE_VERSION = 1
 
@@ -38,6 +40,8 @@ class Room(FileModel):
 
     @model_validator(mode="after")
     def _polygon_is_simple(self) -> Room:
+        from shapely.geometry import Polygon  # Listing episodes takes no shapes.
+
         shape = Polygon(self.polygon_m)
         if not shape.is_valid or shape.area < 0.5:
             raise ValueError(f"{self.name}: polygon_m is not a simple polygon of 0.5 m2 or more")
@@ -46,6 +50,8 @@ class Room(FileModel):
     @cached_property
     def shape(self) -> Polygon:
         """The floor as a shapely polygon."""
+        from shapely.geometry import Polygon
+
         return Polygon(self.polygon_m)
 
 

@@ -97,3 +97,22 @@ def test_commands_without_ros_do_not_import_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "needless"),
+    [
+        (["--help"], {"numpy", "pydantic", "yaml"}),
+        (["episodes", "list"], {"cv2", "mujoco", "openai", "rclpy", "scipy", "shapely", "torch"}),
+    ],
+)
+def test_a_quick_command_imports_only_what_it_needs(words: list[str], needless: set[str]) -> None:
+    code = (
+        "import sys; from planner import cli\n"
+        f"try: cli.main({words})\n"
+        "except SystemExit: pass\n"
+        f"heavy = {needless} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

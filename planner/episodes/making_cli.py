@@ -1,0 +1,86 @@
+"""`planner episodes import` and `build`: episodes made of tasks of others, and of our recipes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from planner.episodes import imported
+from planner.episodes.episode_file import REPORT_NAME, write_episode
+from planner.episodes.et_plan_import import import_et_plan
+from planner.episodes.imported import Imported, write_imported
+from planner.episodes.partnr_episodes import import_partnr_episodes
+from planner.episodes.partnr_import import Import, import_instructions, write_import
+from planner.episodes.recipes import build, shipped_recipes
+from planner.episodes.virtualhome_import import import_graphs
+from planner.world.errors import FileError
+from planner.world.share import config_dir
+
+
+def import_tasks(args: argparse.Namespace) -> int:
+    """Imports what the command line names; 1 where nothing could be imported."""
+    if args.format == "partnr-instructions":
+        result = import_instructions(args.files, args.seed)
+        write_import(result, args.output)
+        taken, told = len(result.episodes), summary(result)
+    else:
+        found = _imported(args)
+        write_imported(found, args.output)
+        taken, told = len(found.episodes), imported.summary(found)
+    print(told)
+    print(f"wrote {args.output} and {args.output / REPORT_NAME}")
+    return 0 if taken else 1
+
+
+def _imported(args: argparse.Namespace) -> Imported:
+    if args.format == "et-plan-bench":
+        return import_et_plan(args.files, args.seed)
+    if args.format == "virtualhome-graph":
+        return import_graphs(args.files, args.seed)
+    return import_partnr_episodes(
+        args.files,
+        args.seed,
+        fit=args.fit,
+        metadata=args.metadata,
+        corrections=args.corrections,
+        scenes=args.scenes,
+        objects=args.objects,
+    )
+
+
+def summary(result: Import) -> str:
+    """The account of an import for a person: the figures, then a line for each that is missing."""
+    total = sum(result.read.values())
+    placed = len(result.episodes)
+    goals = sum(episode.evaluation is not None for episode in result.episodes)
+    share = f" ({100 * placed / total:.1f} %)" if total else ""
+    lines = [
+        f"read {total} instructions from {len(result.read)} files",
+        f"placed {placed}{share} in {len(result.houses)} houses; {goals} have a derived goal",
+    ]
+    if result.unplaced:
+        lines.append(f"not placed: {len(result.unplaced)}")
+        lines += [f"  {f.file}  {f.episode_id}  {f.reason}" for f in result.unplaced]
+    return "\n".join(lines)
+
+
+def build_shipped(output: Path | None) -> int:
+    """Makes all episodes before the first is written, so that a bad recipe changes nothing.
+
+    Args:
+        output: folder they go to; None = the shipped ones.
+    """
+    top = output or config_dir() / "episodes"
+    made = [build(recipe) for recipe in shipped_recipes()]
+    current = {top / item.folder / f"{item.episode.episode_id}.json" for item in made}
+    for folder in sorted({path.parent for path in current}):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(folder, "", f"cannot be made: {error.strerror}") from None
+    for item in made:
+        write_episode(item.episode, top / item.folder)
+    print(f"wrote {len(made)} episodes to {top}")
+    for path in sorted(set(top.glob("*/*.json")) - current):
+        print(f"no recipe makes {path}; delete it if it is not wanted")
+    return 0
