@@ -107,7 +107,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/sim_bridge/spot/test_connection.py"
         "::test_spot_look_tells_how_the_robot_is_and_moves_nothing"
     ),
-    "planner run bedside_0 --no-ros --memory learned": (
+    "planner run bedside_0 --memory learned": (
         "test/planner/memory/learned/test_updater.py"
         "::test_a_thing_is_believed_when_it_was_seen_from_several_places"
     ),
@@ -161,7 +161,7 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench heldout --planner partnr_react --model NAME --model-url "
     "http://127.0.0.1:8000/v1 --agents 2 --memory privileged --episodes 100 --workers 2 "
     "--out RUN": "test/planner/bench/runs/test_engines.py::test_a_pool_leaves_the_same_rows",
-    "planner run night_light_0 --no-ros": (
+    "planner run night_light_0": (
         "test/planner/bench/test_embedded_run.py::test_a_run_is_the_same_again"
     ),
     "planner episodes lint": (
@@ -246,7 +246,7 @@ ELSEWHERE: Mapping[str, str] = {
     "planner evaluate STATES.jsonl --metrics --traces TRACES.jsonl": (
         "test/planner/replay/test_evaluate.py::test_the_same_trace_comes_from_a_bag"
     ),
-    "planner run fruit_0 --no-ros --trace TRACE.jsonl --state-log STATES.jsonl": (
+    "planner run fruit_0 --trace TRACE.jsonl --state-log STATES.jsonl": (
         "test/planner/bench/test_trace.py::test_a_run_leaves_its_states_to_be_judged_again"
     ),
     "planner episodes build": (

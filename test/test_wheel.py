@@ -91,6 +91,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of(folder: Path) -
 def test_an_episode_runs_with_nothing_but_the_wheel(folder: Path) -> None:
     shown = ran([folder / "env/bin/planner", "run", "night_light_0", "--no-images"], folder)
     assert "verdict: success" in shown
+    assert list(folder.glob("demo_output/*_night_light_0/run.png"))
 
 
 def test_every_shipped_file_is_installed(folder: Path) -> None:

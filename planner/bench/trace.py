@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
 
 from planner.bench.run import Event, RunResult
 from planner.evaluation.progress import Progress
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
-from planner.replay.state_log import StateLogWriter
+from planner.planning.trace import ModelCall
 from planner.world.episode import Episode
 from planner.world.state import WorldState
 
+Hear: TypeAlias = Callable[[WorldState, Progress], None]
 
-class LoggedTrace(TraceBuilder):
-    """Also writes every state that is judged, so that `planner evaluate` can judge it again."""
 
-    def __init__(self, log: StateLogWriter) -> None:
+class HeardTrace(TraceBuilder):
+    """Others hear every state that is judged, too, with how the task stands in it."""
+
+    def __init__(self, *hearers: Hear) -> None:
         super().__init__()
-        self._log = log
+        self._hearers = list(hearers)
+
+    def hear(self, hearer: Hear) -> None:
+        """Adds one who hears the states that follow."""
+        self._hearers.append(hearer)
 
     def state(
         self, state: WorldState, progress: Progress, changed: Collection[str] | None = None
     ) -> None:
         """As `TraceBuilder`."""
-        self._log.write(state)
+        for hearer in self._hearers:
+            hearer(state, progress)
         super().state(state, progress, changed)
+
+
+def decided(call: ModelCall, stamp_s: float) -> Decided:
+    """A call of a model as the trace has it; `stamp_s` of the world's clock."""
+    usage = call.usage
+    return Decided(
+        stamp_s,
+        call.planner,
+        call.agents,
+        call.cycle,
+        call.model,
+        usage.prompt_tokens,
+        usage.reply_tokens,
+        call.error,
+    )
 
 
 def traced(

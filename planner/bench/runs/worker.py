@@ -18,7 +18,7 @@ from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import Job
-from planner.bench.trace import traced
+from planner.bench.trace import decided, traced
 from planner.evaluation.metrics.table import METRICS, Metric
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
@@ -70,19 +70,7 @@ class _Listener:
         messages, finish = self.model.take(call.prompt)
         step, stamp_s = self._now()
         self.writer.turn(call, messages, finish, step, stamp_s)
-        usage = call.usage
-        self.decided.append(
-            Decided(
-                stamp_s,
-                call.planner,
-                call.agents,
-                call.cycle,
-                call.model,
-                usage.prompt_tokens,
-                usage.reply_tokens,
-                call.error,
-            )
-        )
+        self.decided.append(decided(call, stamp_s))
 
     def close(self) -> None:
         """Takes down the calls without an answer."""

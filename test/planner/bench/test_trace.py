@@ -15,7 +15,7 @@ from planner.evaluation.trace import read_traces
 
 def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    assert main(["run", "fruit_0", "--no-ros", "--no-images", "--trace", str(path)]) == 0
+    assert main(["run", "fruit_0", "--no-images", "-o", str(tmp_path), "--trace", str(path)]) == 0
     (trace,) = read_traces(path)
     assert (trace.episode.episode_id, trace.end.reason) == ("fruit_0", "done")
     assert partnr.success(trace).value == 1.0
@@ -38,7 +38,7 @@ def test_a_run_leaves_its_states_to_be_judged_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, trace = tmp_path / "states.jsonl", tmp_path / "run.jsonl"
-    run = ["run", "fruit_0", "--no-ros", "--no-images", "--trace", str(trace)]
+    run = ["run", "fruit_0", "--no-images", "-o", str(tmp_path), "--trace", str(trace)]
     assert main([*run, "--state-log", str(log)]) == 0
     capsys.readouterr()
     assert main(["evaluate", str(log), "--json"]) == 0
@@ -71,7 +71,7 @@ def test_an_imported_task_of_criteria_alone_is_run_and_judged(
     trace = tmp_path / "run.jsonl"
     episode = str(tmp_path / "made" / "tasks-1.json")
     # The expert has nothing to follow: it does nothing, and that is judged.
-    assert main(["run", episode, "--no-ros", "--no-images", "--trace", str(trace)]) == 1
+    assert main(["run", episode, "--no-images", "-o", str(tmp_path), "--trace", str(trace)]) == 1
     (told,) = read_traces(trace)
     assert (told.end.success, told.end.criteria, told.episode.propositions) == (False, False, ())
     assert told.end.explanation == "At the end agent_0 is not close to apple_0."
