@@ -6,13 +6,13 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, Protocol, TypeVar, cast
 
 from planner.parts.option import Option
 from planner.world.errors import PlannerError
+from planner.world.nearest import did_you_mean
 
 OUR_PACKAGE = "planner"
 
@@ -111,10 +111,9 @@ class Catalog(Generic[PartT]):
     def _source(self, name: str) -> Source:
         source = self._sources[0].get(name)
         if source is None:
-            near = get_close_matches(name, self.names(), 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            there = ", ".join(self.names())
-            raise PartError(f"there is no {self.kind} {name!r}; there are {there}{hint}")
+            names = self.names()
+            there, near = ", ".join(names), did_you_mean(name, names)
+            raise PartError(f"there is no {self.kind} {name!r}; there are {there}{near}")
         return source
 
     def get(self, name: str) -> PartT:

@@ -53,7 +53,7 @@ def test_every_part_of_this_project_can_be_used() -> None:
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:
-    with pytest.raises(PartError, match=r"no planner 'reakt'; .*; did you mean react\?"):
+    with pytest.raises(PartError, match=r"no planner 'reakt'; .*; did you mean 'react'\?"):
         PLANNERS.get("reakt")
 
 
