@@ -36,7 +36,7 @@ WRONG = {
     "demo --backend embeded": ("argument backend: 'embeded'", "'embedded'"),
     "demo --planner tour --house trane_0": ("argument house: there is no house", "'train_0'"),
     "demo --agents many": ("argument agents: 'many'", ""),
-    "check planner exprt": ("there is no planner 'exprt'", "expert?"),
+    "check planner exprt": ("there is no planner 'exprt'", "'expert'?"),
     "evalute": ("invalid choice: 'evalute'", "'evaluate'"),
     "episodes lst": ("invalid choice: 'lst'", "'list'"),
     "houses draw trane_0 -o x.png": ("there is no house 'trane_0'", "'train_0'"),
