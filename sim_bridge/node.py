@@ -131,10 +131,20 @@ class BridgeNode(Node):
         house = parameters.text(self, "house", "", "name or file; empty = the episode's")
         episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
         seed = parameters.whole(
-            self, "seed", 0, "of all that is random; 0 = episode's", least=0, most=LARGEST_SEED
+            self,
+            "seed",
+            0,
+            "of all that is random; 0 = episode's",
+            min_value=0,
+            max_value=LARGEST_SEED,
         )
         self._agent_count = parameters.whole(
-            self, "agents", 0, "number of agents; 0 as the episode says", least=0, most=MOST_AGENTS
+            self,
+            "agents",
+            0,
+            "number of agents; 0 as the episode says",
+            min_value=0,
+            max_value=MOST_AGENTS,
         )
         if not house and not episode:
             opened = open_world(default_house(), episode, seed, self._agent_count)

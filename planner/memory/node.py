@@ -126,8 +126,8 @@ class MemoryNode(Node):
             "update_period",
             UPDATE_PERIOD_S,
             "least seconds of the world between two looks through a camera",
-            least=0.01,
-            most=60.0,
+            min_value=0.01,
+            max_value=60.0,
         )
         self._episode: Episode | None = None
         self._layout: House | None = None

@@ -32,6 +32,11 @@ def seeing_model(node: Any) -> SeeingModel:
         ),
         device=parameters.text(node, "model_device", "cpu", "torch's name of the device"),
         timeout_s=parameters.number(
-            node, "model_timeout", 30.0, "of one answer of vlm, seconds", least=0.1, most=600.0
+            node,
+            "model_timeout",
+            30.0,
+            "of one answer of vlm, seconds",
+            min_value=0.1,
+            max_value=600.0,
         ),
     )

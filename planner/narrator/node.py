@@ -81,14 +81,14 @@ class NarratorNode(Node):
         episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
         house = parameters.text(self, "house", "", "name or file; empty = the task planner's")
         words = parameters.text(self, "instruction", "", "what is asked; empty = the episode's")
-        agents = parameters.whole(self, "agents", 0, "agents to use; 0 = all", least=0)
+        agents = parameters.whole(self, "agents", 0, "agents to use; 0 = all", min_value=0)
         waits = parameters.flag(
             self, "attended", False, "whether an operator lets the agents move before it begins"
         )
         self._folder = Path(parameters.text(self, "record", "", "folder for the picture"))
         self._bag = parameters.text(self, "bag", "", "where the bag is, for the last line")
         self._wait_s = parameters.number(
-            self, "wait", 90.0, "seconds to wait for the task planner", least=1.0
+            self, "wait", 90.0, "seconds to wait for the task planner", min_value=1.0
         )
         self._episode: Episode | None = None
         self._house: House | None = None

@@ -140,10 +140,10 @@ class TaskPlannerNode(Node):
         )
         house = parameters.text(self, "house", "", "name or file; empty = the episode's")
         self._most = parameters.whole(
-            self, "max_calls", 0, "planner calls of a task; 0 = the planner's own", least=0
+            self, "max_calls", 0, "planner calls of a task; 0 = the planner's own", min_value=0
         )
         self._wait_s = parameters.number(
-            self, "wait", 60.0, "seconds to wait for the memory", least=0.0, most=3600.0
+            self, "wait", 60.0, "seconds to wait for the memory", min_value=0.0, max_value=3600.0
         )
         self._episode: Episode | None = None
         self._layout: House | None = None

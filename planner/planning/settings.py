@@ -52,10 +52,15 @@ def declare(node: Any) -> Settings:
         axes=_axes(node),
         ask=AskOptions(
             deadline_s=parameters.number(
-                node, "model_deadline", 60.0, "seconds for one answer", least=0.1, most=3600.0
+                node,
+                "model_deadline",
+                60.0,
+                "seconds for one answer",
+                min_value=0.1,
+                max_value=3600.0,
             ),
             most_questions=parameters.whole(
-                node, "max_questions", 0, "questions to the person in a task; 0 = none", least=0
+                node, "max_questions", 0, "questions to the person in a task; 0 = none", min_value=0
             ),
             show_states=parameters.flag(
                 node, "show_states", False, "whether summaries tell the states of things"
@@ -70,7 +75,12 @@ def declare(node: Any) -> Settings:
             _price(node, "price_prompt"), _price(node, "price_cached"), _price(node, "price_reply")
         ),
         parameters.number(
-            node, "answer_wait", 30.0, "seconds to wait for an answer", least=0.0, most=3600.0
+            node,
+            "answer_wait",
+            30.0,
+            "seconds to wait for an answer",
+            min_value=0.0,
+            max_value=3600.0,
         ),
     )
 
@@ -97,7 +107,7 @@ def _word(node: Any, name: str, default: StrEnum, description: str) -> str:
 
 
 def _price(node: Any, name: str) -> float:
-    return parameters.number(node, name, 0.0, "money for a million tokens", least=0.0)
+    return parameters.number(node, name, 0.0, "money for a million tokens", min_value=0.0)
 
 
 def _model(node: Any) -> PatientModel | None:
@@ -112,10 +122,10 @@ def _model(node: Any) -> PatientModel | None:
         node, "record_model", "", "file that gets every call of the model; empty = none"
     )
     temperature = parameters.number(
-        node, "temperature", 0.0, "of sampling; 0 = the likeliest", least=0.0, most=10.0
+        node, "temperature", 0.0, "of sampling; 0 = the likeliest", min_value=0.0, max_value=10.0
     )
     wait_s = parameters.number(
-        node, "model_wait", 600.0, "seconds to wait for a model that is away", least=0.0
+        node, "model_wait", 600.0, "seconds to wait for a model that is away", min_value=0.0
     )
     made: ChatModel | None = make_model(model, url, record, temperature)
     return PatientModel(made, wait_s) if made is not None else None

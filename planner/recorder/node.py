@@ -103,7 +103,7 @@ class RecorderNode(Node):
             choices=[*IMAGE_CHOICES],
         )
         image_hz = parameters.number(
-            self, "image_hz", 0.0, "pictures a second to keep of each topic; 0 = all", least=0.0
+            self, "image_hz", 0.0, "pictures a second to keep of each topic; 0 = all", min_value=0.0
         )
         self._least_gap_ns = round(1e9 / image_hz) if image_hz else 0
         if not folder:

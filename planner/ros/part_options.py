@@ -26,7 +26,7 @@ def _declare(node: Node, option: Option) -> OptionValue:
     if isinstance(default, str):
         return parameters.text(node, name, default, text, choices=option.choices)
     if isinstance(default, float):
-        bounds = {"least": option.min_value, "most": option.max_value}
+        bounds = {"min_value": option.min_value, "max_value": option.max_value}
         return parameters.number(node, name, default, text, **bounds)
-    least, most = (None if b is None else int(b) for b in (option.min_value, option.max_value))
-    return parameters.whole(node, name, default, text, least=least, most=most)
+    low, high = (None if b is None else int(b) for b in (option.min_value, option.max_value))
+    return parameters.whole(node, name, default, text, min_value=low, max_value=high)

@@ -111,19 +111,29 @@ class SkillExecutorNode(Node):
         d = SkillOptions()
 
         def metres(name: str, default: float, what: str) -> float:
-            return parameters.number(self, name, default, what, least=0.0, most=100.0)
+            return parameters.number(self, name, default, what, min_value=0.0, max_value=100.0)
 
         def seconds(name: str, default: float, what: str) -> float:
-            return parameters.number(self, name, default, what, least=0.1, most=86_400.0)
+            return parameters.number(self, name, default, what, min_value=0.1, max_value=86_400.0)
 
         return SkillOptions(
             grounding_gate_m=metres("grounding_gate", d.grounding_gate_m, "metres to a surface"),
             adjust_m=metres("adjust", d.adjust_m, "metres to step closer at furniture"),
             pick_retries=parameters.whole(
-                self, "pick_retries", d.pick_retries, "tries after the first", least=0, most=10
+                self,
+                "pick_retries",
+                d.pick_retries,
+                "tries after the first",
+                min_value=0,
+                max_value=10,
             ),
             place_retries=parameters.whole(
-                self, "place_retries", d.place_retries, "tries after the first", least=0, most=10
+                self,
+                "place_retries",
+                d.place_retries,
+                "tries after the first",
+                min_value=0,
+                max_value=10,
             ),
             wait_s=seconds("wait", d.wait_s, "seconds that Wait[] takes"),
             open_on_explore=parameters.flag(

@@ -49,9 +49,9 @@ class TourNode(Node):
         super().__init__("tour")
         house = parameters.text(self, "house", "", "name or file; empty = the bridge's")
         folder = parameters.text(self, "record", "", "folder that gets tour.png")
-        self._most = parameters.whole(self, "rooms", 6, "rooms to visit", least=1)
+        self._most = parameters.whole(self, "rooms", 6, "rooms to visit", min_value=1)
         self._wait_s = parameters.number(
-            self, "wait", 60.0, "seconds to wait for the bridge", least=1.0
+            self, "wait", 60.0, "seconds to wait for the bridge", min_value=1.0
         )
         self._house = load_house(house) if house else None
         self._folder = Path(folder)

@@ -27,7 +27,12 @@ def declare_pace(node: Node) -> Pace:
         node, "idle_time", "run", "simulated time while no agent is busy", choices=[*IdleTime]
     )
     rate = parameters.number(
-        node, "rate", 1.0, "simulated seconds a second of wall time", least=0.01, most=100.0
+        node,
+        "rate",
+        1.0,
+        "simulated seconds a second of wall time",
+        min_value=0.01,
+        max_value=100.0,
     )
     return Pace(TimeMode(mode), rate, IdleTime(idle))
 
@@ -39,7 +44,7 @@ def declare_nice(node: Node) -> int:
         PlannerError: for a wrong parameter.
     """
     what = "nice value of the bridge's process before a robot in real time; 0 changes nothing"
-    return parameters.whole(node, "nice", -10, what, least=MIN_NICE, most=0)
+    return parameters.whole(node, "nice", -10, what, min_value=MIN_NICE, max_value=0)
 
 
 def declare_sensing(node: Node) -> Sensing:
@@ -51,15 +56,15 @@ def declare_sensing(node: Node) -> Sensing:
     text = parameters.text(node, "cameras", "hand,body", "cameras to publish, with commas")
     cameras = tuple(name.strip() for name in text.split(",") if name.strip())
     camera_hz = parameters.number(
-        node, "camera_hz", 10.0, "exposures a simulated second", least=0.1, most=30.0
+        node, "camera_hz", 10.0, "exposures a simulated second", min_value=0.1, max_value=30.0
     )
     still_hz = parameters.number(
         node,
         "still_camera_hz",
         2.0,
         "the same while nothing moves in a simulated world and pictures are all the same",
-        least=0.1,
-        most=30.0,
+        min_value=0.1,
+        max_value=30.0,
     )
     encoding = parameters.text(
         node,

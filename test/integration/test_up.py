@@ -25,8 +25,8 @@ class Greeter(Node):
     def __init__(self):
         super().__init__("unnamed")
         self.house = parameters.text(self, "house", "", "name of the house")
-        self.seed = parameters.whole(self, "seed", 0, "seed", least=0, most=9)
-        self.rate_hz = parameters.number(self, "rate_hz", 1.0, "rate, Hz", least=0.1)
+        self.seed = parameters.whole(self, "seed", 0, "seed", min_value=0, max_value=9)
+        self.rate_hz = parameters.number(self, "rate_hz", 1.0, "rate, Hz", min_value=0.1)
         self.paced = parameters.flag(self, "paced", True, "paced")
         modes = ("good", "breaks", "breaks_after_the_end", "breaks_before_the_end", "is_defect")
         self.mode = parameters.text(self, "mode", "good", "mode", choices=modes)
