@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from planner.exit_status import EXIT_CONFIGURATION
+from planner.exit_status import EXIT_CONFIGURATION, EXIT_USAGE
 
 READY = "time is paced"
 
@@ -70,6 +70,6 @@ def test_a_second_bridge_in_the_domain_is_refused(running: "subprocess.Popen[str
 def test_a_house_that_is_not_there_is_told_once() -> None:
     with planner_up("house:=atlantis") as process:
         output = process.communicate()[0]
-    assert process.returncode == EXIT_CONFIGURATION, output
+    assert process.returncode == EXIT_USAGE, output
     (told,) = [line for line in output.splitlines() if "error: " in line]
     assert "atlantis" in told
