@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 
 import pytest
@@ -104,3 +105,13 @@ def small_episode(small_house: House) -> Episode:
         ),
         objects=small_house.objects,
     )
+
+
+@pytest.fixture
+def outside_make() -> dict[str, str]:
+    """The environment without what a `make` that runs the tests tells the one that a test runs."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("MAKE") and name != "MFLAGS"
+    }

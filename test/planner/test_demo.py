@@ -79,7 +79,9 @@ def test_one_task_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         started(["Tidy up.", "--task", "demo_dinner"], monkeypatch, tmp_path)
 
 
-def test_make_hands_the_words_on_as_they_were_typed(tmp_path: Path) -> None:
+def test_make_hands_the_words_on_as_they_were_typed(
+    tmp_path: Path, outside_make: dict[str, str]
+) -> None:
     """The recipe of `make demo`, with a `planner` that prints what it is given."""
     fake = tmp_path / "planner"
     fake.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
@@ -90,6 +92,7 @@ def test_make_hands_the_words_on_as_they_were_typed(tmp_path: Path) -> None:
         text=True,
         check=True,
         cwd=tmp_path,
+        env=outside_make,
     )
     assert made.stdout.endswith(f"<demo><--task={WORDS}>")
 

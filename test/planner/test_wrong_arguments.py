@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,19 +70,17 @@ def test_it_is_told_in_one_line_with_the_nearest_name(
     assert not list(tmp_path.iterdir())
 
 
-def test_make_demo_ends_without_a_traceback(tmp_path: Path) -> None:
+def test_make_demo_ends_without_a_traceback(tmp_path: Path, outside_make: dict[str, str]) -> None:
     planner = tmp_path / "planner"
     planner.write_text(f'#!/bin/sh\nexec {sys.executable} -m planner.cli "$@"\n')
     planner.chmod(0o755)
-    # Run by make itself, it would be a part of that make.
-    alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     made = subprocess.run(
         ["make", "-f", str(MAKEFILE), "-o", "setup", "demo", "TASK=demo_diner", f"BIN={tmp_path}"],
         capture_output=True,
         text=True,
         check=False,
         cwd=tmp_path,
-        env={name: value for name, value in alone.items() if name != "MFLAGS"},
+        env=outside_make,
     )
     assert made.returncode == 2
     first, *others = made.stderr.splitlines()
