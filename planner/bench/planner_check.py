@@ -32,7 +32,6 @@ class _Watched:
 
     planner: Planner
     problems: list[str] = field(default_factory=list)
-    decisions: int = 0
     last: Context | None = None
 
     @property
@@ -44,7 +43,6 @@ class _Watched:
 
     async def decide(self, context: Context) -> Decision:
         decision = await self.planner.decide(context)
-        self.decisions += 1
         self.last = context
         self.problems += _problems(decision, context)
         return decision
