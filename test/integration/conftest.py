@@ -5,10 +5,17 @@ import itertools
 import os
 import random
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import pytest
+
+from planner.world.house import House
+
+if TYPE_CHECKING:
+    from bridge_harness import Client
+    from planner_harness import Start
 
 # Domains above these collide with the ports that Linux hands out to other programs.
 DOMAINS = range(1, 102)
@@ -93,3 +100,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONGEST.index(item.path.name) if here and item.path.name in LONGEST else len(LONGEST)
 
     items.sort(key=rank)
+
+
+@pytest.fixture
+def client() -> "Iterator[Client]":
+    """A node that waits for what should come."""
+    # ROS is loaded with the first test that needs it.
+    from bridge_harness import Client
+
+    made = Client()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def alone(tmp_path: Path, small_house: House, client: "Client") -> "Iterator[Start]":
+    """Starts the task planner with nothing else around it."""
+    from planner_harness import planner_alone
+
+    with planner_alone(tmp_path, small_house, client) as start:
+        yield start

@@ -16,25 +16,11 @@ from typing import Any
 
 import pytest
 from bridge_harness import PATIENCE_S, Client
-from planner_harness import Process, Start, planner_alone, script
+from planner_harness import Process, Start, script
 
 from planner.planning.session import InstructionCode
-from planner.world.house import House
 
 GO, DONE = "Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"
-
-
-@pytest.fixture
-def client() -> Iterator[Client]:
-    made = Client()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def alone(tmp_path: Path, small_house: House, client: Client) -> Iterator[Start]:
-    with planner_alone(tmp_path, small_house, client) as start:
-        yield start
 
 
 class Instruct:

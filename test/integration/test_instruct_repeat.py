@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
 from bridge_harness import LATCHED, Client
-from planner_harness import Start, planner_alone, script
+from planner_harness import Start, script
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import InstructStatus
 from rclpy.action.client import ActionClient
@@ -19,24 +18,10 @@ from unique_identifier_msgs.msg import UUID
 
 from planner.ros import instruct_client
 from planner.ros.instruct_client import InstructClient
-from planner.world.house import House
 from planner.world.instruct import InstructionCode
 
 GO, ASK, DONE = "Navigate[Object.100]\nAssigned!", "Ask[which table]", "Done[]\nAssigned!"
 GOAL = FollowInstruction.Goal(instruction="Go to the table.", agents=["agent_0"])
-
-
-@pytest.fixture
-def client() -> Iterator[Client]:
-    made = Client()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def alone(tmp_path: Path, small_house: House, client: Client) -> Iterator[Start]:
-    with planner_alone(tmp_path, small_house, client) as start:
-        yield start
 
 
 def lose(monkeypatch: pytest.MonkeyPatch, kind: str) -> list[Any]:

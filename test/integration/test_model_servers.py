@@ -5,32 +5,16 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from bridge_harness import Client
-from planner_harness import Instructions, Start, planner_alone
+from planner_harness import Instructions, Start
 from planner_msgs.msg import PlannerTrace
 
 from planner.planning.session import InstructionCode
-from planner.world.house import House
-
-
-@pytest.fixture
-def client() -> Iterator[Client]:
-    made = Client()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def alone(tmp_path: Path, small_house: House, client: Client) -> Iterator[Start]:
-    with planner_alone(tmp_path, small_house, client) as start:
-        yield start
 
 
 def test_a_model_that_is_not_there(alone: Start, client: Client) -> None:
