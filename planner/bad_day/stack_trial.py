@@ -38,8 +38,9 @@ _CLIENT = Path(__file__).parent / "client" / "node.py"
 _PLANNER = Path(sys.executable).with_name("planner")
 _LOOK_S = 0.05
 _READY_S = 90.0
-# How long a run goes on after everything was mended; then it is asked to end.
-_AFTER_S = 25.0
+# How long a run goes on after everything was mended, seconds; then it is asked to end. A demo
+# and a team come to their verdict in it.
+_AFTER_S = {Form.DEMO: 150.0, Form.TEAM: 150.0, Form.SPOT: 25.0}
 _END_S = 60.0
 # Of simulated time: that of the demo, and none at all.
 PACE = 2.5
@@ -134,7 +135,7 @@ class StackTrial(BaseTrial):
         self._let_go_wrong(operator, model)
         self._mend(model)
         mended_s = time.time()
-        self._up.wait(_AFTER_S)
+        self._up.wait(_AFTER_S[self.schedule.form])
         interrupted = self._up.status is None
         for program in self._extra:
             program.send(signal.SIGTERM)
