@@ -15,8 +15,8 @@ from pathlib import Path
 
 from machine import print_table
 
-from planner.bench.embedded_run import run_embedded
-from planner.planning.expert import Expert
+from planner.app.embedded_run import run_embedded
+from planner.planning.expert.expert import Expert
 from planner.world.floor_grid import load_way_search
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from machine import print_table
 
-from planner.bench.embedded_run import run_embedded
-from planner.episodes.partnr_import import import_instructions, write_import
-from planner.episodes.recipes import shipped_episodes
+from planner.app.embedded_run import run_embedded
+from planner.episodes.partnr.importing import import_instructions, write_import
+from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import STATE_PREDICATES
-from planner.planning.expert import Expert
+from planner.planning.expert.expert import Expert
 from planner.world.episode import Episode
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend

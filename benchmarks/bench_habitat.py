@@ -22,8 +22,8 @@ from typing import Any
 
 from machine import print_table
 
-from planner.bench.embedded_run import run_embedded
-from planner.planning.expert import Expert
+from planner.app.embedded_run import run_embedded
+from planner.planning.expert.expert import Expert
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.primitive import Primitive, PrimitiveName

@@ -19,12 +19,12 @@ from pathlib import Path
 import cv2
 from machine import print_table
 
-from planner.bench.embedded_run import run_embedded
-from planner.bench.house_tour import AGENT, tour_episode
+from planner.app.embedded_run import run_embedded
+from planner.app.house_tour import AGENT, tour_episode
 from planner.memory.learned.detector import Detector
 from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.scores import interval
-from planner.planning.expert import Expert
+from planner.planning.expert.expert import Expert
 from planner.world.house_checks import load_episode, load_house
 from planner.world.share import config_dir
 from sim_bridge.embedded.backend import EmbeddedBackend

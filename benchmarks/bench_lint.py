@@ -16,8 +16,8 @@ from pathlib import Path
 
 from machine import print_table
 
-from planner.episodes.lint import lint_files
-from planner.episodes.recipes import shipped_episodes
+from planner.episodes.lint.linting import lint_files
+from planner.episodes.recipes.build import shipped_episodes
 
 
 def write_copies(folder: Path, count: int) -> list[Path]:

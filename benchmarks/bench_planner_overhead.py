@@ -24,8 +24,8 @@ from pathlib import Path
 
 from machine import print_table
 
-from planner.bench.embedded_run import run_embedded
-from planner.planning.expert import Expert
+from planner.app.embedded_run import run_embedded
+from planner.planning.expert.expert import Expert
 from planner.planning.gbnf import read_grammar
 from planner.planning.grammar import (
     Ability,

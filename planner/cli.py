@@ -40,14 +40,14 @@ COMMANDS: Mapping[str, Command] = {
     "attend": Command("planner.attend.cli", "be the executive of goals that you send yourself"),
     "bad-day": Command("planner.bad_day.cli", "runs under schedules of faults, and what held"),
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
-    "check": Command("planner.bench.check_cli", "whether a planner or backend keeps its promises"),
+    "check": Command("planner.commands.check", "whether a planner or backend keeps its promises"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, and two shares"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
-    "episodes": Command("planner.bench.episodes_cli", "import, lint and list tasks"),
+    "episodes": Command("planner.commands.episodes", "import, lint and list tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
     "export": Command("planner.replay.export.cli", "a bag for rerun, LeRobot, tables or a video"),
-    "houses": Command("planner.bench.houses_cli", "generate, check, draw, list, export houses"),
+    "houses": Command("planner.commands.houses", "generate, check, draw, list, export houses"),
     "instruct": Command("planner.instruct.cli", "tell running robots what to do, and hear how"),
     "keystore": Command("planner.security.cli", "keys and permissions for a network, SROS 2"),
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
@@ -57,13 +57,13 @@ COMMANDS: Mapping[str, Command] = {
         "planner.replay.replay_cli", "publish a bag again, or run another memory or planner over it"
     ),
     "report": Command("planner.replay.report.cli", "a page about one or more bags"),
-    "run": Command("planner.bench.cli", "one episode in this process, without ROS"),
+    "run": Command("planner.commands.run", "one episode in this process, without ROS"),
     "spot-emulator": Command(
         "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"
     ),
     "spot-run": Command("sim_bridge.spot.run_program", "a program of the SDK, on the emulator"),
     "spot-look": Command("sim_bridge.spot.look_cli", "what a Spot says of itself; moves nothing"),
-    "train": Command("planner.bench.training_cli", "data sets and models of the memory"),
+    "train": Command("planner.commands.training", "data sets and models of the memory"),
     "serve": Command("planner.planning.serve", "a language model on this machine's GPUs, by vLLM"),
     "up": Command("planner.up", "start the nodes and keep them running"),
 }

@@ -162,25 +162,25 @@ ELSEWHERE: Mapping[str, str] = {
     "http://127.0.0.1:8000/v1 --agents 2 --memory privileged --episodes 100 --workers 2 "
     "--out RUN": "test/planner/bench/runs/test_engines.py::test_a_pool_leaves_the_same_rows",
     "planner run night_light_0": (
-        "test/planner/bench/test_embedded_run.py::test_a_run_is_the_same_again"
+        "test/planner/app/test_embedded_run.py::test_a_run_is_the_same_again"
     ),
     "planner episodes lint": (
-        "test/planner/episodes/test_lint.py::test_every_shipped_episode_passes"
+        "test/planner/episodes/lint/test_linting.py::test_every_shipped_episode_passes"
     ),
     "planner episodes lint FILE...": (
-        "test/planner/episodes/test_lint.py::test_the_command_counts_and_fails"
+        "test/planner/episodes/lint/test_linting.py::test_the_command_counts_and_fails"
     ),
     "planner episodes lint DIR --solve": (
-        "test/planner/episodes/test_lint.py::test_what_a_planner_cannot_solve_is_told"
+        "test/planner/episodes/lint/test_linting.py::test_what_a_planner_cannot_solve_is_told"
     ),
     "planner episodes import et-plan-bench tasks.json -o DIR": (
-        "test/planner/episodes/test_et_plan_import.py::test_the_command_writes_what_the_lint_accepts"
+        "test/planner/episodes/et_plan/test_importing.py::test_the_command_writes_what_the_lint_accepts"
     ),
     "planner episodes import partnr-episodes val.json.gz -o DIR --metadata METADATA --fit": (
-        "test/planner/episodes/test_partnr_episodes.py::test_a_house_is_made_to_fit_and_the_lint_finds_nothing"
+        "test/planner/episodes/partnr/test_episodes.py::test_a_house_is_made_to_fit_and_the_lint_finds_nothing"
     ),
     "planner episodes import partnr-episodes val.json.gz --scenes HSSD --objects OVMM -o DIR": (
-        "test/planner/episodes/test_partnr_scenes.py"
+        "test/planner/episodes/partnr/test_scenes.py"
         "::test_the_command_makes_episodes_that_start_and_are_carried_out"
     ),
     **dict.fromkeys(
@@ -194,7 +194,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/test_parity.py::test_a_simulator_is_at_par_with_itself"
     ),
     "planner episodes import virtualhome-graph graph.json -o DIR": (
-        "test/planner/episodes/test_virtualhome_import.py::test_the_command_writes_what_the_lint_accepts"
+        "test/planner/episodes/virtualhome/test_importing.py::test_the_command_writes_what_the_lint_accepts"
     ),
     **dict.fromkeys(
         (
@@ -247,19 +247,19 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/replay/test_evaluate.py::test_the_same_trace_comes_from_a_bag"
     ),
     "planner run fruit_0 --trace TRACE.jsonl --state-log STATES.jsonl": (
-        "test/planner/bench/test_trace.py::test_a_run_leaves_its_states_to_be_judged_again"
+        "test/planner/app/test_trace.py::test_a_run_leaves_its_states_to_be_judged_again"
     ),
     "planner episodes build": (
         "test/planner/episodes/test_shipped_episodes.py::test_the_file_is_what_its_recipe_makes"
     ),
     "planner episodes build -o DIR": (
-        "test/planner/episodes/test_recipes.py::test_the_command_builds_and_lists"
+        "test/planner/episodes/recipes/test_build.py::test_the_command_builds_and_lists"
     ),
     "planner episodes import partnr-instructions FILE... -o DIR --seed 0": (
-        "test/planner/episodes/test_partnr_import.py::test_command_line"
+        "test/planner/episodes/partnr/test_importing.py::test_command_line"
     ),
     "planner episodes lint DIR --json": (
-        "test/planner/episodes/test_lint.py::test_the_command_counts_and_fails"
+        "test/planner/episodes/lint/test_linting.py::test_the_command_counts_and_fails"
     ),
     'python -c "from planner.world.catalogue import default_catalogue; default_catalogue()"': (
         "test/planner/world/test_catalogue.py::test_there_are_enough_classes"

@@ -1,1 +1,1 @@
-"""Benches: episodes run in this process, with the same objects as the nodes use."""
+"""Benchmarks: suites of episodes, scores of memories, agreement of simulators."""

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 from pydantic import TypeAdapter
 
-from planner.bench.house_tour import AGENT, tour, tour_episode
+from planner.app.house_tour import AGENT, tour, tour_episode
 from planner.houses.clutter import ObjectRequest, place_objects
 from planner.memory.memory import Memory
 from planner.memory.scores import Interval, interval, variants

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from planner.episodes.recipe_goal import PLACING, Target
+from planner.episodes.recipes.goal import PLACING, Target
 from planner.evaluation.task import Predicate
 from planner.houses.clutter import ObjectRequest, place_objects
 from planner.world.house import House, ObjectPlacement

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from planner.episodes.lint_arguments import Solve, add_lint_arguments
+from planner.episodes.lint.arguments import Solve, add_lint_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
 
         return list_episodes(args.places)
     if args.action == "lint":
-        from planner.episodes.lint_cli import run_lint
+        from planner.episodes.lint.cli import run_lint
 
         return run_lint(args, solve)
     from planner.episodes.making_cli import build_shipped, import_tasks

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
-from planner.episodes.partnr import Fault
-from planner.episodes.partnr_import import Underived
+from planner.episodes.partnr.importing import Underived
+from planner.episodes.partnr.instruction_file import Fault
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House, write_house

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from planner.episodes import imported
 from planner.episodes.episode_file import REPORT_NAME, write_episode
-from planner.episodes.et_plan_import import import_et_plan
+from planner.episodes.et_plan.importing import import_et_plan
 from planner.episodes.imported import Imported, write_imported
-from planner.episodes.partnr_episodes import import_partnr_episodes
-from planner.episodes.partnr_import import Import, import_instructions, write_import
-from planner.episodes.recipes import build, shipped_recipes
-from planner.episodes.virtualhome_import import import_graphs
+from planner.episodes.partnr.episodes import import_partnr_episodes
+from planner.episodes.partnr.importing import Import, import_instructions, write_import
+from planner.episodes.recipes.build import build, shipped_recipes
+from planner.episodes.virtualhome.importing import import_graphs
 from planner.world.errors import FileError
 from planner.world.share import config_dir
 

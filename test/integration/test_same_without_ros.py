@@ -13,9 +13,9 @@ from planner_msgs.msg import Evaluation, SkillReport
 from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from planner.bench.embedded_run import run_embedded
+from planner.app.embedded_run import run_embedded
 from planner.evaluation.progress import Verdict
-from planner.planning.expert import Expert
+from planner.planning.expert.expert import Expert
 from planner.planning.session import InstructionCode
 from planner.world.episode import Episode
 from planner.world.house import House

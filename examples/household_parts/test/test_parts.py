@@ -1,6 +1,6 @@
 """Both parts keep their promises; run it where the package is installed beside planner."""
 
-from planner.bench.planner_check import check_planner
+from planner.app.planner_check import check_planner
 from planner.parts.kinds import BACKENDS
 from planner.planning.making import PlannerChoice
 from planner.world.house_checks import load_episode

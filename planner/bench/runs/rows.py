@@ -15,7 +15,7 @@ from typing import IO, Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from planner.bench.run import End
+from planner.app.run import End
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.planning.axes import Control, MemorySource, Observability, Privilege, Skills

@@ -19,7 +19,7 @@ from planner.planning.finetuning import Sample, TraceStep, samples_of
 from planner.planning.grammar import END_OF_TURN
 from planner.planning.instruction import normal
 from planner.planning.llm.chat import Speaker
-from planner.planning.partnr_finetuned import NAME as FINETUNED
+from planner.planning.partnr.finetuned import NAME as FINETUNED
 from planner.planning.prompts.partnr import ACTIONS, TEAM_ACTIONS
 from planner.planning.prompts.partnr_state import world_of
 from planner.planning.trace_store import SolvedTask, TraceStore

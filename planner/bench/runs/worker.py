@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from planner.bench.embedded_run import backend_agents, prepare_embedded
-from planner.bench.run import EpisodeRun, RunResult
+from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.run import EpisodeRun, RunResult
+from planner.app.trace import decided, traced
 from planner.bench.runs.dialogues import DialogueWriter, HeadLine, HeardModel
 from planner.bench.runs.forgetting import forget_houses
 from planner.bench.runs.manifest import versions
@@ -18,7 +19,6 @@ from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import Job
-from planner.bench.trace import decided, traced
 from planner.evaluation.metrics.table import METRICS, Metric
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder

@@ -5,7 +5,7 @@ from planner.planning.planner import Planner
 
 
 def _make(request: PlannerRequest) -> Planner:
-    from planner.planning.expert import Expert
+    from planner.planning.expert.expert import Expert
 
     return Expert(request.task)
 

@@ -5,7 +5,7 @@ from planner.planning.planner import Planner
 
 
 def _make(request: PlannerRequest) -> Planner:
-    from planner.planning.heuristic_expert import HeuristicExpert
+    from planner.planning.expert.heuristic import HeuristicExpert
 
     return HeuristicExpert(request.task, request.axes)
 

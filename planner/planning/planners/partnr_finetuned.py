@@ -5,7 +5,7 @@ from planner.planning.planner import Planner
 
 
 def _make(request: PlannerRequest) -> Planner:
-    from planner.planning.partnr_finetuned import PartnrFinetuned
+    from planner.planning.partnr.finetuned import PartnrFinetuned
 
     return PartnrFinetuned(request.task, request.model, request.ask, request.tell, request.axes)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from planner.parts.option import Option
 from planner.planning.part import PlannerPart, PlannerRequest
-from planner.planning.partnr import make_partnr
+from planner.planning.partnr.factory import make_partnr
 from planner.planning.planner import Planner
 from planner.world.errors import PlannerError
 

@@ -1,7 +1,7 @@
 """Planner `partnr_react`: PARTNR's, with the memory's source as the axes say."""
 
 from planner.planning.part import PlannerPart
-from planner.planning.partnr import make_partnr
+from planner.planning.partnr.factory import make_partnr
 
 PLANNER = PlannerPart(
     summary="PARTNR's ReAct planner; memory_source says how it reads the memory",

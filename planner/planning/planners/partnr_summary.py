@@ -4,7 +4,7 @@ from functools import partial
 
 from planner.planning.axes import MemorySource
 from planner.planning.part import PlannerPart
-from planner.planning.partnr import make_partnr
+from planner.planning.partnr.factory import make_partnr
 
 PLANNER = PlannerPart(
     summary="PARTNR's ReAct planner with a summary of the memory",

@@ -9,8 +9,8 @@ import pytest
 from dataset_reading import read, read_scene
 from hssd_layout import SCENE, write_hssd
 
-from planner.bench.houses_cli import export_hssd
 from planner.cli import main
+from planner.commands.houses import export_hssd
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.house_checks import load_house

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from planner.app.views import ViewRecipe, _strewn, make_views, training_house
 from planner.bench.memory_bench import move_things
-from planner.bench.views import ViewRecipe, _strewn, make_views, training_house
 from planner.cli import main
 from planner.houses.clutter import scatter
 from planner.houses.shipped import recipes

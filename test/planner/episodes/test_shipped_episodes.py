@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from planner.episodes.episode_file import episode_json
-from planner.episodes.recipes import Built, build, shipped_episodes, shipped_recipes
+from planner.episodes.recipes.build import Built, build, shipped_episodes, shipped_recipes
 from planner.evaluation.entity_checks import check_entities, facts_of_episode
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.planning.expert import Expert
+from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.agents import default_bodies
 from planner.world.belief import Belief, BeliefNode, Source

@@ -29,7 +29,7 @@ from planner.planning.grammar import (
     turn_grammar,
     words_of,
 )
-from planner.planning.partnr_react import EVERYBODY, TOOLS
+from planner.planning.partnr.react import EVERYBODY, TOOLS
 from planner.planning.react import able_to
 from planner.planning.reply_parser import Turn, read_turn
 from planner.world.belief import Belief

@@ -22,7 +22,7 @@ from planner.planning.llm.chat import (
     Speaker,
 )
 from planner.planning.llm.in_process import NEEDS_EXTRA, InProcessModel
-from planner.planning.partnr_react import make_partnr_react
+from planner.planning.partnr.react import make_partnr_react
 from planner.planning.planner import Task
 from planner.planning.trace import ModelCall
 from planner.world.skill import SkillName

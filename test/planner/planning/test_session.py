@@ -10,7 +10,7 @@ import pytest
 from planning_toys import ToyWorld, capabilities, prop, task_of
 
 from planner.planning.effects_shown import is_shown
-from planner.planning.expert import Expert
+from planner.planning.expert.expert import Expert
 from planner.planning.llm.chat import ModelError
 from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.planner import (

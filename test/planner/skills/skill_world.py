@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.bench.backend_port import BackendPort
+from planner.app.backend_port import BackendPort
 from planner.skills.executor import SkillExecutor
 from planner.skills.options import SkillOptions
 from planner.skills.team import Team

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.bench.embedded_run import run_embedded
+from planner.app.embedded_run import run_embedded
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.skills.ground import to_map
 from planner.skills.looking import stops

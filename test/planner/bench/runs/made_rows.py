@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planner.bench.run import End
+from planner.app.run import End
 from planner.bench.runs.rows import Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.evaluation.progress import Mode
 from planner.planning.axes import Control, MemorySource, Observability, Privilege, Skills

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from planner.bench.embedded_run import prepare_embedded
-from planner.bench.run import Event, RunResult
+from planner.app.embedded_run import prepare_embedded
+from planner.app.run import Event, RunResult
 from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
-from planner.planning.expert import Expert
+from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.trace import ModelCall
 from planner.recorder.bag_writer import BagWriter, Topic

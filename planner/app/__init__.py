@@ -1,0 +1,1 @@
+"""Composition: simulator, memory, skills, planner and judge in one process."""

@@ -1,0 +1,225 @@
+"""Runs of episodes on the embedded simulator, with or without images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from planner.app.run import EpisodeRun, Event, RunResult, say_nothing
+from planner.evaluation.asked import evaluation_of
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.progress import Mode
+from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
+from planner.memory.memory import Memory
+from planner.memory.privileged import PrivilegedUpdater
+from planner.memory.sightings import GT_VISIBILITY
+from planner.memory.updater import MemoryUpdater
+from planner.planning.full_view import full_belief
+from planner.planning.planner import Planner, Task
+from planner.world.belief import Belief
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.observation import Observation, Sighting
+from planner.world.state import WorldState
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+
+def run_embedded(
+    backend: EmbeddedBackend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    *,
+    agents: int = 0,
+    seed: int | None = None,
+    images: bool = True,
+    tell: Callable[[Event], None] | None = None,
+    leaps: bool = True,
+    trace: TraceBuilder | None = None,
+    updater: MemoryUpdater | None = None,
+    watch: Callable[[Observation, Memory], None] | None = None,
+) -> RunResult:
+    """Runs one episode from its start to its verdict; arguments as of `prepare_embedded`."""
+    acting = backend_agents(episode)[: agents or None]
+    run = prepare_embedded(
+        backend,
+        house,
+        episode,
+        make_planner,
+        acting=acting,
+        seed=seed,
+        images=images,
+        tell=tell,
+        leaps=leaps,
+        trace=trace,
+        updater=updater,
+        watch=watch,
+    )
+    return run.run()
+
+
+def backend_agents(episode: Episode) -> tuple[str, ...]:
+    """The names of an episode's agents, in its order."""
+    return tuple(placement.uid for placement in episode.agents)
+
+
+def prepare_embedded(
+    backend: EmbeddedBackend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    *,
+    acting: Sequence[str] = (),
+    seed: int | None = None,
+    images: bool = True,
+    tell: Callable[[Event], None] | None = None,
+    leaps: bool = True,
+    trace: TraceBuilder | None = None,
+    updater: MemoryUpdater | None = None,
+    watch: Callable[[Observation, Memory], None] | None = None,
+    mode: Mode = Mode.STRICT,
+    all_known: bool = False,
+) -> EpisodeRun:
+    """An episode that is loaded and ready to run.
+
+    Args:
+        backend: may have run other episodes before.
+        house: the episode's.
+        episode: with an evaluation or criteria.
+        make_planner: makes the planner of the task.
+        acting: the agents that act; none named = all of the episode.
+        seed: instead of the episode's.
+        images: whether the memory looks at pictures; without, rays tell what a camera shows.
+        tell: hears each event as it happens.
+        leaps: whether steps in which nothing happens are taken in one go; the events, their
+            times and the verdict are the same without, only later.
+        trace: hears each state and how the task stands in it.
+        updater: makes the memory's edits of pictures, instead of the privileged one.
+        watch: is shown each observation, and the memory before it learns from it.
+        mode: by whose rules is judged.
+        all_known: whether planners and skills are told the truth instead of what the memory
+            believes: full observability (PARTNR-1.3).
+
+    Raises:
+        PlannerError: where the episode asks for nothing, or does not fit the house.
+    """
+    evaluation = evaluation_of(episode)
+    backend.reset(house, episode, episode.seed if seed is None else seed)
+    if updater is not None and not images:
+        raise PlannerError(f"memory {updater.name} looks at pictures; do not ask for a run without")
+    initial = backend.world_state()
+    if initial is None:
+        raise PlannerError(f"{episode.episode_id}: the world tells no state")
+    limits = GT_VISIBILITY
+    glance = partial(
+        backend.sightings, farthest_m=limits.farthest_m, least_fraction=limits.least_fraction
+    )
+
+    def shows_any(agent: str, names: Sequence[str]) -> bool:
+        return backend.shows_any(agent, names, limits.farthest_m, limits.least_fraction)
+
+    def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
+        return backend.glimpse(agent, names, limits.farthest_m, limits.least_fraction)
+
+    def show_none(names: Sequence[str], seconds: Sequence[float]) -> int:
+        return backend.looks_that_show_none(
+            names, seconds, limits.farthest_m, limits.least_fraction
+        )
+
+    privileged = PrivilegedUpdater(
+        backend.world_state,
+        limits,
+        sightings=None if images else glance,
+        in_view=None if images else shows_any,
+        handled=None if images else lambda: backend.handled_revision,
+        glimpse=None if images else glimpse,
+        show_none=None if images or backend.is_noisy else show_none,
+    )
+    kinds = {placement.uid: placement.kind for placement in episode.agents}
+    memory = Memory(house, updater or privileged, agents=kinds, episode=episode.episode_id)
+    cameras = ("hand",) if images else ()
+    task = Task(
+        instruction=episode.instruction,
+        agents=tuple(acting) or backend.agents,
+        goal=episode.evaluation,
+        seed=episode.seed if seed is None else seed,
+    )
+    criteria, robot = episode.criteria, episode.agents[0].uid
+    evaluator = (
+        Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
+        if trace is None
+        else TracedEvaluator(
+            evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
+        )
+    )
+    return EpisodeRun(
+        backend=backend,
+        house=house,
+        task=task,
+        planner=make_planner(task),
+        memory=memory,
+        evaluator=evaluator,
+        eyes=_Eyes(backend, privileged, memory, cameras, watch),
+        tell=tell or say_nothing,
+        leaper=backend if leaps else None,
+        knows=_Truth(backend).belief if all_known else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Eyes:
+    """See `planner.app.run.Eyes`; `watch` is to see every look."""
+
+    backend: EmbeddedBackend
+    privileged: PrivilegedUpdater
+    memory: Memory
+    cameras: Sequence[str]
+    watch: Callable[[Observation, Memory], None] | None
+
+    def look(self, agent: str) -> None:
+        """Shows the memory what an agent senses now."""
+        now_s, memory = self.backend.now_s(), self.memory
+        if self.watch is None and not self.privileged.is_worth_it(agent, now_s, memory.entities):
+            base_m, holds = self.backend.whereabouts(agent)
+            memory.note_self(agent, base_m, now_s, holds=holds)
+            return
+        observation = self.backend.observe(agent, self.cameras)
+        if self.watch is not None:
+            self.watch(observation, memory)
+        memory.observe(observation)
+
+    def looks_in_vain(self, seconds: Sequence[float]) -> int:
+        """From how many of looks, so many seconds from now, the memory would surely learn nothing.
+
+        Counted up to the first from which it may.
+        """
+        if self.watch is not None:
+            return 0
+        backend, known = self.backend, self.memory.entities
+        return self.privileged.looks_in_vain(backend.agents, backend.now_s(), seconds, known)
+
+    def pass_over(self, seconds: float) -> None:
+        """Tells the memory that all looked in some seconds, and from where."""
+        backend = self.backend
+        for agent in backend.agents:
+            base_m, holds = backend.whereabouts_after(agent, seconds)
+            self.memory.note_self(agent, base_m, backend.now_s() + seconds, holds=holds)
+
+
+class _Truth:
+    """A belief that is the truth, made anew only where the state is another one."""
+
+    def __init__(self, backend: EmbeddedBackend) -> None:
+        self._backend = backend
+        self._known: tuple[WorldState, Belief] | None = None
+
+    def belief(self) -> Belief:
+        """Everything as it is now."""
+        state = self._backend.world_state()
+        if state is None:
+            raise PlannerError("the world tells no state")
+        if self._known is None or self._known[0] is not state:
+            self._known = (state, full_belief(state))
+        return self._known[1]

@@ -1,0 +1,154 @@
+"""Whether a planner keeps what `planner.planning.planner.Planner` promises, as a published check.
+
+It carries out an episode on the embedded simulator, in this process, as benchmarks do, and each
+of its decisions is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from planner.app.embedded_run import prepare_embedded
+from planner.app.run import End, RunResult
+from planner.parts.check import Finding, Report, Verdict
+from planner.planning.llm.chat import ChatModel
+from planner.planning.making import PlannerChoice, make_planner
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.skill import ARGUMENT_ROLES, SkillName
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import default_options
+
+FREE_TEXT = "Bring me something to read, please."
+
+
+@dataclass
+class _Watched:
+    """A planner whose decisions are looked at; raises nothing of its own."""
+
+    planner: Planner
+    problems: list[str] = field(default_factory=list)
+    last: Context | None = None
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        self.planner.observe(results)
+
+    async def decide(self, context: Context) -> Decision:
+        decision = await self.planner.decide(context)
+        self.last = context
+        self.problems += _problems(decision, context)
+        return decision
+
+
+def _problems(decision: object, context: Context) -> list[str]:
+    if not isinstance(decision, Decision):
+        return [f"decide: expected a Decision, got {type(decision).__name__}"]
+    found = []
+    for agent, call in decision.calls.items():
+        if agent not in context.idle:
+            found.append(f"decide: {agent} is given {call}, but is not idle")
+        wanted = len(ARGUMENT_ROLES[SkillName(call.name)])
+        if len(call.arguments) != wanted:
+            found.append(f"decide: {call} has {len(call.arguments)} arguments, expected {wanted}")
+    return found
+
+
+def check_planner(
+    choice: PlannerChoice, house: House, episode: Episode, model: ChatModel | None = None
+) -> Report:
+    """Runs all checks.
+
+    Args:
+        choice: the planner and how it works.
+        house: the episode's.
+        episode: with a structured goal.
+        model: for a planner that needs one.
+
+    Raises:
+        PlannerError: where there is no such planner, or it has no model and needs one.
+    """
+
+    def make(task: Task) -> Planner:
+        return make_planner(choice, task, model)
+
+    agents = tuple(placement.uid for placement in episode.agents)
+    part = choice.part
+    make(Task(episode.instruction, agents, episode.evaluation))
+    findings = [_of("is_named_as_asked_for", lambda: _name(make, episode, agents, choice.name))]
+    watched: list[_Watched] = []
+
+    def watch(task: Task) -> Planner:
+        watched.append(_Watched(make(task)))
+        return watched[-1]
+
+    backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
+    try:
+        run = prepare_embedded(
+            backend, house, episode, watch, images=False, all_known=part.needs_full_memory
+        )
+        findings.append(_of("ends_an_episode", lambda: _ends(run.run())))
+    finally:
+        backend.close()
+    seen = watched[0]
+    findings.append(_of("decides_for_idle_agents_with_whole_calls", lambda: _none(seen.problems)))
+    last = seen.last
+    if last is not None:
+        findings.append(_of("takes_free_text", lambda: _takes_text(make, last, agents)))
+    return Report(tuple(findings))
+
+
+def _of(check: str, run: Callable[[], str]) -> Finding:
+    try:
+        problem = run()
+    except Exception as error:
+        # A planner that raises what it must not is a finding, not the end of the check.
+        problem = f"raised {error!r}"
+    return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
+
+
+def _name(
+    make: Callable[[Task], Planner], episode: Episode, agents: tuple[str, ...], name: str
+) -> str:
+    found = make(Task(episode.instruction, agents, episode.evaluation)).name
+    return "" if found == name else f"its name is {found!r}, it was asked for as {name!r}"
+
+
+def _ends(result: RunResult) -> str:
+    failed = result.end is End.MODEL_FAULT
+    return f"the run ended as {result.end}: {result.reason}" if failed else ""
+
+
+def _none(problems: list[str]) -> str:
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{problems[0]}{more}" if problems else ""
+
+
+def _takes_text(make: Callable[[Task], Planner], last: Context, agents: tuple[str, ...]) -> str:
+    """Without a goal it gives calls, asks or gives up in words; or it says why it cannot."""
+    task = Task(FREE_TEXT, agents)
+    context = _fresh(last, task)
+    try:
+        decision = asyncio.run(make(task).decide(context))
+    except PlannerError:
+        return ""
+    return _none(_problems(decision, context))
+
+
+def _fresh(last: Context, task: Task) -> Context:
+    return Context(
+        task=task,
+        belief=last.belief,
+        layout=last.layout,
+        capabilities=last.capabilities,
+        running={},
+        idle=task.agents,
+        now_s=last.now_s,
+    )

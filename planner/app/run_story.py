@@ -1,0 +1,260 @@
+"""The story and the picture of a run in this process, as the narrator makes them over ROS."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planner.app.run import EpisodeRun, Event, Leaper
+from planner.evaluation.progress import Progress
+from planner.narrator import story
+from planner.narrator.picture import Moment, Move, Point, draw_run, save
+from planner.narrator.ways import MOVED_M
+from planner.planning.planner import AgentResult, Context, Decision, Planner
+from planner.world.entity import OperationKind
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.geometry import Box
+from planner.world.house import House
+from planner.world.observation import RgbImage
+from planner.world.skill import SkillCall, SkillName, SkillResult
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+MAX_MOMENTS = 10
+PICTURE_NAME = "run.png"
+# Between two looks at where agents are, in seconds of the simulation.
+LOOK_S = 0.1
+_MOVING_CALLS = (SkillName.PICK, SkillName.PLACE, SkillName.REARRANGE)
+
+
+@dataclass(slots=True)
+class RunStory:
+    """Hears what happens in a run, prints it, and keeps what the picture shows.
+
+    A world with noise draws no camera pictures for the story: each look would use up chance, and
+    the run would be another one than without a story.
+
+    Attributes:
+        house: the episode's.
+        episode: what is carried out.
+        agents: those that act.
+        backend: the simulator; it need not have loaded the episode yet.
+        has_pictures: whether pictures can be drawn.
+        say: gets each line.
+    """
+
+    house: House
+    episode: Episode
+    agents: Sequence[str]
+    backend: EmbeddedBackend
+    has_pictures: bool
+    say: Callable[[str], None] = print
+    _run: EpisodeRun | None = None
+    _sequence: int = 0
+    _told: tuple[float, int] = (-1.0, -1)
+    _untold: tuple[float, Progress] | None = None
+    _ways: dict[str, list[Point]] = field(default_factory=dict)
+    _picked_at: dict[str, Point] = field(default_factory=dict)
+    _moves: list[Move] = field(default_factory=list)
+    _moments: list[Moment] = field(default_factory=list)
+    _plan: str = ""
+    _reasons: dict[str, str] = field(default_factory=dict)
+    _moving: bool = False
+
+    def begin(self, run: EpisodeRun) -> None:
+        """Prints the task, and follows the agents of a run that is about to begin."""
+        self.say(f'task: "{story.one_line(self.episode.instruction)}"')
+        self.say(f"in {self.house.name}, by {', '.join(self.agents)}")
+        self._run = run
+        self._ways = {agent: [] for agent in self.agents}
+        if run.leaper is not None:
+            run.leaper = _WatchedLeaper(run.leaper, self.look)
+        run.planner = _HeardPlanner(run.planner, self.on_decision)
+        if self._untold is not None:
+            self.on_progress(*self._untold)
+        self.look(0.0)
+
+    def on_decision(self, now_s: float, decision: Decision) -> None:
+        """Tells why, where the planner has words of its own; the calls follow as events."""
+        self._tell_seen()
+        calls = {agent: str(call) for agent, call in decision.calls.items()}
+        plan = decision.thought
+        self._reasons = {a: story.reason_of(plan, a, call) for a, call in calls.items()}
+        told = any(self._reasons.values()) or story.says_only(plan, calls)
+        if calls and plan not in ("", self._plan) and not told:
+            self.say(story.why_line(now_s, plan))
+        self._plan = plan
+
+    def on_event(self, event: Event) -> None:
+        """Tells that a call began or ended."""
+        self._tell_seen()
+        agent, call, result = event.agent, event.call, event.result
+        if call.name is SkillName.DONE and (result is None or result.succeeded):
+            return  # The end of the story says it.
+        if result is None:
+            reason = self._reasons.get(agent, "")
+            self.say(story.decided_line(event.stamp_s, agent, str(call), reason))
+            return
+        self.say(story.ended_line(event.stamp_s, agent, str(call), result.code, result.text))
+        if result.succeeded and call.name in _MOVING_CALLS:
+            self._note_move(call, result)
+            self._keep_moment(agent, f"{story.clock(event.stamp_s)} {agent}\n{call}")
+
+    def on_progress(self, stamp_s: float, progress: Progress) -> None:
+        """Tells how much of the task holds, where that is news."""
+        if self._run is None:
+            # The judge looks at the start while the run is being prepared.
+            self._untold = (stamp_s, progress)
+            return
+        satisfied = sum(1 for p in progress.propositions if p.satisfied)
+        news = (round(progress.percent_complete, 4), satisfied)
+        if not progress.propositions or news == self._told:
+            return
+        self._tell_seen()
+        self._told = news
+        total = len(progress.propositions)
+        self.say(story.progress_line(stamp_s, progress.percent_complete, satisfied, total))
+
+    def look(self, ahead_s: float) -> None:
+        """Notes where the agents are, and will be until `ahead_s` from now.
+
+        Args:
+            ahead_s: of steps that are about to be taken as one, in seconds.
+        """
+        now_s = self.backend.now_s()
+        seconds = [LOOK_S * n for n in range(max(1, math.ceil(ahead_s / LOOK_S - 1e-6)))]
+        for after_s in [0.0] if self.backend.is_noisy else seconds:
+            for agent, way in self._ways.items():
+                x_m, y_m = self._whereabouts(agent, after_s)
+                if not way or math.dist((x_m, y_m), way[-1]) > MOVED_M:
+                    way.append((x_m, y_m))
+                    if not self._moving and len(way) > 1:
+                        self._moving = True
+                        self.say(story.moving_line(now_s + after_s, agent))
+
+    def draw(self, folder: Path) -> Path:
+        """Draws the picture and returns its path.
+
+        Raises:
+            PlannerError: where it cannot be written.
+        """
+        title = f"{self.episode.episode_id}: {story.one_line(self.episode.instruction)}"
+        path = folder / PICTURE_NAME
+        save(draw_run(self.house, title, self._ways, self._moves, self._moments), path)
+        return path
+
+    def _whereabouts(self, agent: str, after_s: float) -> Point:
+        if self.backend.is_noisy:
+            state = self.backend.world_state()
+            if state is None:
+                raise PlannerError("the world tells no state")
+            position_m = state.entities[agent].pose.position_m
+        elif after_s:
+            position_m, _holds = self.backend.whereabouts_after(agent, after_s)
+        else:
+            position_m, _holds = self.backend.whereabouts(agent)
+        return position_m[0], position_m[1]
+
+    def _tell_seen(self) -> None:
+        """Tells which things the memory has found since the last time."""
+        if self._run is None:
+            return
+        memory = self._run.memory
+        deltas = memory.deltas_since(self._sequence)
+        self._sequence = deltas.sequence
+        found = {
+            edit.entity.name: change.stamp_s
+            for change in deltas.changes
+            for edit in change.edits
+            if edit.kind is OperationKind.ADD and not edit.entity.is_furniture
+        }
+        if not found:
+            return
+        nodes = memory.belief(self.backend.now_s()).nodes
+        sights: dict[float, list[story.Sight]] = {}
+        for name, stamp_s in found.items():
+            node = nodes.get(name)
+            if node is not None:
+                sight = story.Sight(name, node.relation, node.parent or "", node.room or "")
+                sights.setdefault(stamp_s, []).append(sight)
+        for stamp_s, seen in sights.items():
+            for event in story.seen_events(stamp_s, seen):
+                self.say(event.line)
+
+    def _note_move(self, call: SkillCall, result: SkillResult) -> None:
+        words = result.evidence.get("position_m", "").split(",")
+        if len(words) != 3:
+            return
+        thing, place = str(call.arguments[0]), (float(words[0]), float(words[1]))
+        if call.name is SkillName.PICK:
+            self._picked_at[thing] = place
+        elif thing in self._picked_at:
+            self._moves.append(Move(thing, self._picked_at.pop(thing), place))
+
+    def _keep_moment(self, agent: str, caption: str) -> None:
+        if not self.has_pictures or self.backend.is_noisy or len(self._moments) >= MAX_MOMENTS:
+            return
+        frame = self.backend.observe(agent, ("hand",)).cameras.get("hand")
+        if frame is not None:
+            picture: RgbImage = frame.rgb
+            self._moments.append(Moment(caption, picture.copy()))
+
+
+def default_folder(episode: Episode) -> Path:
+    """The folder of a run's picture, named as that of a demo's bag."""
+    return Path(f"demo_output/{time.strftime('%Y%m%d_%H%M%S')}_{episode.episode_id}").resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class _HeardPlanner:
+    """A planner whose decisions somebody hears before they are carried out."""
+
+    planner: Planner
+    hear: Callable[[float, Decision], None]
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    async def decide(self, context: Context) -> Decision:
+        decision = await self.planner.decide(context)
+        self.hear(context.now_s, decision)
+        return decision
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        self.planner.observe(results)
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedLeaper:
+    """A leaper before whose leaps somebody looks where they lead."""
+
+    leaper: Leaper
+    look: Callable[[float], None]
+
+    def foresee(self, seconds: float) -> None:
+        self.leaper.foresee(seconds)
+
+    def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
+        return self.leaper.steady_steps(dt_s, working)
+
+    def moves_things(self) -> bool:
+        return self.leaper.moves_things()
+
+    def reach(self, dt_s: float, steps: int) -> Mapping[str, Box]:
+        return self.leaper.reach(dt_s, steps)
+
+    @property
+    def revision(self) -> int:
+        return self.leaper.revision
+
+    @property
+    def handled_revision(self) -> int:
+        return self.leaper.handled_revision
+
+    def leap(self, dt_s: float, steps: int) -> None:
+        self.look(dt_s * steps)
+        self.leaper.leap(dt_s, steps)

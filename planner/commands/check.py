@@ -1,0 +1,42 @@
+"""`planner check KIND NAME`: the published check of a kind of parts."""
+
+from __future__ import annotations
+
+import argparse
+
+from planner.app.planner_check import check_planner
+from planner.parts.kinds import PLANNERS
+from planner.planning.making import PlannerChoice, make_model
+from planner.world.house_checks import load_episode
+from sim_bridge import conformance
+
+EPISODE = "night_light_0"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares a subcommand a kind."""
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+    planner = kinds.add_parser("planner", help="on an episode of the embedded simulator")
+    planner.add_argument("name", metavar="NAME", help="of the planner")
+    planner.add_argument("--episode", default=EPISODE, help=f"name or file; default: {EPISODE}")
+    planner.add_argument("--model", default="", help="as planner bench takes it")
+    planner.add_argument("--model-url", default="", help="the server's, .../v1")
+    planner.set_defaults(check=_check_planner)
+    backend = kinds.add_parser("backend", help="in a house, with an episode or without")
+    conformance.add_arguments(backend)
+    backend.set_defaults(check=conformance.run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where nothing failed, else 1."""
+    status: int = args.check(args)
+    return status
+
+
+def _check_planner(args: argparse.Namespace) -> int:
+    PLANNERS.get(args.name)
+    episode, house = load_episode(args.episode)
+    model = make_model(args.model, args.model_url)
+    report = check_planner(PlannerChoice(args.name), house, episode, model)
+    print(report.table())
+    return 0 if report.conforms else 1

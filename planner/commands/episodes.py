@@ -1,0 +1,45 @@
+"""`planner episodes`, with a planner at hand for `lint --solve`.
+
+The episodes know no planner; here, where everything may be known, theirs is the command line
+and this the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from planner.episodes import cli
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """As `planner.episodes.cli`."""
+    cli.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """As `planner.episodes.cli`; the simulator is imported only where something is solved."""
+    return cli.run(args, solve=solve_with_expert)
+
+
+def solve_with_expert(path: Path) -> str:
+    """Why the planner expert does not solve an episode with all its agents; "" where it does."""
+    from planner.app.embedded_run import run_embedded
+    from planner.planning.expert.expert import Expert
+    from planner.world.errors import PlannerError
+    from planner.world.house_checks import load_episode
+    from sim_bridge.embedded.backend import EmbeddedBackend
+    from sim_bridge.embedded.options import EmbeddedOptions
+
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    try:
+        episode, house = load_episode(path)
+        result = run_embedded(backend, house, episode, Expert, images=False)
+    except PlannerError as error:
+        return f"expert could not be run: {error}"
+    finally:
+        backend.close()
+    if result.verdict.success:
+        return ""
+    share = f"{100 * result.verdict.percent_complete:.0f} %"
+    return f"expert stopped at {share} ({result.reason}): {result.verdict.explanation}"

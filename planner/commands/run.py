@@ -1,0 +1,182 @@
+"""`planner run EPISODE`: one episode in this process, told and drawn as by `planner demo`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.run import RunResult
+from planner.app.run_story import RunStory, default_folder
+from planner.app.trace import HeardTrace, decided, traced
+from planner.bench.runs.models import Models
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.suites import Job
+from planner.evaluation.trace import write_traces
+from planner.evaluation.trace_builder import Decided
+from planner.narrator import story
+from planner.parts.flags import add_option_flags, read_option_flags
+from planner.parts.kinds import PLANNERS
+from planner.planning.llm.chat import ModelError
+from planner.planning.making import make_planner
+from planner.planning.trace import ModelCall
+from planner.replay.state_log import StateLogWriter
+from planner.world.episode import Episode
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_episode
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import default_options
+
+# A person waits for it; benches wait longer.
+MODEL_WAIT_S = 30.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("episode", help="name or file of the episode")
+    parser.add_argument(
+        "--planner", choices=PLANNERS.names(), default="expert", help="planner to use"
+    )
+    parser.add_argument(
+        "--model",
+        default="",
+        help="language model, for the planners with one: a server's name for it, local:FOLDER, "
+        "scripted:FILE or recorded:FILE",
+    )
+    parser.add_argument("--model-url", default="", help="address of the model's server, .../v1")
+    parser.add_argument(
+        "--memory",
+        choices=[
+            MemoryKind.RAYS.value,
+            MemoryKind.LEARNED.value,
+            MemoryKind.FULL.value,
+        ],
+        default=MemoryKind.RAYS.value,
+        help="who tells the memory what pictures show; full = planners are told everything",
+    )
+    parser.add_argument("--seed", type=int, default=None, help="instead of the episode's")
+    parser.add_argument("--agents", type=int, default=0, help="how many agents act; 0 = all")
+    parser.add_argument(
+        "--no-images", action="store_true", help="rays instead of pictures feed the memory"
+    )
+    parser.add_argument(
+        "--no-ros", action="store_true", help="changes nothing: runs never use ROS here"
+    )
+    parser.add_argument("--trace", type=Path, help="write what was done to this file, JSON lines")
+    parser.add_argument(
+        "--state-log", type=Path, help="write the true states to this file for planner evaluate"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, help="folder for the picture; default demo_output/TIME_EPISODE"
+    )
+    add_option_flags(parser.add_argument_group("options of planners"), PLANNERS.usable())
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the episode; 0 only when the verdict is success.
+
+    Raises:
+        PlannerError: for arguments that do not fit each other, or a model that does not answer.
+    """
+    if args.agents < 0:
+        raise PlannerError(f"argument --agents: {args.agents} is below 0")
+    settings = _settings(args)
+    settings.check()
+    episode, house = load_episode(args.episode)
+    try:
+        return asyncio.run(_play(args, settings, episode, house))
+    except ModelError as error:
+        raise PlannerError(f"the model gave no answer: {error}") from None
+
+
+def _settings(args: argparse.Namespace) -> RunSettings:
+    return RunSettings(
+        planner=args.planner,
+        model=args.model,
+        model_url=args.model_url,
+        memory=MemoryKind(args.memory),
+        options=read_option_flags(args, PLANNERS.get(args.planner).options, PLANNERS.usable()),
+        model_wait_s=MODEL_WAIT_S,
+    )
+
+
+async def _play(
+    args: argparse.Namespace, settings: RunSettings, episode: Episode, house: House
+) -> int:
+    acting = backend_agents(episode)[: args.agents or None]
+    seed = episode.seed if args.seed is None else args.seed
+    # Only the privileged memory wants to know whose each pixel is.
+    instances = settings.memory is MemoryKind.RAYS
+    async with AsyncExitStack() as opened:
+        backend = EmbeddedBackend(default_options().model_copy(update={"instances": instances}))
+        opened.callback(backend.close)
+        models = Models(settings)
+        opened.push_async_callback(models.close)
+        told = RunStory(house, episode, acting, backend, has_pictures=not args.no_images)
+        builder = HeardTrace(lambda state, progress: told.on_progress(state.stamp_s, progress))
+        if args.state_log:
+            log = opened.enter_context(_opened(args.state_log))
+            writer = StateLogWriter(log)
+            builder.hear(lambda state, _progress: writer.write(state))
+        decisions: list[Decided] = []
+
+        def hear(call: ModelCall) -> None:
+            if settings.model:
+                decisions.append(decided(call, backend.now_s()))
+
+        chat = models.chat(Job(Path(args.episode), episode.episode_id, episode.house, seed))
+        prepared = prepare_embedded(
+            backend,
+            house,
+            episode,
+            lambda task: make_planner(settings.choice(len(task.agents)), task, chat, hear),
+            acting=acting,
+            seed=seed,
+            images=not args.no_images and settings.memory is not MemoryKind.FULL,
+            tell=told.on_event,
+            trace=builder,
+            updater=models.updater(house),
+            all_known=settings.memory is MemoryKind.FULL,
+        )
+        told.begin(prepared)
+        result = await prepared.play()
+        status = _conclude(result, told, args.output or default_folder(episode))
+        if args.trace:
+            made = traced(
+                builder,
+                episode,
+                result,
+                planner=args.planner,
+                seed=args.seed,
+                acting=acting,
+                decided=decisions,
+            )
+            write_traces(args.trace, [made])
+        return status
+
+
+def _conclude(result: RunResult, told: RunStory, folder: Path) -> int:
+    """Prints the last lines of the story; 0 only when the verdict is success."""
+    verdict = result.verdict
+    print(f"planner: {result.reason} after {result.decisions} decisions")
+    if verdict.explanation:
+        print(f"why: {verdict.explanation}")
+    places = {}
+    try:
+        places["picture"] = str(told.draw(folder))
+    except PlannerError as error:
+        # Which changes no verdict.
+        print(f"no picture: {error}")
+    print(story.verdict_line(verdict.success, verdict.percent_complete, result.sim_steps, places))
+    return 0 if verdict.success else 1
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error}") from None

@@ -1,0 +1,165 @@
+"""`planner train`: data sets of what cameras see, and models of them (docs/memory_models.md)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from planner.app.views import ViewRecipe, make_views
+from planner.bench.memory_data import DataRecipe, make_memory_data
+from planner.training.classifier import ClassifierRecipe
+from planner.training.conversations import TRAIN_FILE
+from planner.training.detector import DetectorRecipe
+from planner.training.epm_labels import LabelRules
+from planner.training.frames import read_frames, read_manifest
+from planner.training.memory_model import train_memory_model
+from planner.training.vision_tuning import (
+    TuningProgress,
+    TuningRecipe,
+    read_conversations,
+    tune,
+)
+from planner.world.errors import PlannerError
+from planner.world.share import config_dir
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train`."""
+    actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
+    views = actions.add_parser("memory-views", help="pictures of random houses, with their truth")
+    views.add_argument("output", type=Path, help="folder of the data set; goes on where it ended")
+    default = ViewRecipe()
+    views.add_argument("--seed", type=int, default=default.seed)
+    views.add_argument("--houses", type=int, default=64, help="shards, each one house")
+    views.add_argument("--strewings", type=int, default=default.strewings, help="of each house")
+    views.add_argument("--views", type=int, default=default.views, help="of each strewing")
+    views.add_argument(
+        "--even", action="store_true", help="all classes alike, anywhere; for the classifier"
+    )
+
+    data = actions.add_parser("memory-data", help="EPM's pictures and conversations, of rollouts")
+    data.add_argument("output", type=Path, help="folder of the data set; goes on where it ended")
+    data.add_argument("--episode", action="append", help="repeatable; default: all for training")
+    data.add_argument("--seed", type=int, default=1)
+    data.add_argument(
+        "--only-changes",
+        action="store_true",
+        help="no Update of known things to which nothing happened (not the paper's rule)",
+    )
+
+    model = actions.add_parser("memory-model", help="the model of memory:=learned, from views")
+    model.add_argument("data", type=Path, help="folder made by memory-views")
+    model.add_argument("output", type=Path, help="folder of checkpoint and memory.safetensors")
+    steps = DetectorRecipe()
+    model.add_argument("--steps", type=int, default=steps.steps)
+    model.add_argument("--batch", type=int, default=steps.batch)
+    model.add_argument("--seed", type=int, default=steps.seed)
+    model.add_argument("--device", choices=["cpu", "cuda"], default=steps.device)
+    model.add_argument(
+        "--looked-at", type=int, default=2200, help="frames for the classifier; 0 = all"
+    )
+    model.add_argument(
+        "--more", type=Path, help="folder of further views, which count as much as the first"
+    )
+    model.add_argument(
+        "--start", type=Path, help="folder of an earlier training whose network is the first"
+    )
+    model.add_argument("--rate", type=float, default=steps.rate, help="highest learning rate")
+
+    tuned = actions.add_parser(
+        "memory", help="a LoRA adapter of a vision-language model, from conversations"
+    )
+    tuned.add_argument("data", type=Path, help="folder made by memory-data")
+    tuned.add_argument("model", type=Path, help="folder of a LLaVA-OneVision class model")
+    tuned.add_argument("output", type=Path, help="folder of checkpoint and adapter; goes on there")
+    paper = TuningRecipe()
+    tuned.add_argument("--epochs", type=float, default=paper.epochs)
+    tuned.add_argument("--batch", type=int, default=paper.batch)
+    tuned.add_argument("--rate", type=float, default=paper.rate, help="highest learning rate")
+    tuned.add_argument("--rank", type=int, default=paper.rank, help="of the LoRA matrices")
+    tuned.add_argument("--alpha", type=int, default=paper.alpha)
+    tuned.add_argument("--dropout", type=float, default=paper.dropout)
+    tuned.add_argument("--seed", type=int, default=paper.seed)
+    tuned.add_argument("--device", default=paper.device, help="torch's name")
+    tuned.add_argument("--save-every", type=int, default=paper.save_every, help="steps")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs one action."""
+    return _ACTIONS[args.action](args)
+
+
+def _views(args: argparse.Namespace) -> int:
+    recipe = ViewRecipe(args.seed, args.houses, args.strewings, args.views, even=args.even)
+    manifest = make_views(args.output, recipe)
+    things = sum(manifest.counts.values())
+    print(
+        f"{args.output}: {manifest.frames} frames in {manifest.shards} shards, "
+        f"{things} things of {len(manifest.counts)} classes"
+    )
+    return 0
+
+
+def _data(args: argparse.Namespace) -> int:
+    shipped = sorted((config_dir() / "episodes" / "train").glob("*.json"))
+    names = tuple(args.episode or [path.stem for path in shipped])
+    rules = LabelRules(update_known=not args.only_changes)
+    manifest = make_memory_data(args.output, DataRecipe(names, args.seed, rules))
+    counts = ", ".join(f"{name} {count}" for name, count in manifest.counts.items())
+    print(f"{args.output / TRAIN_FILE}: {manifest.frames} samples ({counts})")
+    return 0
+
+
+def _model(args: argparse.Namespace) -> int:
+    read_manifest(args.data)
+    network = DetectorRecipe(
+        steps=args.steps, batch=args.batch, rate=args.rate, seed=args.seed, device=args.device
+    )
+    path = train_memory_model(
+        read_frames(args.data),
+        args.output,
+        network,
+        ClassifierRecipe(seed=args.seed, device=args.device),
+        _tell,
+        looked_at=args.looked_at,
+        more=read_frames(args.more) if args.more else (),
+        start=args.start,
+    )
+    print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _memory(args: argparse.Namespace) -> int:
+    if min(args.epochs, args.rate) <= 0 or min(args.batch, args.rank, args.save_every) < 1:
+        raise PlannerError("epochs, rate, batch, rank and save-every must be above 0")
+    recipe = TuningRecipe(
+        rate=args.rate,
+        alpha=args.alpha,
+        rank=args.rank,
+        dropout=args.dropout,
+        batch=args.batch,
+        epochs=args.epochs,
+        seed=args.seed,
+        device=args.device,
+        save_every=args.save_every,
+    )
+
+    def told(at: TuningProgress) -> None:
+        _tell(f"step {at.step} of {at.steps}: loss {at.loss:.4f}, {at.elapsed_s:.0f} s")
+
+    adapter = tune(read_conversations(args.data), args.model, args.output, recipe, told)
+    print(f"{adapter}: use it with memory:=vlm memory_model:={args.model} memory_second:={adapter}")
+    return 0
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+_ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "memory-views": _views,
+    "memory-data": _data,
+    "memory-model": _model,
+    "memory": _memory,
+}

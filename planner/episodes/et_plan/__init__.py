@@ -1,0 +1,1 @@
+"""ET-Plan-Bench's tasks, read and imported."""

@@ -1,0 +1,222 @@
+"""ET-Plan-Bench's JSON-lines tasks, in the published layout and in that of ETPLAN-2.1.
+
+Published: `task`, `task_completion_criterion` (a text such as `(CLOSE, robot, apple)(INSIDE,
+apple, fridge)`, two of them after `STEP_1:` and `STEP_2:`), `env_id`, `ground_truth_plan` (script
+lines). ETPLAN-2.1: `objects` by letter, `intermediate` and
+`success` as triples, `gt` as lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planner.episodes.foreign.file import json_lines, read_foreign
+from planner.episodes.partnr.instruction_file import Fault
+from planner.world.errors import FileError
+from planner.world.files import parse_model
+
+RELATIONS = ("CLOSE", "INSIDE", "ON", "FACING")
+ROBOT_WORDS = frozenset({"robot", "character", "char0"})
+MOST_TRIPLES = 50
+MOST_STEPS = 500
+
+Word = Annotated[str, Field(min_length=1, max_length=60)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")]
+_TRIPLE = re.compile(r"\(([^()]*)\)")
+_STEPS = re.compile(r"^\s*STEP_1\s*:(?P<first>.*?)STEP_2\s*:(?P<second>.*)$", re.DOTALL)
+_LINE = re.compile(r"^\s*<char\d+>\s*\[(?P<verb>\w{1,20})\](?P<rest>.*)$")
+_ARGUMENT = re.compile(r"<([^<>]{1,60})>\s*\((\d{1,9})\)")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Published(_Strict):
+    task: Annotated[str, Field(min_length=1, max_length=2000)]
+    task_completion_criterion: Annotated[str, Field(min_length=1, max_length=4000)]
+    env_id: Annotated[int, Field(ge=0, le=10_000)]
+    ground_truth_plan: Annotated[tuple[Word | str, ...], Field(max_length=MOST_STEPS)] = ()
+
+
+class _Entity(_Strict):
+    class_: Annotated[Word, Field(alias="class")]
+    id: Annotated[int, Field(ge=0)] | None = None
+
+
+class _Specified(_Strict):
+    id: Identifier
+    category: Word
+    scene: Annotated[int, Field(ge=0, le=10_000)]
+    split: Word = "none"
+    task: Annotated[str, Field(min_length=1, max_length=2000)]
+    objects: Annotated[dict[Word, _Entity], Field(max_length=MOST_TRIPLES)]
+    intermediate: Annotated[
+        tuple[tuple[Word, Word, Word], ...], Field(max_length=MOST_TRIPLES)
+    ] = ()
+    success: Annotated[
+        tuple[tuple[Word, Word, Word], ...], Field(min_length=1, max_length=MOST_TRIPLES)
+    ]
+    prior: Word = "P"
+    arms: Annotated[int, Field(ge=1, le=2)] = 1
+    init: object = None
+    gt: Annotated[tuple[tuple[Word | int, ...], ...], Field(max_length=MOST_STEPS)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EtStep:
+    """A step of the dataset's own plan: verb, then (class, id) of each argument."""
+
+    verb: str
+    arguments: tuple[tuple[str, int], ...]
+
+
+EtTriple = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EtTask:
+    """A task; triples speak of variables, `classes` says what each is."""
+
+    file: str
+    task_id: str
+    environment: int
+    category: str
+    text: str
+    classes: dict[str, str]
+    intermediate: tuple[EtTriple, ...]
+    success: tuple[EtTriple, ...]
+    plan: tuple[EtStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EtFile:
+    """A file's readable tasks and the fault of each other line."""
+
+    path: Path
+    sha256: str
+    tasks: tuple[EtTask, ...]
+    faults: tuple[Fault, ...]
+
+
+def read_et_file(path: Path) -> EtFile:
+    """Reads a JSON-lines file.
+
+    Raises:
+        FileError: where it cannot be read; a single bad line is a `Fault`.
+    """
+    file = read_foreign(path)
+    tasks: list[EtTask] = []
+    faults: list[Fault] = []
+    seen: set[str] = set()
+    for number, document in json_lines(file):
+        try:
+            if isinstance(document, FileError):
+                raise document
+            task = _task(path, number, document)
+            if task.task_id in seen:
+                raise FileError(path, f"line {number}.id", f"{task.task_id} is used twice")
+        except FileError as error:
+            faults.append(Fault(path.name, f"line {number}", f"{error.field}: {error.reason}"))
+            continue
+        seen.add(task.task_id)
+        tasks.append(task)
+    return EtFile(path, file.sha256, tuple(tasks), tuple(faults))
+
+
+def _task(path: Path, number: int, document: object) -> EtTask:
+    if isinstance(document, dict) and "success" in document:
+        return _specified(path, parse_model(document, _Specified, path))
+    return _published(path, number, parse_model(document, _Published, path))
+
+
+def _published(path: Path, number: int, raw: _Published) -> EtTask:
+    field = "task_completion_criterion"
+    steps = _STEPS.match(raw.task_completion_criterion)
+    first = tuple(_triples(path, field, steps["first"])) if steps else ()
+    last = tuple(_triples(path, field, steps["second"] if steps else raw.task_completion_criterion))
+    return EtTask(
+        file=path.name,
+        task_id=str(number),
+        environment=raw.env_id,
+        category=path.name.split(".")[0],
+        text=" ".join(raw.task.split()),
+        classes={word: word for triple in (*first, *last) for word in triple[1:]},
+        intermediate=first,
+        success=last,
+        plan=tuple(_line(path, i, line) for i, line in enumerate(raw.ground_truth_plan)),
+    )
+
+
+def _triples(path: Path, field: str, text: str) -> Iterator[EtTriple]:
+    found = _TRIPLE.findall(text)
+    if _TRIPLE.sub("", text).strip():
+        raise FileError(path, field, "has text outside of its triples")
+    if not 0 < len(found) <= MOST_TRIPLES:
+        raise FileError(path, field, f"has {len(found)} triples, not 1 to {MOST_TRIPLES}")
+    for triple in dict.fromkeys(found):
+        words = tuple(word.strip() for word in triple.split(","))
+        yield _checked(path, field, words)
+
+
+def _checked(path: Path, field: str, words: Sequence[str]) -> EtTriple:
+    if len(words) != 3 or not all(words):
+        raise FileError(path, field, f"({', '.join(words)[:60]}) is no triple")
+    relation, one, other = words
+    if relation not in RELATIONS:
+        raise FileError(path, field, f"{relation[:30]!r} is none of {', '.join(RELATIONS)}")
+    return relation, _robot(one), _robot(other)
+
+
+def _robot(word: str) -> str:
+    return "robot" if word.lower() in ROBOT_WORDS else word
+
+
+def _line(path: Path, index: int, line: str) -> EtStep:
+    match = _LINE.match(line[:300])
+    if match is None:
+        raise FileError(path, f"ground_truth_plan.{index}", f"{line[:40]!r} is no script line")
+    arguments = tuple(
+        (name.strip(), int(number)) for name, number in _ARGUMENT.findall(match["rest"])
+    )
+    return EtStep(match["verb"].upper(), arguments)
+
+
+def _specified(path: Path, raw: _Specified) -> EtTask:
+    def triples(field: str, items: Sequence[Sequence[str]]) -> tuple[EtTriple, ...]:
+        made = tuple(_checked(path, field, item) for item in items)
+        for triple in made:
+            for word in triple[1:]:
+                if word != "robot" and word not in raw.objects:
+                    raise FileError(path, field, f"{word!r} is not among the objects")
+        return made
+
+    return EtTask(
+        file=path.name,
+        task_id=raw.id,
+        environment=raw.scene,
+        category=raw.category,
+        text=" ".join(raw.task.split()),
+        classes={name: entity.class_ for name, entity in raw.objects.items()},
+        intermediate=triples("intermediate", raw.intermediate),
+        success=triples("success", raw.success),
+        plan=tuple(_gt(path, i, step) for i, step in enumerate(raw.gt)),
+    )
+
+
+def _gt(path: Path, index: int, step: Sequence[str | int]) -> EtStep:
+    verb, *rest = step if step else ("",)
+    pairs = list(zip(rest[::2], rest[1::2], strict=False))
+    if (
+        not isinstance(verb, str)
+        or len(rest) % 2
+        or not all(isinstance(name, str) and isinstance(number, int) for name, number in pairs)
+    ):
+        raise FileError(path, f"gt.{index}", "is no verb with a class and an id each")
+    return EtStep(verb.upper(), tuple((str(name), int(number)) for name, number in pairs))

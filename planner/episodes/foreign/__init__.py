@@ -1,0 +1,1 @@
+"""What importers share: bounded reading, and scenes of others in houses of ours."""

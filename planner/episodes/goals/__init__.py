@@ -1,0 +1,1 @@
+"""Structured goals derived from the words of an instruction."""

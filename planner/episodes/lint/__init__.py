@@ -1,0 +1,1 @@
+"""Rules that episodes are held to, and the command that checks them."""

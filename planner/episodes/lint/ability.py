@@ -1,0 +1,166 @@
+"""Whether the agents of an episode are able to bring about what it asks for.
+
+A proposition that needs no more than what is true at the start asks nothing of anybody. For
+the rest somebody must have the primitive (config/agents.yaml), the thing must be movable, and
+the place must have room for it alone. It is no proof that the task can be done: `--solve` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from planner.episodes.lint.rules import LintFinding, Rule
+from planner.evaluation.task import STATE_PREDICATES, Evaluation, Predicate, Proposition
+from planner.world.agents import default_bodies
+from planner.world.episode import Episode
+from planner.world.geometry import Vec3
+from planner.world.house import House, ObjectPlacement
+from planner.world.primitive import PrimitiveName
+from planner.world.state import EntityState
+from planner.world.vocabulary import Affordance, EntityKind, State, floor_name
+
+_CHANGES: dict[tuple[State, bool], tuple[PrimitiveName, ...]] = {
+    (State.CLEAN, True): (PrimitiveName.CLEAN,),
+    (State.CLEAN, False): (),
+    (State.FILLED, True): (PrimitiveName.FILL, PrimitiveName.POUR),
+    # What is poured from is empty afterwards (PARTNR-D37).
+    (State.FILLED, False): (PrimitiveName.POUR,),
+    (State.POWERED_ON, True): (PrimitiveName.POWER_ON,),
+    (State.POWERED_ON, False): (PrimitiveName.POWER_OFF,),
+}
+_TOLERANCE_M = 0.001
+
+
+def unsolvable(
+    evaluation: Evaluation,
+    at_start: Sequence[Mapping[str, frozenset[str]]],
+    episode: Episode,
+    house: House,
+    entities: Mapping[str, EntityState],
+) -> Iterator[LintFinding]:
+    """What nobody there can bring about.
+
+    Args:
+        evaluation: a sound one.
+        at_start: of each proposition, for each of the first list with which of the second list
+            it is true at the start; empty for clusters.
+        episode: whose agents are to do it.
+        house: the episode's.
+        entities: `start_entities`.
+    """
+    abilities = _Abilities(episode, house, entities)
+    for i, proposition in enumerate(evaluation.propositions):
+        reason = abilities.lacking(proposition, at_start[i])
+        if reason:
+            yield LintFinding(Rule.UNSOLVABLE, f"propositions.{i}", reason)
+
+
+class _Abilities:
+    """Who is there and what they can do in this house."""
+
+    def __init__(self, episode: Episode, house: House, entities: Mapping[str, EntityState]) -> None:
+        bodies = default_bodies()
+        self._can = {p for agent in episode.agents for p in bodies[agent.kind].primitives}
+        self._house = house
+        self._entities = entities
+        self._objects = {item.name: item for item in episode.objects}
+        self._floors = {floor_name(room.name) for room in house.rooms}
+        self._faucet = any(Affordance.FAUCET in p.affordances for p in house.furniture)
+
+    def lacking(self, proposition: Proposition, at_start: Mapping[str, frozenset[str]]) -> str:
+        """Why too few of the first list can come to satisfy a proposition; "" where enough do."""
+        if proposition.predicate is Predicate.IS_CLUSTERED:
+            return ""
+        reasons = []
+        for name in proposition.lists[0]:
+            if at_start.get(name):
+                continue
+            reason = self._why_not(proposition, name)
+            if reason:
+                reasons.append(reason)
+        possible = len(proposition.lists[0]) - len(reasons)
+        return reasons[0] if possible < proposition.number else ""
+
+    def _why_not(self, proposition: Proposition, name: str) -> str:
+        if proposition.predicate in STATE_PREDICATES:
+            return self._cannot_become(name, *STATE_PREDICATES[proposition.predicate])
+        if proposition.predicate is Predicate.IS_NEXT_TO:
+            if self._is_movable(name) or any(map(self._is_movable, proposition.lists[1])):
+                return self._cannot_carry()
+            return f"neither {name} nor what it should be next to can be moved"
+        if not self._is_movable(name):
+            return f"{name} cannot be moved"
+        lacking = self._cannot_carry() or self._cannot_fetch(name)
+        if lacking or proposition.predicate in (Predicate.IS_ON_FLOOR, Predicate.IS_IN_ROOM):
+            return lacking
+        whys = [self._no_room(proposition.predicate, name, b) for b in proposition.lists[1]]
+        return "" if "" in whys else whys[0]
+
+    def _is_movable(self, name: str) -> bool:
+        entity = self._entities.get(name)
+        return entity is not None and entity.kind is EntityKind.OBJECT
+
+    def _cannot_carry(self) -> str:
+        if {PrimitiveName.PICK, PrimitiveName.PLACE} <= self._can:
+            return ""
+        return "no agent can pick things up and put them down"
+
+    def _cannot_fetch(self, name: str) -> str:
+        item = self._objects.get(name)
+        piece = self._house.furniture_by_name.get(item.parent) if item is not None else None
+        if item is None or piece is None or PrimitiveName.OPEN in self._can:
+            return ""
+        shut = any(h.name == item.part and h.joint is not None for h in piece.interiors)
+        return f"no agent can open {piece.name}, where {name} is" if shut else ""
+
+    def _cannot_become(self, name: str, state: State, wanted: bool) -> str:
+        word = f"{'' if wanted else 'not '}{state.value.replace('_', ' ')}"
+        ways = [way for way in _CHANGES[state, wanted] if way in self._can]
+        if PrimitiveName.FILL in ways and not self._faucet:
+            ways.remove(PrimitiveName.FILL)
+        if PrimitiveName.POUR in ways and not self._pours(name, wanted):
+            ways.remove(PrimitiveName.POUR)
+        return "" if ways else f"no agent can make {name} {word}"
+
+    def _pours(self, name: str, wanted: bool) -> bool:
+        """Whether there is something to pour from into it, or from it into."""
+        others = [
+            entity
+            for other, entity in self._entities.items()
+            if other != name
+            and entity.kind is EntityKind.OBJECT
+            and Affordance.FILLABLE in entity.affordances
+        ]
+        if not wanted:
+            return bool(others) and self._is_movable(name)
+        return any((entity.states or {}).get(State.FILLED) for entity in others)
+
+    def _no_room(self, predicate: Predicate, name: str, place: str) -> str:
+        """Why a thing, alone, has no room on or in a place; "" where it has."""
+        item = self._objects[name]
+        if place in self._floors:
+            return ""
+        piece = self._house.furniture_by_name.get(place)
+        if piece is None:
+            return f"agents put things on furniture, and {place} is none"
+        if predicate is Predicate.IS_INSIDE:
+            if any(_fits(item, h.size[:2], h.size[2]) for h in piece.interiors):
+                return ""
+            return f"{name} is too large for the inside of {place}"
+        if any(_fits(item, s.size, s.clearance) for s in piece.surfaces):
+            return ""
+        what = "is too large for the top of" if piece.surfaces else "finds no surface on"
+        return f"{name} {what} {place}"
+
+
+def _fits(item: ObjectPlacement, size_m: Sequence[float], height_m: float) -> bool:
+    """Whether a thing has room on a rectangle, straight or turned by a quarter."""
+    x, y, z = _with_slack(item.size_m)
+    depth, width = size_m
+    turned = (x <= depth and y <= width) or (y <= depth and x <= width)
+    return turned and z <= height_m
+
+
+def _with_slack(size_m: Vec3) -> Vec3:
+    x, y, z = size_m
+    return (x - _TOLERANCE_M, y - _TOLERANCE_M, z - _TOLERANCE_M)

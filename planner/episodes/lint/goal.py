@@ -1,0 +1,269 @@
+"""What is wrong with an evaluation by itself and in its house, before anything happens."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from planner.episodes.lint.rules import LintFinding, Rule
+from planner.evaluation.constraints import matching
+from planner.evaluation.cycles import find_cycle
+from planner.evaluation.task import (
+    STATE_PREDICATES,
+    DependencyMode,
+    Evaluation,
+    GateRelation,
+    Predicate,
+    Proposition,
+    Tie,
+    TieKind,
+)
+from planner.world.house import House
+from planner.world.state import EntityState
+
+_PLACING = frozenset(
+    {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
+)
+_AFTER = frozenset({GateRelation.AFTER_SATISFIED, GateRelation.AFTER_UNSATISFIED})
+
+
+def task_types(evaluation: Evaluation) -> tuple[str, ...]:
+    """PARTNR's types, which follow from the evaluation alone (PARTNR-D5)."""
+    predicates = {proposition.predicate for proposition in evaluation.propositions}
+    found = (
+        ("spatial", bool(predicates & {Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})),
+        ("temporal", bool(evaluation.edges)),
+        ("heterogeneous", bool(predicates & set(STATE_PREDICATES))),
+    )
+    return tuple(name for name, holds in found if holds) or ("constraint_free",)
+
+
+def duplicates(evaluation: Evaluation) -> Iterator[LintFinding]:
+    """Propositions that ask the same of the same at no other time."""
+    seen: dict[tuple[object, ...], int] = {}
+    before = _before(evaluation)
+    for j, proposition in enumerate(evaluation.propositions):
+        key = _meaning(proposition)
+        i = seen.setdefault(key, j)
+        if i == j or (i, j) in before or (j, i) in before or _kept_apart(evaluation, i, j):
+            continue
+        yield LintFinding(Rule.DUPLICATE, f"propositions.{j}", f"asks the same as proposition {i}")
+
+
+def _meaning(proposition: Proposition) -> tuple[object, ...]:
+    lists: Sequence[object] = [frozenset(names) for names in proposition.lists]
+    if proposition.predicate is Predicate.IS_CLUSTERED:
+        lists = sorted(tuple(sorted(names)) for names in proposition.lists)
+    threshold = None
+    if proposition.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):
+        threshold = proposition.threshold_m
+    return (
+        proposition.predicate,
+        tuple(lists),
+        proposition.number,
+        proposition.is_same and proposition.number > 1,
+        threshold,
+    )
+
+
+def _kept_apart(evaluation: Evaluation, i: int, j: int) -> bool:
+    """Whether a constraint makes two propositions use different things."""
+    return any(
+        tie.kind is TieKind.DIFFERENT and {i, j} <= {member for member, _ in tie.members}
+        for tie in evaluation.ties
+    )
+
+
+def _before(evaluation: Evaluation) -> set[tuple[int, int]]:
+    """All pairs of which the first has to come true before the second."""
+    followers: dict[int, set[int]] = {}
+    for i, j in _strict_links(evaluation):
+        followers.setdefault(i, set()).add(j)
+    found: set[tuple[int, int]] = set()
+    for start in followers:
+        waiting = list(followers[start])
+        while waiting:
+            node = waiting.pop()
+            if (start, node) not in found:
+                found.add((start, node))
+                waiting += followers.get(node, ())
+    return found
+
+
+def _strict_links(evaluation: Evaluation) -> set[tuple[int, int]]:
+    """(i, j): i has to count at an earlier step than j, by edges and by gates."""
+    links = set(evaluation.edges)
+    for dependency in evaluation.dependencies:
+        if dependency.relation in _AFTER and _binds(dependency.mode, dependency.depends_on):
+            links |= set(itertools.product(dependency.depends_on, dependency.gated))
+    return links
+
+
+def _binds(mode: DependencyMode, heads: Sequence[int]) -> bool:
+    return mode is DependencyMode.ALL or len(heads) == 1
+
+
+def contradictions(
+    evaluation: Evaluation, house: House, entities: Mapping[str, EntityState]
+) -> Iterator[LintFinding]:
+    """Propositions and constraints that cannot be met together.
+
+    Only what is certain is reported: a pair of goals contradicts when every way to meet both
+    puts one thing into two places that exclude each other, or into two states.
+    """
+    yield from _against_order(evaluation)
+    yield from _against_ties(evaluation)
+    for k, proposition in enumerate(evaluation.propositions):
+        if proposition.predicate is Predicate.IS_CLUSTERED and not _seated(proposition.lists):
+            reason = f"there are fewer than {len(proposition.lists)} different things to choose"
+            yield LintFinding(Rule.CONTRADICTION, f"propositions.{k}.args.entities", reason)
+    together = _together(evaluation)
+    for i, j in sorted(together):
+        one, other = evaluation.propositions[i], evaluation.propositions[j]
+        reason = _conflict(one, other, house, entities)
+        if reason:
+            yield LintFinding(
+                Rule.CONTRADICTION, f"propositions.{j}", f"{reason} by proposition {i}"
+            )
+
+
+def _against_order(evaluation: Evaluation) -> Iterator[LintFinding]:
+    """Edges and gates, each without a circle, that make one together."""
+    links = _strict_links(evaluation)
+    strict = set(links)
+    for dependency in evaluation.dependencies:
+        if dependency.relation is GateRelation.WHILE_SATISFIED and _binds(
+            dependency.mode, dependency.depends_on
+        ):
+            links |= set(itertools.product(dependency.depends_on, dependency.gated))
+    cycle = find_cycle(links)
+    if cycle and any(pair in strict for pair in itertools.pairwise(cycle)):
+        path = " -> ".join(str(index) for index in cycle)
+        yield LintFinding(
+            Rule.CONTRADICTION, "constraints", f"order and dependencies together ask for {path}"
+        )
+
+
+def _against_ties(evaluation: Evaluation) -> Iterator[LintFinding]:
+    for tie in evaluation.ties:
+        lists = [evaluation.propositions[i].lists[argument] for i, argument in tie.members]
+        members = ", ".join(str(i) for i, _ in tie.members)
+        if tie.kind is TieKind.SAME and not set(lists[0]).intersection(*lists[1:]):
+            reason = f"no entity is allowed in all of the propositions {members}"
+        elif tie.kind is TieKind.DIFFERENT and not _enough(evaluation, tie):
+            reason = f"there are too few different entities for the propositions {members}"
+        else:
+            continue
+        yield LintFinding(Rule.CONTRADICTION, "constraints", reason)
+
+
+def _enough(evaluation: Evaluation, tie: Tie) -> bool:
+    return _seated([evaluation.propositions[i].lists[argument] for i, argument in tie.members])
+
+
+def _seated(lists: Sequence[Sequence[str]]) -> bool:
+    """Whether one can be chosen of each list, all different."""
+    return len(matching({k: frozenset(names) for k, names in enumerate(lists)})) == len(lists)
+
+
+def _together(evaluation: Evaluation) -> set[tuple[int, int]]:
+    """The pairs that have to hold at one moment: at the end, or by a gate."""
+    found = set(itertools.combinations(sorted(evaluation.terminal), 2))
+    for dependency in evaluation.dependencies:
+        if dependency.relation is GateRelation.WHILE_SATISFIED and _binds(
+            dependency.mode, dependency.depends_on
+        ):
+            for head, gated in itertools.product(dependency.depends_on, dependency.gated):
+                found.add((min(head, gated), max(head, gated)))
+            heads = sorted(set(dependency.depends_on))
+            found |= set(itertools.combinations(heads, 2))
+    return found
+
+
+def _conflict(
+    one: Proposition, other: Proposition, house: House, entities: Mapping[str, EntityState]
+) -> str:
+    """Why two propositions exclude each other; "" where they need not."""
+    shared = _forced(one, other)
+    if not shared:
+        return ""
+    if one.predicate in STATE_PREDICATES and other.predicate in STATE_PREDICATES:
+        state, wanted = STATE_PREDICATES[one.predicate]
+        if STATE_PREDICATES[other.predicate] == (state, not wanted):
+            return f"{' or '.join(shared)} would have to be the opposite of what is asked"
+        return ""
+    if one.predicate in _PLACING and other.predicate in _PLACING:
+        spots = _places(one), _places(other)
+        size_m = max((math.hypot(*_size(entities, name)) for name in shared), default=0.0)
+        if all(_apart(a, b, house, size_m) for a, b in itertools.product(spots[0], spots[1])):
+            return f"{' or '.join(shared)} would have to be in another place than is asked"
+    return ""
+
+
+def _size(entities: Mapping[str, EntityState], name: str) -> tuple[float, float, float]:
+    entity = entities.get(name)
+    return entity.size_m if entity is not None else (0.0, 0.0, 0.0)
+
+
+def _forced(one: Proposition, other: Proposition) -> list[str]:
+    """What both lists have, where they cannot be met by different things."""
+    a, b = set(one.lists[0]), set(other.lists[0])
+    if one.number + other.number <= len(a | b):
+        return []
+    return sorted(a & b)
+
+
+_Spot = tuple[Predicate, str]
+
+
+def _places(proposition: Proposition) -> list[_Spot]:
+    names = proposition.lists[1] if len(proposition.lists) > 1 else ("",)
+    return [(proposition.predicate, name) for name in names]
+
+
+def _apart(one: _Spot, other: _Spot, house: House, size_m: float) -> bool:
+    """Whether nothing of this size can be at both places at once."""
+    if one[0] == other[0] == Predicate.IS_IN_ROOM:
+        # A thing on a threshold is in both rooms (PARTNR-T6: a quarter of it will do).
+        return False
+    if Predicate.IS_ON_FLOOR in (one[0], other[0]):
+        rest = other if one[0] is Predicate.IS_ON_FLOOR else one
+        return rest[0] is Predicate.IS_INSIDE and rest[1] in house.furniture_by_name
+    rooms = _room(one, house), _room(other, house)
+    if None in rooms:
+        return False
+    if Predicate.IS_IN_ROOM in (one[0], other[0]):
+        return rooms[0] != rooms[1] and not _near(one, other, house, size_m)
+    if one[1] == other[1]:
+        return False
+    a, b = house.furniture_by_name.get(one[1]), house.furniture_by_name.get(other[1])
+    if a is None or b is None:
+        return rooms[0] != rooms[1] and (a is None) == (b is None)
+    return Predicate.IS_INSIDE in (one[0], other[0]) or a.box.horizontal_gap_m(b.box) > size_m
+
+
+def _near(one: _Spot, other: _Spot, house: House, size_m: float) -> bool:
+    """Whether a piece of furniture stands so close to a room that a thing may reach into it."""
+    room = one if one[0] is Predicate.IS_IN_ROOM else other
+    place = other if room is one else one
+    piece = house.furniture_by_name.get(place[1])
+    if piece is None or place[0] is Predicate.IS_INSIDE:
+        return False
+    low, high = piece.box.minimum_m, piece.box.maximum_m
+    xs = [x for x, _ in house.rooms_by_name[room[1]].polygon_m]
+    ys = [y for _, y in house.rooms_by_name[room[1]].polygon_m]
+    dx = max(0.0, min(xs) - high[0], low[0] - max(xs))
+    dy = max(0.0, min(ys) - high[1], low[1] - max(ys))
+    return math.hypot(dx, dy) <= size_m
+
+
+def _room(spot: _Spot, house: House) -> str | None:
+    predicate, name = spot
+    if predicate is Predicate.IS_IN_ROOM:
+        return name if name in house.rooms_by_name else None
+    piece = house.furniture_by_name.get(name)
+    if piece is not None:
+        return piece.room
+    room = name.removeprefix("floor_")
+    return room if room != name and room in house.rooms_by_name else None

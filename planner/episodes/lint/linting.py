@@ -1,0 +1,298 @@
+"""Linting episodes: all that is wrong with a file, told by rule, field and reason.
+
+What does not change between the episodes of a house (the walkable floor, the furniture's
+geometry) is computed once a house, so that ten thousand episodes are a matter of seconds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.episodes.lint.ability import unsolvable
+from planner.episodes.lint.goal import contradictions, duplicates, task_types
+from planner.episodes.lint.rules import LintFinding, Rule, Severity
+from planner.episodes.start_state import house_entities, start_entities
+from planner.evaluation.criteria import criteria_findings
+from planner.evaluation.entity_checks import entity_findings, facts_of_episode
+from planner.evaluation.goal_warnings import goal_warnings
+from planner.evaluation.judge import StrictJudge
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.predicates import Variant
+from planner.evaluation.progress import Mode, Progress, PropositionProgress, Reason
+from planner.evaluation.propositions import Watch
+from planner.evaluation.scene import BrokenStateError, Scene
+from planner.evaluation.task import Evaluation
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.episode import Episode, read_episode
+from planner.world.errors import FileError
+from planner.world.house import House
+from planner.world.house_checks import (
+    check_episode,
+    find_house_of,
+    load_house,
+)
+from planner.world.reach import Reach
+from planner.world.state import EntityState
+
+# Reading a house costs more than linting an episode: these are kept for as many houses.
+_HOUSES_KEPT = 64
+# A process more is worth its start only from so many files on.
+_FILES_A_PROCESS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What the rules say of one file; `episode_id` is "" where none could be read."""
+
+    file: str
+    episode_id: str
+    findings: tuple[LintFinding, ...]
+
+    @property
+    def errors(self) -> int:
+        """How many findings make the episode unusable."""
+        return sum(f.severity is Severity.ERROR for f in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        """How many findings are to be looked at."""
+        return len(self.findings) - self.errors
+
+
+class Linter:
+    """Holds episode after episode against the rules."""
+
+    def __init__(self) -> None:
+        self._catalogue: Catalogue = default_catalogue()
+        self._grounds: dict[tuple[Path, str], _Ground | str] = {}
+
+    def lint(self, path: Path) -> FileReport:
+        """All findings of one file, in the order of the rules; never raises for a bad file."""
+        try:
+            episode = read_episode(path)
+        except FileError as error:
+            return FileReport(str(path), "", (_unread(error),))
+        found = tuple(self._findings(path, episode))
+        return FileReport(str(path), episode.episode_id, found)
+
+    def _findings(self, path: Path, episode: Episode) -> Iterator[LintFinding]:
+        if not episode.instruction.strip():
+            yield LintFinding(Rule.NO_INSTRUCTION, "instruction", "there is no instruction")
+        if episode.source is not None and episode.source.needs_scene:
+            reason = f"the episode is in the scene {episode.source.scene_id!r}"
+            yield LintFinding(Rule.NEEDS_SCENE, "house", reason)
+            yield from self._evaluation_alone(path, episode)
+            return
+        ground = self._ground(path, episode.house)
+        if isinstance(ground, str):
+            yield LintFinding(Rule.HOUSE, "house", ground)
+            yield from self._evaluation_alone(path, episode)
+            return
+        for finding in check_episode(episode, ground.house, self._catalogue, ground.reach):
+            yield LintFinding(_rule_of_field(finding.field), finding.field, finding.reason)
+        evaluation = None
+        for item in _evaluation_of(path, episode):
+            if isinstance(item, LintFinding):
+                yield item
+            else:
+                evaluation = item
+        if evaluation is not None:
+            yield from self._goal(episode, ground, evaluation)
+        if episode.criteria is not None:
+            known = facts_of_episode(episode, ground.house, self._catalogue)
+            for field, reason in criteria_findings(episode.criteria, known):
+                yield LintFinding(_rule_of_criteria(reason), field, reason)
+
+    def _ground(self, path: Path, house: str) -> _Ground | str:
+        """The episode's house, or what is wrong with it."""
+        key = (path.parent, house)
+        if key not in self._grounds:
+            if len(self._grounds) >= _HOUSES_KEPT:
+                self._grounds.pop(next(iter(self._grounds)))
+            try:
+                self._grounds[key] = _Ground(
+                    load_house(find_house_of(path, house)), self._catalogue
+                )
+            except FileError as error:
+                self._grounds[key] = error.reason if error.file == str(path) else str(error)
+        return self._grounds[key]
+
+    def _evaluation_alone(self, path: Path, episode: Episode) -> Iterator[LintFinding]:
+        """What can be said of an evaluation without its house."""
+        for item in _evaluation_of(path, episode):
+            if isinstance(item, LintFinding):
+                yield item
+            else:
+                yield from duplicates(item)
+
+    def _goal(
+        self, episode: Episode, ground: _Ground, evaluation: Evaluation
+    ) -> Iterator[LintFinding]:
+        facts = facts_of_episode(episode, ground.house, self._catalogue)
+        unfit = False
+        for field, reason in entity_findings(evaluation, facts):
+            unfit = True
+            yield LintFinding(_rule_of_entity(reason), f"evaluation.{field}", reason)
+        yield from _under_evaluation(duplicates(evaluation))
+        if task_types(evaluation) != tuple(sorted(episode.task_types, key=_TYPES.index)):
+            reason = f"follow from the evaluation as {', '.join(task_types(evaluation))}"
+            yield LintFinding(Rule.TASK_TYPES, "task_types", reason)
+        if unfit:
+            return
+        entities = ground.start(episode)
+        yield from _under_evaluation(contradictions(evaluation, ground.house, entities))
+        try:
+            scene = ground.scene(entities)
+        except BrokenStateError as error:
+            yield LintFinding(Rule.PLACEMENT, "objects", str(error))
+            return
+        yield from _under_evaluation(_at_start(episode, ground.house, evaluation, scene, entities))
+
+
+class _Ground:
+    """What stays the same over all episodes of one house."""
+
+    def __init__(self, house: House, catalogue: Catalogue) -> None:
+        self.house = house
+        self.reach = Reach(house)
+        self._catalogue = catalogue
+        self._unchanged = house_entities(house)
+        self._scene = Scene(house, self._unchanged)
+
+    def start(self, episode: Episode) -> dict[str, EntityState]:
+        """The entities at an episode's start."""
+        return start_entities(episode, self.house, self._catalogue, self._unchanged)
+
+    def scene(self, entities: dict[str, EntityState]) -> Scene:
+        """The scene with these entities and no others; the next call changes it."""
+        old = self._scene.entities
+        changed = [e for name, e in entities.items() if old.get(name) is not e]
+        self._scene.update(changed, [name for name in old if name not in entities])
+        return self._scene
+
+
+_TYPES = ("spatial", "temporal", "heterogeneous", "constraint_free")
+
+
+def _at_start(
+    episode: Episode,
+    house: House,
+    evaluation: Evaluation,
+    scene: Scene,
+    entities: dict[str, EntityState],
+) -> Iterator[LintFinding]:
+    """What is true before anybody does anything, and what nobody can make true."""
+    judge = StrictJudge(evaluation)
+    watches = [Watch(proposition, scene) for proposition in judge.propositions]
+    judge.advance(0, watches)
+    standings = judge.standings(watches)
+    if all(standing.reason is None for standing in standings):
+        reason = "everything is satisfied already at the start"
+        yield LintFinding(Rule.ALREADY_SATISFIED, "propositions", reason)
+    else:
+        for i, standing in enumerate(standings):
+            if standing.reason is None:
+                reason = "is satisfied already at the start"
+                yield LintFinding(Rule.TRUE_AT_START, f"propositions.{i}", reason)
+        yield from _warnings(evaluation, watches)
+    rows = [watch.rows for watch in watches]
+    yield from unsolvable(evaluation, rows, episode, house, entities)
+
+
+def _warnings(evaluation: Evaluation, watches: Sequence[Watch]) -> Iterator[LintFinding]:
+    """PARTNR-D30 v and vi."""
+    start = tuple(
+        PropositionProgress(i, "", watch.holds, False, None, Reason.NEVER, "")
+        for i, watch in enumerate(watches)
+    )
+    progress = Progress(0.0, False, 0, start, "", Mode.STRICT, Variant.BOXES)
+    for field, reason in goal_warnings(evaluation, progress):
+        rule = Rule.LOST_HEAD if field.startswith("dependencies") else Rule.UNGATED
+        yield LintFinding(rule, field, reason)
+
+
+def _under_evaluation(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
+    for finding in findings:
+        yield LintFinding(finding.rule, f"evaluation.{finding.field}", finding.reason)
+
+
+def _evaluation_of(path: Path, episode: Episode) -> Iterator[LintFinding | Evaluation]:
+    """The evaluation, or what is wrong with its form."""
+    if episode.evaluation is None:
+        reason = "there is no evaluation"
+        if episode.criteria is not None:
+            reason += ": only its criteria are judged"
+        yield LintFinding(Rule.NO_EVALUATION, "evaluation", reason)
+        if episode.task_types:
+            reason = "follow from an evaluation, and there is none"
+            yield LintFinding(Rule.TASK_TYPES, "task_types", reason)
+        return
+    try:
+        yield read_evaluation(episode.evaluation, path)
+    except FileError as error:
+        yield LintFinding(_rule_of_form(error), error.field, error.reason)
+
+
+def _unread(error: FileError) -> LintFinding:
+    if error.field == "version" and "not supported" in error.reason:
+        return LintFinding(Rule.VERSION, error.field, error.reason)
+    rule = Rule.SCHEMA if error.field else Rule.UNREADABLE
+    return LintFinding(rule, error.field, error.reason)
+
+
+def _rule_of_form(error: FileError) -> Rule:
+    """Which rule the evaluation's reader speaks of; it tells only by its words."""
+    if "in a circle" in error.reason:
+        return Rule.CYCLE
+    if "there is no proposition" in error.reason or "argument" in error.reason:
+        return Rule.INDEX
+    return Rule.NUMBER if "can never be met" in error.reason else Rule.EVALUATION
+
+
+def _rule_of_entity(reason: str) -> Rule:
+    if reason.startswith("there is no entity"):
+        return Rule.UNKNOWN_ENTITY
+    return Rule.MISSING_AFFORDANCE if reason.endswith("able") else Rule.WRONG_KIND
+
+
+def _rule_of_criteria(reason: str) -> Rule:
+    return Rule.UNKNOWN_ENTITY if reason.startswith("there is no entity") else Rule.CRITERIA
+
+
+def _rule_of_field(field: str) -> Rule:
+    """Which rule a finding of the world's checks belongs to, by the field it names."""
+    parts = field.split(".")
+    if parts[-1] == "states":
+        return Rule.MISSING_AFFORDANCE
+    if parts[-1] in ("class_name", "parent") or (parts[0] == "furniture" and len(parts) == 2):
+        return Rule.UNKNOWN_ENTITY
+    return Rule.PLACEMENT
+
+
+_LINTERS: list[Linter] = []
+
+
+def _lint_here(path: str) -> FileReport:
+    """Lints in a process of the pool, which keeps its houses."""
+    if not _LINTERS:
+        _LINTERS.append(Linter())
+    return _LINTERS[0].lint(Path(path))
+
+
+def lint_files(paths: Sequence[Path], processes: int = 0) -> Iterator[FileReport]:
+    """Lints files in their order.
+
+    Args:
+        paths: episode files.
+        processes: how many share the work; 0 = one a core, where there are files enough.
+    """
+    wanted = processes or min(os.cpu_count() or 1, len(paths) // _FILES_A_PROCESS)
+    if wanted <= 1:
+        yield from map(Linter().lint, paths)
+        return
+    with ProcessPoolExecutor(wanted) as pool:
+        yield from pool.map(_lint_here, map(str, paths), chunksize=50)

@@ -1,0 +1,1 @@
+"""PARTNR's instruction and episode files, read and imported."""

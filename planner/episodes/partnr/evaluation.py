@@ -1,0 +1,323 @@
+"""PARTNR's stored evaluation functions in our evaluation language, name by name.
+
+Propositions, dependencies and constraints may be objects, as in the dataset files, or Python
+calls, as in the texts that annotators correct (PARTNR-4.5). What our language does not
+have is an error with its field; nothing is left out on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from planner.episodes.partnr.python_text import (
+    Call,
+    PythonTextError,
+    Value,
+    read_assignments,
+    read_call,
+)
+from planner.evaluation.task import STATE_PREDICATES, Predicate
+
+# From PARTNR's argument names to ours; ours stand for themselves.
+_ARGUMENTS = {
+    "object_handles": "objects",
+    "receptacle_handles": "receptacles",
+    "room_ids": "rooms",
+    "entity_handles_a": "entities_a",
+    "entity_handles_b": "entities_b",
+    "*args": "entities",
+    "is_same_receptacle": "is_same_b",
+    "is_same_room": "is_same_b",
+    "arg_match": "is_same_b",
+}
+_ORDER: dict[str, tuple[str, ...]] = {
+    Predicate.IS_ON_TOP: ("objects", "receptacles", "number", "is_same_b"),
+    Predicate.IS_INSIDE: ("objects", "receptacles", "number", "is_same_b"),
+    Predicate.IS_IN_ROOM: ("objects", "rooms", "number", "is_same_b"),
+    Predicate.IS_NEXT_TO: ("entities_a", "entities_b", "number", "is_same_b", "l2_threshold"),
+    Predicate.IS_ON_FLOOR: ("objects", "number"),
+    **dict.fromkeys(STATE_PREDICATES, ("objects", "number")),
+}
+_LISTS = frozenset({"objects", "receptacles", "rooms", "entities_a", "entities_b"})
+_DEPENDENCIES = frozenset({"PropositionDependency", "EvaluationPropositionDependency"})
+_SHORT_DEPENDENCIES = {
+    "WhileSatisfied": "while_satisfied",
+    "AfterSatisfied": "after_satisfied",
+    "AfterUnsatisfied": "after_unsatisfied",
+}
+_DEPENDENCY_FIELDS = ("proposition_indices", "depends_on", "relation_type", "dependency_mode")
+_CONSTRAINT_FIELDS: dict[str, tuple[str, ...]] = {
+    "TemporalConstraint": ("dag_edges", "n_propositions"),
+    "SameArgConstraint": ("proposition_indices", "arg_names", "n_propositions"),
+    "DifferentArgConstraint": ("proposition_indices", "arg_names", "n_propositions"),
+    "TerminalSatisfactionConstraint": ("proposition_indices", "n_propositions"),
+}
+_MOST_DEPTH = 3
+_EDGES = frozenset({"dag_edges", "graph_edges", "edges"})
+_ARG_NAMES = frozenset({"arg_names", "arg_indices", "arg_index"})
+
+# (the file's word, our argument) to the names in the house; raises FieldError where unknown.
+Resolve = Callable[[str, str], Sequence[str]]
+
+
+class FieldError(ValueError):
+    """What one field says cannot be said in our language."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+def translated(
+    propositions: object, dependencies: object, constraints: object, resolve: Resolve
+) -> dict[str, JsonValue]:
+    """The evaluation document of an episode file.
+
+    Raises:
+        FieldError: naming the first field that has no counterpart, in the dataset's names.
+    """
+    goals = [
+        _proposition(item, f"evaluation_propositions.{i}", resolve)
+        for i, item in enumerate(_items(propositions, "evaluation_propositions"))
+    ]
+    document: dict[str, JsonValue] = {"propositions": goals}
+    field = "evaluation_proposition_dependencies"
+    gates = [_dependency(d, f"{field}.{i}") for i, d in enumerate(_items(dependencies, field))]
+    field = "evaluation_constraints"
+    found = [
+        constraint
+        for i, item in enumerate(_items(constraints, field))
+        for constraint in _constraint(item, f"{field}.{i}", len(goals))
+    ]
+    if gates:
+        document["dependencies"] = gates
+    if found:
+        document["constraints"] = found
+    return document
+
+
+def corrected(text: str) -> tuple[dict[str, object], str]:
+    """The parts of a correction file, as `translated` takes them.
+
+    Returns:
+        `instruction`, `propositions`, `dependencies` and `constraints`, only where the text has
+        an instruction or propositions, and why the episode is to be skipped ("" where it is not).
+
+    Raises:
+        FieldError: where the text is not of this form.
+    """
+    try:
+        found = read_assignments(text)
+    except PythonTextError as error:
+        raise FieldError("corrections", str(error)) from None
+    parts: dict[str, object] = {}
+    known = {
+        *("instruction", "propositions", "temporal_groups", "proposition_order"),
+        *("tie_constraints", "dependencies", "exclude_final_constraint"),
+        *("skip_episode", "reason"),
+    }
+    for name in found:
+        if name not in known:
+            raise FieldError(f"corrections.{name}", "is no part of an evaluation")
+    if isinstance(found.get("instruction"), str):
+        parts["instruction"] = " ".join(str(found["instruction"]).split())
+    if "propositions" in found:
+        # The indices of the old dependencies and constraints are those of the old propositions.
+        parts["propositions"] = found["propositions"]
+        parts["dependencies"] = found.get("dependencies")
+        parts["constraints"] = [
+            *_items(found.get("tie_constraints"), "corrections.tie_constraints"),
+            *_order_and_end(found),
+        ]
+    skipped = found.get("skip_episode") is True
+    return parts, (str(found.get("reason") or "its annotators skip it") if skipped else "")
+
+
+def _order_and_end(found: Mapping[str, Value]) -> list[object]:
+    """Groups and exclusions as constraints (PARTNR-D21, PARTNR-3.4)."""
+    made: list[object] = []
+    groups = found.get("temporal_groups", found.get("proposition_order"))
+    if groups:
+        made.append({"type": "TemporalConstraint", "args": {"temporal_groups": groups}})
+    excluded = found.get("exclude_final_constraint")
+    if excluded:
+        goals = _items(found.get("propositions"), "corrections.propositions")
+        out = _items(excluded, "corrections.exclude_final_constraint")
+        rest = [i for i in range(len(goals)) if i not in out]
+        args = {"proposition_indices": rest}
+        made.append({"type": "TerminalSatisfactionConstraint", "args": args})
+    return made
+
+
+def _items(value: object, field: str) -> list[object]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise FieldError(field, "is no list")
+    return list(value)
+
+
+def _proposition(item: object, field: str, resolve: Resolve) -> JsonValue:
+    name, given = _named(item, field, "function_name")
+    if name == "is_close_to":
+        name = Predicate.IS_NEXT_TO.value
+    if name not in set(Predicate):
+        raise FieldError(field, f"{str(name)[:60]!r} is none of the twelve predicates")
+    if name == Predicate.IS_CLUSTERED:
+        return {"function_name": name, "args": _cluster(given, field, resolve)}
+    args: dict[str, JsonValue] = {}
+    for word, value in _by_name(given, _ORDER[name], field).items():
+        argument = _ARGUMENTS.get(word, word)
+        where = f"{field}.args.{word}"
+        if argument not in _ORDER[name]:
+            raise FieldError(where, f"{name} has no such argument")
+        if argument in args:
+            raise FieldError(where, "is given twice")
+        if argument in _LISTS:
+            args[argument] = list(_names(value, argument, where, resolve))
+        elif value is not None:
+            args[argument] = _plain(value, where)
+    return {"function_name": name, "args": args}
+
+
+def _cluster(given: _Given, field: str, resolve: Resolve) -> JsonValue:
+    positional, named = given
+    lists = list(positional)
+    args: dict[str, JsonValue] = {}
+    for word, value in named.items():
+        where = f"{field}.args.{word}"
+        if word in ("*args", "entities"):
+            lists += _items(value, where)
+        elif word == "number":
+            numbers = _items(value, where) if isinstance(value, list) else [value]
+            if any(number not in (None, 1) for number in numbers):
+                raise FieldError(
+                    where, "more than one of a list is not in our language (PARTNR-D15)"
+                )
+        elif word == "l2_threshold":
+            args[word] = _plain(value, where)
+        else:
+            raise FieldError(where, "is_clustered has no such argument")
+    args["entities"] = [
+        list(_names(names, "entities", f"{field}.args.*args.{k}", resolve))
+        for k, names in enumerate(lists)
+    ]
+    return args
+
+
+def _names(value: object, argument: str, field: str, resolve: Resolve) -> list[str]:
+    """A list, or a word such as "cup_0 or cup_1" (PARTNR-4.4), as names of the house."""
+    if isinstance(value, str):
+        value = value.split(" or ")
+    found: list[str] = []
+    for k, word in enumerate(_items(value, field)):
+        if not isinstance(word, str):
+            raise FieldError(f"{field}.{k}", "is no name")
+        try:
+            names = resolve(word.strip(), argument)
+        except FieldError as error:
+            raise FieldError(f"{field}.{k}", error.reason) from None
+        found += [name for name in names if name not in found]
+    return found
+
+
+def _dependency(item: object, field: str) -> JsonValue:
+    name, given = _named(item, field, None)
+    if name in _SHORT_DEPENDENCIES:
+        given = (given[0], {**given[1], "relation_type": _SHORT_DEPENDENCIES[name]})
+    elif name and name not in _DEPENDENCIES:
+        raise FieldError(field, f"{name[:60]!r} is no dependency")
+    args: dict[str, JsonValue] = {}
+    for word, value in _by_name(given, _DEPENDENCY_FIELDS, field).items():
+        if word not in _DEPENDENCY_FIELDS:
+            raise FieldError(f"{field}.{word}", "a dependency has no such field")
+        plain = _plain(value, f"{field}.{word}")
+        indices = word in ("proposition_indices", "depends_on")
+        args[word] = [plain] if indices and isinstance(plain, int) else plain
+    if args.get("relation_type") == "before_satisfied":
+        raise FieldError(f"{field}.relation_type", "before_satisfied is not in the paper, nor ours")
+    return args
+
+
+def _constraint(item: object, field: str, count: int) -> list[JsonValue]:
+    name, given = _named(item, field, "type")
+    if name not in _CONSTRAINT_FIELDS:
+        raise FieldError(field, f"{name[:60]!r} is no constraint")
+    made: dict[str, JsonValue] = {"type": name}
+    for word, value in _by_name(given, _CONSTRAINT_FIELDS[name], field).items():
+        plain = _plain(value, f"{field}.args.{word}")
+        if word == "n_propositions":
+            if plain not in (None, count):
+                reason = f"says {str(plain)[:20]} propositions; there are {count}"
+                raise FieldError(f"{field}.args.{word}", reason)
+        elif word in _EDGES:
+            made["edges"] = plain
+        elif word in _ARG_NAMES:
+            made["arg_indices"] = _argument_names(plain)
+        elif word in ("proposition_indices", "temporal_groups"):
+            made["groups" if word == "temporal_groups" else word] = plain
+        else:
+            raise FieldError(f"{field}.args.{word}", f"{name} has no such argument")
+    if made.get("edges") == [] or made.get("groups") == []:
+        return []  # PARTNR writes a constraint also where nothing is ordered.
+    return [made]
+
+
+def _argument_names(value: JsonValue) -> JsonValue:
+    if not isinstance(value, list):
+        return value
+    return [_ARGUMENTS.get(word, word) if isinstance(word, str) else word for word in value]
+
+
+_Given = tuple[Sequence[object], Mapping[str, object]]
+
+
+def _named(item: object, field: str, key: str | None) -> tuple[str, _Given]:
+    """What is called with what, of an object or of Python text.
+
+    `key`: the object's field with the name; None where the object itself is the arguments.
+    """
+    if isinstance(item, str):
+        try:
+            item = read_call(item)
+        except PythonTextError as error:
+            raise FieldError(field, str(error)) from None
+    if isinstance(item, Call):
+        return item.name, (item.arguments, item.named)
+    if not isinstance(item, dict):
+        raise FieldError(field, "is neither an object nor a call")
+    if key is None:
+        return "", ((), item)
+    name, args = item.get(key), item.get("args", {})
+    extra = next((word for word in item if word not in (key, "args")), None)
+    if extra is not None:
+        raise FieldError(f"{field}.{str(extra)[:60]}", "is not known")
+    if not isinstance(name, str):
+        raise FieldError(f"{field}.{key}", "is no name")
+    if not isinstance(args, dict):
+        raise FieldError(f"{field}.args", "is no object")
+    return name, ((), args)
+
+
+def _by_name(given: _Given, order: Sequence[str], field: str) -> dict[str, object]:
+    positional, named = given
+    if len(positional) > len(order):
+        raise FieldError(field, f"{len(positional)} arguments are too many")
+    found: dict[str, object] = dict(zip(order, positional, strict=False))
+    for word, value in named.items():
+        if word in found:
+            raise FieldError(f"{field}.{word}", "is given twice")
+        found[word] = value
+    return found
+
+
+def _plain(value: object, field: str, depth: int = 0) -> JsonValue:
+    """JSON again, without calls in it, and no deeper than our language goes."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list) and depth < _MOST_DEPTH:
+        return [_plain(item, field, depth + 1) for item in value]
+    raise FieldError(field, "is neither a number, a word nor a list of these")

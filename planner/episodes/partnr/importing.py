@@ -1,0 +1,189 @@
+"""PARTNR's instructions as episodes in generated houses, and the account of what could not be."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
+from planner.episodes.goals.fit import misfit
+from planner.episodes.goals.scene import scene_of
+from planner.episodes.partnr.goals import derive
+from planner.episodes.partnr.houses import SceneHouse, build_scene_house
+from planner.episodes.partnr.instruction_file import Entry, Fault, read_instructions
+from planner.episodes.partnr.placement import UnplaceableError, place_entry
+from planner.episodes.wording import Lexicon, build_lexicon
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.episode import AgentPlacement, Episode, Source
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House, write_house
+from planner.world.vocabulary import AgentKind
+
+DATASET = "partnr-instructions"
+REPORT_VERSION = 1
+
+AGENTS = (
+    AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
+    AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Underived:
+    """An episode without a structured goal, and why no rule gave it one."""
+
+    episode_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Import:
+    """All that an import makes: episodes, the houses they are in, and what is missing."""
+
+    episodes: tuple[Episode, ...]
+    houses: dict[str, SceneHouse]
+    unplaced: tuple[Fault, ...]
+    underived: tuple[Underived, ...]
+    read: dict[str, int] = field(default_factory=dict)
+
+
+def import_instructions(paths: Sequence[Path], seed: int) -> Import:
+    """Makes an episode of every instruction that can be placed.
+
+    The same files and seed give the same episodes; a file that is added changes
+    the houses of its own scenes only.
+
+    Raises:
+        FileError: where a file is not a list of instructions, or two share a name.
+    """
+    catalogue = default_catalogue()
+    lexicon = build_lexicon(catalogue)
+    entries, unplaced, read = _read(paths)
+    scenes: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        scenes[entry.scene_id].append(entry)
+    houses: dict[str, SceneHouse] = {}
+    for scene_id in sorted(scenes):
+        try:
+            houses[scene_id] = build_scene_house(
+                scene_id, scenes[scene_id], seed, catalogue, lexicon
+            )
+        except PlannerError as error:
+            unplaced += [Fault(e.file, e.episode_id, str(error)) for e in scenes[scene_id]]
+    episodes: list[Episode] = []
+    underived: list[Underived] = []
+    for entry in entries:
+        scene = houses.get(entry.scene_id)
+        if scene is None:
+            continue
+        try:
+            episode, reason = _episode(entry, scene, seed, catalogue, lexicon)
+        except UnplaceableError as error:
+            unplaced.append(Fault(entry.file, entry.episode_id, str(error)))
+            continue
+        episodes.append(episode)
+        if episode.evaluation is None:
+            underived.append(Underived(episode.episode_id, reason))
+    return Import(tuple(episodes), houses, tuple(unplaced), tuple(underived), read)
+
+
+def _read(paths: Sequence[Path]) -> tuple[list[Entry], list[Fault], dict[str, int]]:
+    entries: list[Entry] = []
+    faults: list[Fault] = []
+    read: dict[str, int] = {}
+    for path in paths:
+        if path.name in read:
+            raise FileError(path, "", "a file of this name was given already")
+        found = read_instructions(path)
+        entries += found.entries
+        faults += found.faults
+        read[path.name] = len(found.entries) + len(found.faults)
+    return entries, faults, read
+
+
+def _episode(
+    entry: Entry, scene: SceneHouse, seed: int, catalogue: Catalogue, lexicon: Lexicon
+) -> tuple[Episode, str]:
+    """The episode of an entry, and why it has no goal where it has none."""
+    placed = place_entry(entry, scene, seed, catalogue, lexicon)
+    stem = Path(entry.file).stem
+    document = {
+        "version": 1,
+        "episode_id": f"{stem}-{entry.episode_id}",
+        "house": scene.house.name,
+        "split": split_of(stem),
+        "instruction": entry.instruction,
+        "seed": placed.seed,
+        "agents": AGENTS,
+        "objects": placed.objects,
+        "initial_state": placed.records,
+        "source": Source(
+            dataset=DATASET,
+            file=entry.file,
+            scene_id=entry.scene_id,
+            episode_id=entry.episode_id,
+        ),
+    }
+    bare = Episode.model_validate(document)
+    derivation = derive(entry.instruction, scene_of(bare, scene.house), lexicon)
+    if derivation.evaluation is None:
+        return bare, derivation.reason
+    if want := misfit(bare, scene.house, derivation.evaluation):
+        return bare, want
+    goal = {"evaluation": derivation.evaluation, "task_types": derivation.task_types}
+    return Episode.model_validate({**document, **goal}), ""
+
+
+def split_of(stem: str) -> str:
+    """The split that a file's name speaks of."""
+    words = stem.lower().split("_")
+    return next((split for split in ("train", "val", "test") if split in words), "none")
+
+
+def write_import(result: Import, folder: Path) -> None:
+    """Writes episodes, houses and the report under a folder.
+
+    Raises:
+        FileError: where something cannot be written.
+    """
+    houses = folder / "houses"
+    try:
+        houses.mkdir(parents=True, exist_ok=True)
+        for scene in result.houses.values():
+            write_house(scene.house, houses / f"{scene.house.name}.json")
+    except OSError as error:
+        raise FileError(houses, "", f"cannot be written: {error}") from None
+    for episode in result.episodes:
+        write_episode(episode, folder)
+    write_text(folder / REPORT_NAME, json.dumps(report(result), indent=1) + "\n")
+
+
+def report(result: Import) -> dict[str, object]:
+    """The account of an import, as in `import_report.json`."""
+    return {
+        "version": REPORT_VERSION,
+        "dataset": DATASET,
+        "files": result.read,
+        "episodes": len(result.episodes),
+        "with_goal": sum(episode.evaluation is not None for episode in result.episodes),
+        "unplaced": [asdict(fault) for fault in result.unplaced],
+        "without_goal": [asdict(item) for item in result.underived],
+        "scenes": {scene_id: _names(scene) for scene_id, scene in sorted(result.houses.items())},
+    }
+
+
+def _names(scene: SceneHouse) -> Mapping[str, object]:
+    return {
+        "house": scene.house.name,
+        "rooms": scene.rooms,
+        "furniture": scene.furniture,
+        "unknown": scene.unknown,
+    }
+
+
+def houses_of(result: Import) -> dict[str, House]:
+    """The houses by name."""
+    return {scene.house.name: scene.house for scene in result.houses.values()}

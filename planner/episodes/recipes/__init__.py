@@ -1,0 +1,1 @@
+"""Episodes of this project, made from recipes."""

@@ -1,0 +1,269 @@
+"""Our own episodes, made from their recipes: the same recipe and house give the same file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from planner.episodes.arrangement import Arrangement, arrangements
+from planner.episodes.recipes.file import Recipe, Things, read_recipes, recipe_folder
+from planner.episodes.recipes.goal import Target, evaluation_of, targets, task_types
+from planner.episodes.wording import Lexicon, Noun, NounKind, build_lexicon
+from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.episode import (
+    EPISODE_VERSION,
+    AgentPlacement,
+    Episode,
+    FurnitureChange,
+    Requirement,
+)
+from planner.world.errors import PlannerError
+from planner.world.house import Furniture, House, ObjectPlacement
+from planner.world.house_checks import load_house
+from planner.world.share import config_dir
+from planner.world.vocabulary import AgentKind, Relation, floor_name
+
+# PARTNR-D31: as many further things, of no class that the task is about.
+LEAST_CLUTTER, MOST_CLUTTER = 2, 8
+_ARRANGEMENTS_TRIED = 8
+_DRAWS = 12
+_TEAM = (
+    AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
+    AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
+)
+# The split of an episode follows from the house: nothing of a held-back house is trained on.
+SPLIT_OF_HOUSE = {"train": "train", "heldout": "val", "none": "none"}
+
+
+class RecipeError(PlannerError):
+    """A recipe that makes no episode; names the recipe and the reason."""
+
+    def __init__(self, recipe: Recipe, reason: str) -> None:
+        super().__init__(f"recipe {recipe.name}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An episode.
+
+    Attributes:
+        folder: where under config/episodes/ it belongs.
+        targets: its propositions, as the recipe says them.
+        rehearsal: where its things lie after each of its steps in one solution.
+    """
+
+    episode: Episode
+    folder: str
+    targets: tuple[Target, ...]
+    rehearsal: tuple[Arrangement, ...]
+
+
+def shipped_recipes() -> tuple[Recipe, ...]:
+    """The recipes of the shipped episodes.
+
+    Raises:
+        PlannerError: where a name is used twice.
+    """
+    found = read_recipes(recipe_folder())
+    seen: set[str] = set()
+    for recipe in found:
+        if recipe.name in seen:
+            raise RecipeError(recipe, "the name is used twice")
+        seen.add(recipe.name)
+    return found
+
+
+def shipped_episodes() -> list[Path]:
+    """The files of the shipped episodes in order of folder and name."""
+    return sorted((config_dir() / "episodes").glob("*/*.json"))
+
+
+def build(recipe: Recipe) -> Built:
+    """Makes a recipe's episode.
+
+    Raises:
+        RecipeError: where a class, place or room for the things is missing, or no
+            arrangement meets the goal.
+    """
+    return _Building(recipe, load_house(recipe.house)).built()
+
+
+class _Building:
+    """One recipe on its way to an episode."""
+
+    def __init__(self, recipe: Recipe, house: House) -> None:
+        self._recipe = recipe
+        self._house = house
+        self._catalogue: Catalogue = default_catalogue()
+        self._seed = _seed_of(recipe)
+        self._rng = np.random.default_rng(self._seed)
+        self._room_class = {room.name: room.class_name for room in house.rooms}
+
+    def built(self) -> Built:
+        recipe = self._recipe
+        places = {label: self._place(label) for label in recipe.places}
+        things = self._placed()
+        names = {**places, **{label: [t.name for t in items] for label, items in things.items()}}
+        asked = [item for items in things.values() for item in items]
+        found = targets(recipe, names)
+        self._check(found)
+        objects = asked + self._clutter(asked, names)
+        episode = Episode.model_validate(
+            {
+                "version": EPISODE_VERSION,
+                "episode_id": recipe.name,
+                "house": recipe.house,
+                "split": SPLIT_OF_HOUSE[self._house.split],
+                "task_types": task_types(found),
+                "instruction": " ".join(recipe.instruction.split()),
+                "seed": self._seed,
+                "agents": _TEAM,
+                "objects": objects,
+                "furniture": self._changes(places),
+                "initial_state": [self._record(item) for item in recipe.things.values()],
+                "evaluation": evaluation_of(found, {item.name: item.parent for item in asked}),
+            }
+        )
+        rehearsal = arrangements(self._house, objects, found, self._rng)
+        if rehearsal is None:
+            raise RecipeError(recipe, "no arrangement of its things was found that meets the goal")
+        return Built(episode, self._house.split, found, tuple(rehearsal))
+
+    def _rooms(self, word: str | None) -> list[str]:
+        """The rooms that a class of rooms or a room's name stands for; all without a word."""
+        found = [r for r, cls in self._room_class.items() if word in (None, r, cls)]
+        if not found:
+            raise RecipeError(self._recipe, f"{self._house.name} has no room {word!r}")
+        return found
+
+    def _pieces(self, word: str, room: str | None) -> list[Furniture]:
+        """The furniture that a class or a piece's name stands for."""
+        rooms = self._rooms(room)
+        found = [
+            piece
+            for piece in self._house.furniture
+            if word in (piece.name, piece.class_name) and piece.room in rooms
+        ]
+        if not found:
+            where = f" in {room}" if room else ""
+            raise RecipeError(self._recipe, f"{self._house.name} has no {word}{where}")
+        return found
+
+    def _place(self, label: str) -> list[str]:
+        place = self._recipe.places[label]
+        if place.furniture is None:
+            return self._rooms(place.room)
+        return [piece.name for piece in self._pieces(place.furniture, place.room)]
+
+    def _start(self, item: Things) -> tuple[Relation, tuple[str, ...]]:
+        if item.inside is not None:
+            return Relation.WITHIN, tuple(p.name for p in self._pieces(item.inside, item.room))
+        if item.on_top == "floor":
+            return Relation.ON, tuple(floor_name(room) for room in self._rooms(item.room))
+        pieces = self._pieces(str(item.on_top), item.room)
+        return Relation.ON, tuple(piece.name for piece in pieces)
+
+    def _placed(self) -> dict[str, list[ObjectPlacement]]:
+        """Every label's things at their places, the hard ones first when room is short."""
+        labelled = [
+            (label, ObjectRequest((item.class_name,), *self._start(item), item.states))
+            for label, item in self._recipe.things.items()
+            for _ in range(item.count)
+        ]
+        reason = ""
+        for _ in range(_ARRANGEMENTS_TRIED):
+            requests = [request for _, request in labelled]
+            outcome = place_objects(self._house, requests, self._rng)
+            failed = [item for item in outcome if isinstance(item, Unplaced)]
+            if not failed:
+                placed: dict[str, list[ObjectPlacement]] = {}
+                for (label, _), item in zip(labelled, outcome, strict=True):
+                    if isinstance(item, ObjectPlacement):
+                        placed.setdefault(label, []).append(item)
+                return placed
+            reason = failed[0].reason
+            hard = [failed[0].request is not request for _, request in labelled]
+            labelled = [labelled[i] for i in sorted(range(len(hard)), key=hard.__getitem__)]
+        raise RecipeError(self._recipe, reason)
+
+    def _check(self, found: Sequence[Target]) -> None:
+        for target in found:
+            if target.number > len(target.names):
+                reason = f"{target.number} of {len(target.names)} can never be met"
+                raise RecipeError(self._recipe, f"{target.predicate}: {reason}")
+
+    def _clutter(
+        self, asked: Sequence[ObjectPlacement], names: Mapping[str, Sequence[str]]
+    ) -> list[ObjectPlacement]:
+        """Further things in likely places, of no class that the task has or its words name."""
+        clear = {name for label in self._recipe.clear for name in names[label]}
+        barred = {item.class_name for item in asked} | _named(self._recipe.instruction)
+        owned = {piece.class_name for piece in self._house.furniture}
+        likely = [
+            name
+            for name, cls in self._catalogue.objects.items()
+            if name not in barred and any(place.furniture in owned for place in cls.places)
+        ]
+        placed: list[ObjectPlacement] = []
+        for _ in range(int(self._rng.integers(LEAST_CLUTTER, MOST_CLUTTER + 1))):
+            placed.append(self._one_more(likely, [*asked, *placed], clear))
+        return placed
+
+    def _one_more(
+        self, likely: Sequence[str], occupied: Sequence[ObjectPlacement], clear: set[str]
+    ) -> ObjectPlacement:
+        for _ in range(_DRAWS):
+            cls = self._catalogue.objects[likely[int(self._rng.integers(len(likely)))]]
+            place = cls.places[int(self._rng.integers(len(cls.places)))]
+            request = ObjectRequest((cls.name,), place.relation)
+            (outcome,) = place_objects(self._house, [request], self._rng, occupied)
+            if isinstance(outcome, ObjectPlacement) and outcome.parent not in clear:
+                return outcome
+        raise RecipeError(self._recipe, "no likely place has room for more clutter")
+
+    def _changes(self, places: Mapping[str, Sequence[str]]) -> dict[str, FurnitureChange]:
+        return {
+            name: FurnitureChange(states=place.states)
+            for label, place in self._recipe.places.items()
+            if place.states
+            for name in places[label]
+        }
+
+    def _record(self, item: Things) -> Requirement:
+        _, furniture = self._start(item)
+        rooms = {piece.room for piece in self._house.furniture if piece.name in furniture}
+        rooms |= {room.name for room in self._house.rooms if floor_name(room.name) in furniture}
+        return Requirement(
+            number=item.count,
+            object_classes=(item.class_name,),
+            furniture_names=furniture,
+            allowed_regions=tuple(room.name for room in self._house.rooms if room.name in rooms),
+            states=item.states,
+        )
+
+
+def _seed_of(recipe: Recipe) -> int:
+    """A seed that no other recipe shares; a signed 32-bit integer, as messages take."""
+    text = f"{recipe.name}/{recipe.seed}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+@lru_cache(maxsize=1)
+def _lexicon() -> Lexicon:
+    return build_lexicon(default_catalogue())
+
+
+def _named(instruction: str) -> set[str]:
+    """Every class of objects that a word of the instruction may mean."""
+    return {
+        name
+        for item in _lexicon().items(instruction)
+        if isinstance(item, Noun) and item.kind is NounKind.OBJECT
+        for name in item.classes
+    }

@@ -1,0 +1,268 @@
+"""From a recipe's wishes to PARTNR's evaluation record (PARTNR-D7).
+
+What the wishes leave unsaid follows PARTNR-D34: neighbours count while they lie where they
+were sent, a thing's second journey counts after its first, and what a later step undoes
+need not hold at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pydantic import JsonValue
+
+from planner.episodes.recipes.file import UNARY, Recipe, Wish
+from planner.evaluation.task import STATE_PREDICATES, Predicate
+
+PLACING = frozenset(
+    {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
+)
+# How the file names the two arguments and the flag that ties the second one (PARTNR-3.2).
+_ARGUMENTS = {
+    Predicate.IS_ON_TOP: ("objects", "receptacles", "is_same_receptacle"),
+    Predicate.IS_INSIDE: ("objects", "receptacles", "is_same_receptacle"),
+    Predicate.IS_IN_ROOM: ("objects", "rooms", "is_same_room"),
+    Predicate.IS_NEXT_TO: ("entities_a", "entities_b", "is_same_b"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One proposition before it is written down.
+
+    Attributes:
+        step: the step that it belongs to, or None where any order will do.
+        names: the first argument.
+        at: the second argument, empty for states and the floor.
+        number: how many of the names are needed.
+        wish: the line of the recipe that it comes from.
+    """
+
+    step: int | None
+    names: tuple[str, ...]
+    at: tuple[str, ...]
+    number: int
+    wish: Wish
+
+    @property
+    def predicate(self) -> Predicate:
+        """What has to hold."""
+        return self.wish.predicate
+
+    @property
+    def entities(self) -> frozenset[str]:
+        """Everything that the proposition speaks of."""
+        return frozenset(self.names) | frozenset(self.at)
+
+
+def targets(recipe: Recipe, names: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:
+    """The propositions of a recipe in order.
+
+    Args:
+        recipe: the recipe.
+        names: for every label the entities of the house that it stands for.
+    """
+    found: list[Target] = []
+    for step, wish in recipe.wishes():
+        first = tuple(dict.fromkeys(name for label in wish.things for name in names[label]))
+        second = tuple(dict.fromkeys(name for label in wish.at for name in names[label]))
+        if wish.number is not None:
+            found.append(Target(step, first, second, wish.number, wish))
+            continue
+        for one in first:
+            others = tuple(name for name in second if name != one)
+            target = Target(step, (one,), others, 1, wish)
+            # Of two things each next to the other, one says it for both.
+            if not any(_says_same(target, other) for other in found):
+                found.append(target)
+    return tuple(found)
+
+
+def _says_same(one: Target, other: Target) -> bool:
+    return (
+        one.predicate is Predicate.IS_NEXT_TO
+        and other.wish is one.wish
+        and len(one.at) == len(other.at) == 1
+        and one.entities == other.entities
+    )
+
+
+def evaluation_of(found: Sequence[Target], starts: Mapping[str, str]) -> dict[str, JsonValue]:
+    """The evaluation record.
+
+    Args:
+        found: the propositions.
+        starts: for every thing the furniture or floor that it starts on or in.
+    """
+    return {
+        "propositions": [_proposition(target) for target in found],
+        "dependencies": [*_neighbours(found), *_later_steps(found, starts)],
+        "constraints": [*_order(found), *_ties(found), _terminal(found)],
+    }
+
+
+def task_types(found: Sequence[Target]) -> tuple[str, ...]:
+    """PARTNR's types, which follow from the evaluation alone (PARTNR-D5)."""
+    types = []
+    if any(target.predicate is Predicate.IS_NEXT_TO for target in found):
+        types.append("spatial")
+    if edges(found):
+        types.append("temporal")
+    if any(target.predicate in STATE_PREDICATES for target in found):
+        types.append("heterogeneous")
+    return tuple(types) or ("constraint_free",)
+
+
+def edges(found: Sequence[Target]) -> list[tuple[int, int]]:
+    """All of a step before any of the next (PARTNR-D21)."""
+    steps: dict[int, list[int]] = {}
+    for index, target in enumerate(found):
+        if target.step is not None:
+            steps.setdefault(target.step, []).append(index)
+    ordered = [steps[step] for step in sorted(steps)]
+    return [(i, j) for group, after in pairwise(ordered) for i in group for j in after]
+
+
+def _proposition(target: Target) -> JsonValue:
+    if target.predicate in UNARY:
+        return {
+            "function_name": target.predicate.value,
+            "args": {"objects": list(target.names), "number": target.number},
+        }
+    first, second, same = _ARGUMENTS[target.predicate]
+    args: dict[str, JsonValue] = {
+        first: list(target.names),
+        "number": target.number,
+        second: list(target.at),
+    }
+    if target.number > 1 and target.wish.same_place:
+        args[same] = True
+    return {"function_name": target.predicate.value, "args": args}
+
+
+def _neighbours(found: Sequence[Target]) -> Iterator[JsonValue]:
+    """Next to each other where they were sent, not on the way there (PARTNR-D34 a)."""
+    for index, target in enumerate(found):
+        if target.predicate is Predicate.IS_NEXT_TO:
+            heads = _placed_with(target, found)
+            if heads:
+                yield _dependency(index, heads, "while_satisfied")
+
+
+def _placed_with(target: Target, found: Sequence[Target]) -> list[int]:
+    """The placements of the things that a relation is about, in its own step."""
+    return [
+        at
+        for at, other in enumerate(found)
+        if other.step == target.step
+        and other.predicate in PLACING
+        and target.entities & set(other.names)
+    ]
+
+
+def _later_steps(found: Sequence[Target], starts: Mapping[str, str]) -> Iterator[JsonValue]:
+    """What may hold before its step counts only after the earlier ones.
+
+    PARTNR-D34 b, PARTNR-E6 and PARTNR-E7.
+    """
+    for index, target in enumerate(found):
+        if not target.step or not _may_hold_early(target, found, starts):
+            continue
+        heads = [
+            at
+            for at, other in enumerate(found)
+            if other.step is not None and other.step < target.step
+        ]
+        yield _dependency(index, heads, "after_satisfied")
+
+
+def _may_hold_early(target: Target, found: Sequence[Target], starts: Mapping[str, str]) -> bool:
+    """Whether things may meet a proposition before its step: at the start or carried past."""
+    if target.predicate is Predicate.IS_IN_ROOM or _placed_before(target, found):
+        return True
+    if target.predicate is Predicate.IS_NEXT_TO:
+        return not _placed_with(target, found)
+    if target.predicate is Predicate.IS_ON_FLOOR:
+        return any(starts.get(name, "").startswith("floor_") for name in target.names)
+    if target.predicate in STATE_PREDICATES:
+        return any(_contrary(target, other) for other in found)
+    return any(starts.get(name) in target.at for name in target.names)
+
+
+def _placed_before(target: Target, found: Sequence[Target]) -> bool:
+    """Whether an earlier step sends the same thing somewhere too."""
+    return target.predicate in PLACING and any(
+        other.predicate in PLACING
+        and (other.step or 0) < (target.step or 0)
+        and set(other.names) & set(target.names)
+        for other in found
+    )
+
+
+def _dependency(index: int, heads: Sequence[int], relation: str) -> JsonValue:
+    return {
+        "proposition_indices": [index],
+        "depends_on": list(heads),
+        "relation_type": relation,
+    }
+
+
+def _order(found: Sequence[Target]) -> list[JsonValue]:
+    found_edges: list[JsonValue] = [[i, j] for i, j in edges(found)]
+    return [{"type": "TemporalConstraint", "edges": found_edges}] if found_edges else []
+
+
+def _ties(found: Sequence[Target]) -> Iterator[JsonValue]:
+    for kind, field in (
+        ("SameArgConstraint", "same_place"),
+        ("DifferentArgConstraint", "other_place"),
+        ("SameArgConstraint", "same_thing"),
+    ):
+        groups: dict[str, list[int]] = {}
+        for index, target in enumerate(found):
+            word = getattr(target.wish, field)
+            if word is not None:
+                groups.setdefault(word, []).append(index)
+        for members in groups.values():
+            if len(members) > 1:
+                # A state's only argument is the place where places are shared.
+                second = [int(field != "same_thing" and bool(found[i].at)) for i in members]
+                yield {
+                    "type": kind,
+                    "proposition_indices": list(members),
+                    "arg_indices": list(second),
+                }
+
+
+def _terminal(found: Sequence[Target]) -> JsonValue:
+    lasting: list[JsonValue] = [
+        index
+        for index, target in enumerate(found)
+        if target.wish.lasts and not any(_undoes(later, target) for later in found)
+    ]
+    return {"type": "TerminalSatisfactionConstraint", "proposition_indices": lasting}
+
+
+def _undoes(later: Target, earlier: Target) -> bool:
+    """Whether a later step sends a thing, or its neighbour, elsewhere or changes it back."""
+    if earlier.step is None or later.step is None or later.step <= earlier.step:
+        return False
+    if earlier.predicate in STATE_PREDICATES:
+        return _contrary(later, earlier)
+    moved = later.predicate in PLACING and later.predicate is not earlier.predicate
+    moved |= later.predicate in PLACING and later.at != earlier.at
+    return moved and bool(earlier.entities & set(later.names))
+
+
+def _contrary(one: Target, other: Target) -> bool:
+    if one.predicate not in STATE_PREDICATES or other.predicate not in STATE_PREDICATES:
+        return False
+    state, value = STATE_PREDICATES[one.predicate]
+    other_state, other_value = STATE_PREDICATES[other.predicate]
+    return (
+        state is other_state
+        and value is not other_value
+        and bool(set(one.names) & set(other.names))
+    )

@@ -1,0 +1,1 @@
+"""VirtualHome graphs, imported as episodes."""

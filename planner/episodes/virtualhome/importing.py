@@ -1,0 +1,412 @@
+"""VirtualHome-style graphs as episodes: nodes with classes and states, edges with relations.
+
+A file holds one graph (`nodes`, `edges`), or a program's graphs before and after
+(`init_graph`, `final_graph`), with `instruction` or `task` where somebody wrote one. The graph at
+the start becomes a generated house with the rooms and furniture that hold something; what has
+another place or state in the graph at the end becomes the evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from planner.episodes.foreign.file import ForeignFile, parse_json, read_foreign
+from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
+from planner.episodes.imported import Imported
+from planner.episodes.lint.goal import task_types
+from planner.episodes.partnr.houses import scene_seed
+from planner.episodes.partnr.importing import AGENTS, Underived
+from planner.episodes.partnr.instruction_file import Fault
+from planner.episodes.partnr.placement import UnplaceableError
+from planner.episodes.virtualhome.words import VirtualHomeWord, VirtualHomeWords, WordKind
+from planner.evaluation.entity_checks import entity_findings, facts_of_episode
+from planner.evaluation.language import read_evaluation
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.episode import EPISODE_VERSION, Episode
+from planner.world.errors import FileError, PlannerError, from_validation
+from planner.world.files import parse_model
+from planner.world.house import House
+from planner.world.house_checks import check_episode
+from planner.world.vocabulary import AFFORDANCE_OF_STATE, Relation, State
+
+DATASET = "virtualhome-graph"
+MOST_NODES = 5_000
+MOST_EDGES = 200_000
+
+_STATES: dict[str, tuple[State, bool]] = {
+    "CLEAN": (State.CLEAN, True),
+    "DIRTY": (State.CLEAN, False),
+    "FULL": (State.FILLED, True),
+    "EMPTY": (State.FILLED, False),
+    "ON": (State.POWERED_ON, True),
+    "OFF": (State.POWERED_ON, False),
+}
+_PREDICATES = {
+    (State.CLEAN, True): "is_clean",
+    (State.CLEAN, False): "is_dirty",
+    (State.FILLED, True): "is_filled",
+    (State.FILLED, False): "is_empty",
+    (State.POWERED_ON, True): "is_powered_on",
+    (State.POWERED_ON, False): "is_powered_off",
+}
+Word = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class _Lenient(BaseModel):
+    # Prefabs, transforms and boxes are VirtualHome's own: a house of ours has others.
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class GraphNode(_Lenient):
+    """An entity."""
+
+    id: Annotated[int, Field(ge=0, le=10**9)]
+    class_name: Word
+    category: str = ""
+    states: tuple[Word, ...] = ()
+    properties: tuple[Word, ...] = ()
+
+
+class GraphEdge(_Lenient):
+    """A relation of two entities."""
+
+    from_id: int
+    to_id: int
+    relation_type: Word
+
+
+class Graph(_Lenient):
+    """A scene graph; ids are unique and edges join what there is."""
+
+    nodes: Annotated[tuple[GraphNode, ...], Field(min_length=1, max_length=MOST_NODES)]
+    edges: Annotated[tuple[GraphEdge, ...], Field(max_length=MOST_EDGES)] = ()
+
+
+class _GraphFile(_Lenient):
+    init_graph: Graph
+    final_graph: Graph | None = None
+    instruction: Annotated[str, Field(max_length=4000)] = ""
+    task: Annotated[str, Field(max_length=4000)] = ""
+
+
+def import_graphs(paths: Sequence[Path], seed: int) -> Imported:
+    """Makes an episode of each file.
+
+    Raises:
+        FileError: where two files share a name; a bad graph is a `Fault`.
+    """
+    catalogue = default_catalogue()
+    words = VirtualHomeWords(catalogue)
+    read: dict[str, int] = {}
+    episodes: list[Episode] = []
+    houses: dict[str, House] = {}
+    left_out: list[Fault] = []
+    goalless: list[Underived] = []
+    for path in paths:
+        if path.name in read:
+            raise FileError(path, "", "a file of this name was given already")
+        read[path.name] = 1
+        try:
+            file = read_foreign(path)
+            made = _GraphEpisode(file, _parsed(file), seed, catalogue, words)
+            episode, house, reason = made.made()
+        except FileError as error:
+            left_out.append(Fault(path.name, "", f"{error.field}: {error.reason}".lstrip(": ")))
+            continue
+        except (UnplaceableError, PlannerError) as error:
+            left_out.append(Fault(path.name, "", str(error)))
+            continue
+        if episode.episode_id in {known.episode_id for known in episodes}:
+            left_out.append(Fault(path.name, "", "another file gives the same name"))
+            continue
+        episodes.append(episode)
+        houses[house.name] = house
+        if episode.evaluation is None:
+            goalless.append(Underived(episode.episode_id, reason))
+    return Imported(DATASET, read, tuple(episodes), tuple(left_out), houses, tuple(goalless))
+
+
+def _parsed(file: ForeignFile) -> _GraphFile:
+    document = parse_json(file.text, file.path)
+    if isinstance(document, dict) and "nodes" in document:
+        document = {"init_graph": document, "instruction": document.get("instruction", "")}
+    found = parse_model(document, _GraphFile, file.path)
+    for name, graph in (("init_graph", found.init_graph), ("final_graph", found.final_graph)):
+        if graph is not None:
+            _check(graph, file.path, name)
+    return found
+
+
+def _check(graph: Graph, path: Path, name: str) -> None:
+    known: set[int] = set()
+    for i, node in enumerate(graph.nodes):
+        if node.id in known:
+            raise FileError(path, f"{name}.nodes.{i}.id", f"{node.id} is used twice")
+        known.add(node.id)
+    for i, edge in enumerate(graph.edges):
+        for number in (edge.from_id, edge.to_id):
+            if number not in known:
+                reason = f"there is no node {str(number)[:20]}"
+                raise FileError(path, f"{name}.edges.{i}", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What an object is on or in: a node, and how; None for somewhere in the room."""
+
+    node: int
+    relation: Relation | None
+
+
+class _Layout:
+    """A graph's entities by what they are here."""
+
+    def __init__(self, graph: Graph, words: VirtualHomeWords) -> None:
+        self.nodes = {node.id: node for node in graph.nodes}
+        self.known: dict[int, VirtualHomeWord] = {}
+        self.strange: list[str] = []
+        for node in graph.nodes:
+            found = words.find(node.class_name)
+            if found is not None:
+                self.known[node.id] = found
+            elif "GRABBABLE" in node.properties:
+                self.strange.append(f"{node.class_name}_{node.id} is of no class of the catalogue")
+        self._on: dict[int, list[tuple[str, int]]] = {}
+        for edge in graph.edges:
+            self._on.setdefault(edge.from_id, []).append((edge.relation_type, edge.to_id))
+
+    def of_kind(self, kind: WordKind) -> Iterator[int]:
+        """The nodes of a kind, in the graph's order."""
+        return (number for number, word in self.known.items() if word.kind is kind)
+
+    def room_of(self, number: int) -> int | None:
+        """The room that a node is inside of, directly or with what it is in."""
+        waiting, seen = [number], {number}
+        while waiting:
+            node = waiting.pop(0)
+            for relation, other in self._on.get(node, ()):
+                if relation not in ("INSIDE", "ON") or other in seen:
+                    continue
+                if other in self.known and self.known[other].kind is WordKind.ROOM:
+                    return other
+                seen.add(other)
+                waiting.append(other)
+        return None
+
+    def place_of(self, number: int) -> _Place | None:
+        """What an object is in or on: furniture before the floor, inside before on top."""
+        for wanted, relation in (("INSIDE", Relation.WITHIN), ("ON", Relation.ON)):
+            for kind, other in self._on.get(number, ()):
+                word = self.known.get(other)
+                if kind == wanted and word is not None and word.kind is WordKind.FURNITURE:
+                    return _Place(other, relation)
+        room = self.room_of(number)
+        return _Place(room, None) if room is not None else None
+
+    def states_of(self, number: int) -> dict[State, bool]:
+        """The states that ours are, of those that a node says."""
+        words = self.nodes[number].states
+        return dict(_STATES[word.upper()] for word in words if word.upper() in _STATES)
+
+
+class _GraphEpisode:
+    """One file on its way to an episode."""
+
+    def __init__(
+        self,
+        file: ForeignFile,
+        document: _GraphFile,
+        seed: int,
+        catalogue: Catalogue,
+        words: VirtualHomeWords,
+    ) -> None:
+        self._file = file
+        self._document = document
+        self._catalogue = catalogue
+        self._start = _Layout(document.init_graph, words)
+        self._end = (
+            _Layout(document.final_graph, words) if document.final_graph is not None else None
+        )
+        self._stem = "".join(c if c.isalnum() and c.isascii() else "-" for c in file.path.stem)
+        self._name = f"virtualhome-{self._stem}"
+        self._seed = scene_seed(seed, self._name)
+        self._scene = ForeignScene()
+        self._notes = list(self._start.strange)
+
+    def made(self) -> tuple[Episode, House, str]:
+        """The episode, its house, and why it has no evaluation where it has none."""
+        changes = list(self._changes())
+        asked = {number for number, _, _ in changes}
+        things = self._things(asked)
+        for _, predicate, target in changes:
+            if predicate in ("is_on_top", "is_inside"):
+                self._add_piece(target)
+            elif predicate == "is_in_room":
+                self._add_room(target)
+            elif self._start.known[target].kind is WordKind.FURNITURE:
+                self._add_piece(target)
+        if not self._scene.rooms:
+            raise UnplaceableError("the graph has no room that holds anything")
+        house = self._scene.house(self._name, self._seed, self._catalogue).house
+        rng = np.random.default_rng(self._seed)
+        placed, crowded = place_things(house, things, rng, self._catalogue)
+        self._notes += crowded
+        names = {int(number): item.name for number, item in placed.items()}
+        evaluation, reason = self._evaluation(changes, names, house)
+        document: dict[str, object] = {
+            "version": EPISODE_VERSION,
+            "episode_id": self._name,
+            "house": house.name,
+            "instruction": " ".join((self._document.instruction or self._document.task).split()),
+            "seed": self._seed,
+            "agents": AGENTS,
+            "objects": tuple(placed.values()),
+            "furniture": self._furniture(house),
+            "source": self._source(),
+        }
+        episode = self._validated(document)
+        for finding in check_episode(episode, house, self._catalogue):
+            raise FileError(self._file.path, finding.field, finding.reason)
+        if evaluation is None:
+            return episode, house, reason
+        read = read_evaluation(evaluation, self._file.path)
+        facts = facts_of_episode(episode, house, self._catalogue)
+        unfit = next(iter(entity_findings(read, facts)), None)
+        if unfit is not None:
+            return episode, house, f"the evaluation language cannot say it: {unfit[1]}"
+        goal = {"evaluation": evaluation, "task_types": task_types(read)}
+        return self._validated({**document, **goal}), house, ""
+
+    def _source(self) -> dict[str, object]:
+        return {
+            "dataset": DATASET,
+            "file": self._file.path.name,
+            "scene_id": self._stem,
+            "episode_id": self._stem,
+            "sha256": self._file.sha256,
+            "fitted": True,
+            "not_taken": tuple(self._notes),
+        }
+
+    def _validated(self, document: Mapping[str, object]) -> Episode:
+        try:
+            return Episode.model_validate(document)
+        except ValidationError as error:
+            raise from_validation(self._file.path, error) from None
+
+    def _changes(self) -> Iterator[tuple[int, str, int]]:
+        """(object, predicate, place): what the graph at the end says and the first does not."""
+        if self._end is None:
+            return
+        for number, node in self._end.nodes.items():
+            if number not in self._start.nodes:
+                self._notes.append(f"{node.class_name}_{number} is only in the graph of the end")
+            if number not in self._start.known:
+                continue
+            if self._start.known[number].kind is WordKind.OBJECT:
+                before, after = self._start.place_of(number), self._end.place_of(number)
+                if after is not None and before != after and after.node in self._start.known:
+                    ways = {
+                        Relation.ON: "is_on_top",
+                        Relation.WITHIN: "is_inside",
+                        None: "is_in_room",
+                    }
+                    yield number, ways[after.relation], after.node
+            old = self._start.states_of(number)
+            for state, value in self._end.states_of(number).items():
+                if old.get(state) != value:
+                    yield number, _PREDICATES[state, value], number
+
+    def _things(self, asked: set[int]) -> list[ForeignThing]:
+        things: list[ForeignThing] = []
+        for number in self._start.of_kind(WordKind.OBJECT):
+            word = self._start.known[number]
+            place = self._start.place_of(number)
+            needed = number in asked
+            label = f"{self._start.nodes[number].class_name}_{number}"
+            try:
+                if place is None:
+                    raise UnplaceableError(f"{label} is in no room")
+                if self._start.known[place.node].kind is WordKind.ROOM:
+                    parent = self._add_room(place.node)
+                else:
+                    parent = self._add_piece(place.node)
+            except UnplaceableError as error:
+                if needed:
+                    raise
+                self._notes.append(f"{label}: {error}")
+                continue
+            if word.nearest:
+                self._notes.append(f"{label} is a {word.class_name} here")
+            affordances = self._catalogue.objects[word.class_name].affordances
+            states = {
+                state: value
+                for state, value in self._start.states_of(number).items()
+                if AFFORDANCE_OF_STATE[state] in affordances
+            }
+            things.append(
+                ForeignThing(str(number), word.class_name, parent, place.relation, states, needed)
+            )
+        return things
+
+    def _add_room(self, number: int) -> str:
+        word = self._start.known[number]
+        return self._scene.add_room(str(number), word.class_name)
+
+    def _add_piece(self, number: int) -> str:
+        room = self._start.room_of(number)
+        word = self._start.known[number]
+        name = f"{word.class_name}_{number}"
+        if room is None:
+            raise UnplaceableError(f"{name} is in no room")
+        self._scene.add_piece(name, word.class_name, self._add_room(room))
+        return name
+
+    def _furniture(self, house: House) -> dict[str, object]:
+        changes: dict[str, object] = {}
+        for number in self._start.of_kind(WordKind.FURNITURE):
+            piece = house.furniture_by_name.get(f"{self._start.known[number].class_name}_{number}")
+            if piece is None:
+                continue
+            change: dict[str, object] = {}
+            if "OPEN" in self._start.nodes[number].states and piece.joints:
+                change["open"] = True
+            states = {
+                state: value
+                for state, value in self._start.states_of(number).items()
+                if AFFORDANCE_OF_STATE[state] in piece.affordances
+            }
+            if states:
+                change["states"] = states
+            if change:
+                changes[piece.name] = change
+        return changes
+
+    def _evaluation(
+        self, changes: Sequence[tuple[int, str, int]], names: Mapping[int, str], house: House
+    ) -> tuple[dict[str, JsonValue] | None, str]:
+        if self._end is None:
+            return None, "the file has no graph of the end"
+        if not changes:
+            return None, "nothing that we know differs between the two graphs"
+        propositions: list[JsonValue] = []
+        for number, predicate, target in changes:
+            word = self._start.known[number]
+            name = names.get(number, f"{word.class_name}_{number}")
+            args: dict[str, JsonValue] = {"objects": [name]}
+            if predicate == "is_in_room":
+                args["rooms"] = [self._scene.rooms[str(target)]]
+            elif predicate in ("is_on_top", "is_inside"):
+                place = f"{self._start.known[target].class_name}_{target}"
+                args["receptacles"] = [place]
+                piece = house.furniture_by_name[place]
+                if predicate == "is_inside" and not piece.interiors:
+                    predicate = "is_on_top"
+            propositions.append({"function_name": predicate, "args": args})
+        return {"propositions": propositions}, ""

@@ -1,0 +1,216 @@
+"""Which of the things and places that a goal allows are meant: ties first, then the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from planner.evaluation.task import Predicate, Tie, TieKind
+from planner.planning.expert.facts import Facts, fulfils, spots_of
+from planner.planning.expert.notes import Notes
+from planner.planning.expert.progress import Progress
+from planner.planning.goal import PLACING, Goal, Wish
+from planner.world.skill import SkillName
+
+Cost = Callable[[str, str], float]
+
+# Costs are metres of walking; these outweigh every walk.
+_BAD = 10_000.0
+_KEPT = -100_000.0
+_UNKNOWN = 1_000.0
+
+
+def narrowed(
+    goal: Goal, progress: Progress, facts: Facts, notes: Notes, cost: Cost
+) -> tuple[Wish, ...]:
+    """The wishes with what ties decide: a common argument, or a different one for each.
+
+    Only ties that are being worked on are decided; a decision stands while it can be kept.
+    """
+    wishes = list(goal.wishes)
+    open_now = {w.index for w in progress.open_wishes()} | progress.latched
+    for number, tie in enumerate(goal.ties):
+        if not any(index in open_now for index, _ in tie.members):
+            continue
+        if tie.kind is TieKind.SAME:
+            _same(number, tie, wishes, progress, facts, notes, cost)
+        else:
+            _different(tie, wishes, progress, facts, notes, cost)
+    for wish in wishes:
+        # Ties have numbers from 0, wishes here from -1 downwards.
+        if wish.same_second and len(wish.second) > 1 and wish.index in open_now:
+            alone = Tie(TieKind.SAME, ((wish.index, 1),))
+            _same(-1 - wish.index, alone, wishes, progress, facts, notes, cost)
+    return tuple(wishes)
+
+
+def _values(wish: Wish, argument: int) -> tuple[str, ...]:
+    return wish.first if argument == 0 else wish.second
+
+
+def _narrow(wish: Wish, argument: int, value: str) -> Wish:
+    if argument == 1:
+        return replace(wish, second=(value,))
+    if wish.number > 1:
+        return wish
+    return replace(wish, first=(value,))
+
+
+def _value_cost(
+    wish: Wish, argument: int, value: str, progress: Progress, facts: Facts, cost: Cost
+) -> float:
+    """How dear it is that a wish uses a value; far below zero where it does so already."""
+    witnesses = progress.witness.get(wish.index, ())
+    if wish.index in progress.now or wish.index not in progress.goal.terminal:
+        using = sum(1 for pair in witnesses if pair[argument] == value)
+        if using:
+            return _KEPT * using
+    total = -100.0 * sum(1 for pair in facts.pairs(wish) if pair[argument] == value)
+    if argument == 0:
+        return total + (cost(value, wish.second[0] if wish.second else value))
+    return total + min(cost(thing, value) for thing in wish.first)
+
+
+def _same(
+    number: int,
+    tie: Tie,
+    wishes: list[Wish],
+    progress: Progress,
+    facts: Facts,
+    notes: Notes,
+    cost: Cost,
+) -> None:
+    members = [(wishes[index], argument) for index, argument in tie.members]
+    common = [v for v in _values(*members[0]) if all(v in _values(w, a) for w, a in members[1:])]
+    if not common:
+        return
+    if all(argument == 0 for _, argument in members) and not any(facts.known(v) for v in common):
+        return
+
+    def dear(value: str) -> tuple[float, int]:
+        total = sum(_value_cost(w, a, value, progress, facts, cost) for w, a in members)
+        total += sum(_spoilt(w, a, value, notes) for w, a in members)
+        total += sum(_clash(_narrow(w, a, value), wishes, facts) for w, a in members)
+        sticky = -5.0 if notes.value.get(number) == value else 0.0
+        return (total + sticky, common.index(value))
+
+    best = min(common, key=dear)
+    notes.value[number] = best
+    for wish, argument in members:
+        wishes[wish.index] = _narrow(wishes[wish.index], argument, best)
+
+
+def _spoilt(wish: Wish, argument: int, value: str, notes: Notes) -> float:
+    """What failures say against a value."""
+    if argument == 0:
+        return _BAD if notes.unusable(value, SkillName.PICK) else 0.0
+    bad = {(thing, spot) for _, thing, spot in notes.bad_spots if spot[1] == value}
+    spoilt = {thing for thing, spot in bad if notes.is_bad_spot(thing, spot)}
+    return _BAD * len(spoilt & set(wish.first))
+
+
+def _clash(narrow: Wish, wishes: list[Wish], facts: Facts) -> float:
+    """What it costs that no spot of a narrowed wish fulfils another one for the same thing."""
+    if narrow.predicate not in PLACING:
+        return 0.0
+    mine = spots_of(narrow, facts)
+    cost = 0.0
+    for other in wishes:
+        if other.index == narrow.index or other.predicate not in PLACING:
+            continue
+        if other.first != narrow.first or len(other.first) > 1:
+            continue
+        theirs = spots_of(other, facts)
+        meets = any(fulfils(s, other, facts) for s in mine) or any(
+            fulfils(s, narrow, facts) for s in theirs
+        )
+        cost += 0.0 if meets else _BAD
+    return cost
+
+
+def _different(
+    tie: Tie, wishes: list[Wish], progress: Progress, facts: Facts, notes: Notes, cost: Cost
+) -> None:
+    members = [(wishes[index], argument) for index, argument in tie.members]
+    costs = [
+        {
+            v: _value_cost(w, a, v, progress, facts, cost) + _spoilt(w, a, v, notes)
+            for v in _values(w, a)
+        }
+        for w, a in members
+    ]
+    chosen = _representatives(costs)
+    if chosen is None:
+        return
+    for (wish, argument), value in zip(members, chosen, strict=True):
+        wishes[wish.index] = _narrow(wishes[wish.index], argument, value)
+
+
+def _representatives(costs: Sequence[dict[str, float]]) -> list[str] | None:
+    """A different value for each, the cheapest first; None where there are too few.
+
+    Augmenting paths, only where no value is left free: who is first served is pushed to
+    another value no earlier than needed.
+    """
+    owner: dict[str, int] = {}
+
+    def place(member: int, tried: set[str]) -> bool:
+        values = sorted(costs[member], key=lambda v: (costs[member][v], v))
+        free = [value for value in values if value not in owner]
+        if free and costs[member][free[0]] < _BAD:
+            owner[free[0]] = member
+            return True
+        for value in values:
+            if value in owner and value not in tried:
+                tried.add(value)
+                if place(owner[value], tried):
+                    owner[value] = member
+                    return True
+        if free:
+            owner[free[0]] = member
+        return bool(free)
+
+    order = sorted(range(len(costs)), key=lambda m: min(costs[m].values()))
+    if not all(place(member, set()) for member in order):
+        return None
+    chosen = {member: value for value, member in owner.items()}
+    return [chosen[member] for member in range(len(costs))]
+
+
+def things_for(
+    wish: Wish, facts: Facts, progress: Progress, notes: Notes, cost: Cost
+) -> tuple[list[str], list[str]]:
+    """The things still to be worked on for a wish, and those that would have to be found first."""
+    serving = {a for a, _ in facts.pairs(wish)}
+    lacking = wish.number - len(serving)
+    if lacking <= 0:
+        return [], []
+    left = [name for name in wish.first if name not in serving]
+    known = [name for name in left if facts.known(name) and name not in notes.gone]
+    unknown = [name for name in left if name not in known]
+    promised = _promised(wish, progress)
+
+    def dear(name: str) -> tuple[float, int]:
+        target = wish.second[0] if wish.second else name
+        spoilt = _BAD * notes.unusable(name, SkillName.PICK, SkillName.NAVIGATE)
+        held = -50.0 if facts.holder(name) is not None else 0.0
+        begun = -20.0 if name in notes.choice else 0.0
+        return (
+            cost(name, target) + spoilt + held + begun + _UNKNOWN * (name in promised),
+            wish.first.index(name),
+        )
+
+    chosen = sorted(known, key=dear)[:lacking]
+    return chosen, unknown if len(chosen) < lacking else []
+
+
+def _promised(wish: Wish, progress: Progress) -> set[str]:
+    """Things that another wish has no alternative to, and would have to be moved back for it."""
+    found: set[str] = set()
+    for other in progress.goal.wishes:
+        if other.index == wish.index or other.predicate is Predicate.IS_NEXT_TO:
+            continue
+        forced = len(other.first) == other.number
+        if forced and other.state is None and wish.state is None and other.second != wish.second:
+            found.update(other.first)
+    return found

@@ -1,0 +1,237 @@
+"""Planner `expert`: carries out a structured goal without a language model.
+
+It knows what the memory knows and nothing else. Each decision starts from the belief anew: what
+holds, what may be done now, which jobs follow, who does which. Only what no belief can tell is
+noted down: where agents stand, what was searched, what failed (expert_notes).
+"""
+
+from __future__ import annotations
+
+from planner.evaluation.task import GateRelation
+from planner.planning.expert.choice import narrowed
+from planner.planning.expert.facts import Facts, spoken, spots_of
+from planner.planning.expert.jobs import Job, JobMaker, Work
+from planner.planning.expert.notes import MOST_FAILURES, MOST_FAULTS, MOST_ROUNDS, Notes
+from planner.planning.expert.progress import Progress
+from planner.planning.expert.search import Likelihood, drawers_of
+from planner.planning.expert.team import Distances, Team
+from planner.planning.expert.words import told_places
+from planner.planning.goal import Wish, read_goal
+from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.walking import walk_map
+from planner.world.skill import SkillCall, SkillName
+from planner.world.stand_ins import StandIns
+from planner.world.vocabulary import EntityKind, Relation
+
+NO_GOAL = (
+    "The planner `expert` follows a structured goal and this instruction has none: name an "
+    "episode (parameter `episode`) and give its own instruction, or choose the planner `react` "
+    "with a language model (parameters `planner`, `model` and `model_url`) for free text."
+)
+# Calls of one task before it is taken to go in circles.
+MOST_CALLS = 600
+# Decisions in a row that only wait.
+MOST_WAITS = 8
+# Attempts to put down what nobody needs before it is kept.
+MOST_PUT_DOWNS = 6
+
+WAIT = SkillCall(SkillName.WAIT)
+DONE = SkillCall(SkillName.DONE)
+
+
+class Expert:
+    """One task of one team."""
+
+    def __init__(self, task: Task) -> None:
+        """Reads the task's goal.
+
+        Raises:
+            FileError: where the goal cannot be read.
+        """
+        goal = self._goal = read_goal(task.goal) if task.goal is not None else None
+        self._progress = Progress(goal) if goal is not None else None
+        self._notes = Notes()
+        self._jobs: dict[str, Job] = {}
+        self._stand_ins = StandIns(goal.names if goal is not None else ())
+        self._likelihood: Likelihood | None = None
+        self._given = self._waits = self._put_downs = 0
+        self._last: tuple[object, ...] = ()
+        self._settled = False
+
+    @property
+    def name(self) -> str:
+        """As in the bring-up's argument `planner`."""
+        return "expert"
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Notes how calls ended."""
+        for ended in results:
+            self._notes.take(ended)
+        if results:
+            self._last = ()
+
+    async def decide(self, context: Context) -> Decision:
+        """The next call of each idle agent; it never has to wait for anything."""
+        if self._progress is None:
+            return Decision(failure=NO_GOAL)
+        situation = (context.belief.sequence, context.idle, tuple(context.running))
+        if situation == self._last and context.running:
+            return Decision(thought="nothing has changed")
+        decision = self._decide(context, self._progress)
+        self._given += len(decision.calls)
+        self._last = situation
+        return decision
+
+    def _decide(self, context: Context, progress: Progress) -> Decision:
+        if self._given > MOST_CALLS or self._notes.failures > MOST_FAILURES:
+            return self._give_up(progress, {})
+        if self._notes.faults >= MOST_FAULTS:
+            return Decision(failure=f"the world does not answer: {self._notes.last_fault}")
+        if self._stand_ins.update(context.belief) and self._goal is not None:
+            progress.goal = spoken(self._goal, self._stand_ins.given)
+        self._notes.agents = context.task.agents
+        if self._likelihood is None:
+            told = told_places(context.task.instruction, progress.goal, context.layout)
+            self._likelihood = Likelihood(context.layout, told)
+            self._notes.drawers = drawers_of(context.layout)
+        self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
+        facts = Facts(context.belief, context.layout, self._notes.beside, self._notes.hands)
+        self._forgive_what_was_seen_again(facts)
+        for name in progress.goal.names:
+            spot = facts.spot(name) if facts.is_thing(name) else None
+            if spot is not None and name not in self._notes.gone:
+                self._notes.find(name, facts.room_of(spot[1]))
+        for node in context.belief.of_kind(EntityKind.AGENT):
+            if node.name not in context.task.agents:
+                self._notes.meet(node.name, node.position_m)
+        distance = Distances(facts, walk_map(context.layout))
+        for _ in range(2 * MOST_ROUNDS):
+            wishes = self._take_stock(progress, facts, distance)
+            decision = self._once(context, progress, wishes, facts, distance)
+            if decision is not None:
+                return decision
+        return self._give_up(progress, {})
+
+    def _forgive_what_was_seen_again(self, facts: Facts) -> None:
+        for name, since in list(self._notes.gone.items()):
+            node = facts.belief.nodes.get(name)
+            if node is not None and node.stamp_s > since:
+                del self._notes.gone[name]
+
+    def _take_stock(
+        self, progress: Progress, facts: Facts, distance: Distances
+    ) -> tuple[Wish, ...]:
+        """What holds now; what came true may open gates, so until nothing new comes true."""
+        while True:
+            wishes = narrowed(progress.goal, progress, facts, self._notes, distance)
+            if not progress.update(wishes, facts):
+                return wishes
+            self._settled = not any(
+                gate.relation is not GateRelation.WHILE_SATISFIED for gate in progress.goal.gates
+            )
+
+    def _once(
+        self,
+        context: Context,
+        progress: Progress,
+        wishes: tuple[Wish, ...],
+        facts: Facts,
+        distance: Distances,
+    ) -> Decision | None:
+        """A decision, or None where another try with forgotten failures may find one."""
+        likelihood = self._likelihood or Likelihood(context.layout)
+        avoid = {
+            (thing, spot)
+            for wish in progress.untimely()
+            for spot in spots_of(wish, facts)
+            for thing in wish.first
+        }
+        team = Team(context, facts, self._notes, self._jobs, distance, likelihood, avoid)
+        if progress.finished:
+            return self._finish(context, team, facts)
+
+        def able(skill: SkillName) -> bool:
+            return any(team.able(agent, skill) for agent in context.task.agents)
+
+        work = JobMaker(wishes, progress, facts, self._notes, distance, able).make()
+        if not work.jobs and not work.missing:
+            work = Work(self._clear_away(progress, facts, distance), [], work.stuck)
+        team.assign(work)
+        if team.calls or context.running:
+            self._waits = 0 if team.calls else self._waits
+            return Decision(team.calls, "; ".join(team.story))
+        if work.missing and self._notes.search_again(work.missing):
+            return None
+        if work.stuck and self._notes.start_over():
+            return None
+        if work.missing:
+            names = " and ".join(work.missing)
+            nowhere = {
+                -1: f"{names} found nowhere in the house: every place in reach was looked at"
+            }
+            return self._give_up(progress, work.stuck | nowhere)
+        if work.stuck or self._waits >= MOST_WAITS:
+            return self._give_up(progress, work.stuck)
+        return self._wait(context, "wait for the world to settle")
+
+    def _finish(self, context: Context, team: Team, facts: Facts) -> Decision:
+        """Hands empty, then `Done[]` for all at once: one agent's may not be taken back."""
+        if context.running:
+            return Decision(thought="all is done; waiting for the last skill to end")
+        for agent in context.idle:
+            held = facts.held_by(agent)
+            if held is not None and self._put_downs < MOST_PUT_DOWNS:
+                self._put_downs += 1
+                team.put_down(agent, held)
+        if team.calls:
+            return Decision(team.calls, "; ".join(team.story))
+        if not self._settled:
+            # What counts only after something else needs one more instant to count.
+            self._settled = True
+            return self._wait(context, "all is done; one more moment for the last of it to count")
+        return Decision(dict.fromkeys(context.idle, DONE), "everything asked for is done")
+
+    def _wait(self, context: Context, thought: str) -> Decision:
+        self._waits += 1
+        return Decision({context.idle[0]: WAIT} if context.idle else {}, thought)
+
+    def _clear_away(self, progress: Progress, facts: Facts, distance: Distances) -> list[Job]:
+        """Ends what has to end before something else may begin (`after_unsatisfied`)."""
+        jobs = []
+        for wish in progress.in_the_way():
+            for thing, where in facts.pairs(wish):
+                if wish.state is not None:
+                    state, value = wish.state
+                    skill = _UNDO.get((state.value, value))
+                    jobs += [Job(thing, skill, -1)] if skill is not None else []
+                    continue
+                room = facts.room_of(where) if where else ""
+                names = [
+                    p.name
+                    for p in facts.layout.furniture
+                    if p.surfaces
+                    and p.name not in wish.second
+                    and p.room != room
+                    and p.room not in wish.second
+                    and facts.free_fraction(thing, Relation.ON, p.name) > 0
+                ]
+                if names:
+                    spot = min(names, key=lambda n: (distance(thing, n), n))
+                    jobs.append(Job(thing, SkillName.PLACE, -1, (Relation.ON, spot)))
+        return jobs
+
+    def _give_up(self, progress: Progress, stuck: dict[int, str]) -> Decision:
+        """The failure in words: what is missing, and the last reason known."""
+        left = [w for w in progress.goal.wishes if not progress.done(w.index)]
+        asked = "; ".join(str(wish) for wish in left[:5])
+        reasons = list(dict.fromkeys(stuck.values())) or list(self._notes.why.values())[-1:]
+        because = "; ".join(reasons[:5]) or "nothing more can be done"
+        return Decision(failure=f"not achieved: {asked}. Last reason: {because}")
+
+
+_UNDO = {
+    ("clean", False): SkillName.CLEAN,
+    ("filled", False): SkillName.FILL,
+    ("powered_on", True): SkillName.POWER_OFF,
+    ("powered_on", False): SkillName.POWER_ON,
+}

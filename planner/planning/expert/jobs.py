@@ -1,0 +1,358 @@
+"""From open propositions to jobs: what is to be moved where, and what is to be changed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.evaluation.task import Predicate
+from planner.planning.expert.choice import Cost, things_for
+from planner.planning.expert.facts import Facts, Spot, fulfils, spots_of
+from planner.planning.expert.notes import Notes
+from planner.planning.expert.progress import Progress
+from planner.planning.goal import PLACING, Wish
+from planner.world.catalogue import default_catalogue
+from planner.world.skill import SkillName
+from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+
+# What opening a door, or stooping to the floor, is worth in metres of walking.
+OPENING_M = 4.0
+FLOOR_M = 6.0
+UNLIKELY_M = 1.5
+CROWDED_M = 3.0
+# On less than this, things are put down one after the other.
+TIGHT_M2 = 0.35
+# Furniture is next to what stands this near to it.
+BESIDE_FURNITURE_M = 0.4
+
+_SKILL_OF_STATE = {
+    (State.CLEAN, True): SkillName.CLEAN,
+    (State.FILLED, True): SkillName.FILL,
+    (State.FILLED, False): SkillName.POUR,
+    (State.POWERED_ON, True): SkillName.POWER_ON,
+    (State.POWERED_ON, False): SkillName.POWER_OFF,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something for one agent to do with one thing.
+
+    Attributes:
+        thing: the goal's name of a thing, or of furniture whose state changes.
+        skill: Place to move it to `spot`, otherwise the skill that changes its state.
+        beside: what it shall be put next to, where it is already there.
+        after: the thing that has to be put down first, being brought next to this one.
+        wish: the proposition that it serves; -1 for putting something out of the way.
+    """
+
+    thing: str
+    skill: SkillName
+    wish: int
+    spot: Spot | None = None
+    beside: str | None = None
+    after: str | None = None
+
+    def __str__(self) -> str:
+        if self.skill is not SkillName.PLACE or self.spot is None:
+            return f"{self.skill.value} {self.thing}"
+        near = f" next to {self.beside or self.after}" if self.beside or self.after else ""
+        return f"bring {self.thing} {_WORD[self.spot[0]]} {self.spot[1]}{near}"
+
+
+_WORD = {Relation.ON: "onto", Relation.WITHIN: "into", Relation.HELD: "to"}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What can be done now, what has to be found first, and what seems impossible."""
+
+    jobs: list[Job]
+    missing: list[str]
+    stuck: dict[int, str]
+
+
+class JobMaker:
+    """Makes the jobs of one decision."""
+
+    def __init__(
+        self,
+        wishes: tuple[Wish, ...],
+        progress: Progress,
+        facts: Facts,
+        notes: Notes,
+        cost: Cost,
+        able: Callable[[SkillName], bool],
+    ) -> None:
+        """Takes the narrowed wishes and whether any agent of the task has a skill."""
+        self._wishes, self._progress = wishes, progress
+        self._facts, self._notes, self._cost, self._able = facts, notes, cost, able
+        self._open = progress.open_wishes()
+        self._jobs: list[Job] = []
+        self._missing: dict[str, None] = {}
+        self._stuck: dict[int, str] = {}
+        self._placing: dict[str, list[Wish]] = defaultdict(list)
+        self._neighbours: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._promised: dict[Spot, int] = defaultdict(int)
+
+    def make(self) -> Work:
+        """Everything that could be done now, changes of state before moves of the same thing."""
+        for wish in self._open:
+            if wish.state is not None:
+                self._change(wish)
+            elif wish.predicate in PLACING:
+                for thing in self._things(wish):
+                    self._placing[thing].append(wish)
+        for wish in self._open:
+            if wish.predicate is Predicate.IS_NEXT_TO:
+                self._next_to(wish)
+            elif wish.predicate is Predicate.IS_CLUSTERED:
+                self._clustered(wish)
+        movable = dict.fromkeys((*self._placing, *self._neighbours))
+        for thing in movable:
+            self._move(thing)
+        return Work(self._largest_first(), list(self._missing), self._stuck)
+
+    def _largest_first(self) -> list[Job]:
+        """Where little room is shared, the largest thing goes first: it fits nowhere later."""
+        largest: dict[Spot, tuple[float, str]] = {}
+        for job in self._jobs:
+            if job.spot is not None and self._is_tight(job.spot):
+                width, depth, _ = self._facts.size_m(job.thing)
+                largest[job.spot] = max(
+                    largest.get(job.spot, (0.0, "")), (width * depth, job.thing)
+                )
+        return [
+            job
+            for job in self._jobs
+            if job.spot not in largest or largest[job.spot][1] == job.thing
+        ]
+
+    def _is_tight(self, spot: Spot) -> bool:
+        piece = self._facts.layout.furniture_by_name.get(spot[1])
+        if piece is None or spot[0] is not Relation.ON:
+            return False
+        return sum(s.size[0] * s.size[1] for s in piece.surfaces) < TIGHT_M2
+
+    def _things(self, wish: Wish) -> list[str]:
+        chosen, missing = things_for(wish, self._facts, self._progress, self._notes, self._cost)
+        self._missing.update(dict.fromkeys(missing))
+        usable = []
+        for thing in chosen:
+            if self._notes.unusable(thing, SkillName.PICK, SkillName.NAVIGATE):
+                self._stuck[wish.index] = self._notes.why.get(thing, f"{thing} cannot be taken")
+            else:
+                usable.append(thing)
+        return usable
+
+    # ---- states -------------------------------------------------------------------------
+
+    def _change(self, wish: Wish) -> None:
+        skill = _SKILL_OF_STATE.get(wish.state) if wish.state is not None else None
+        if skill is None:
+            self._stuck[wish.index] = f"nobody can make {wish} true"
+            return
+        if skill is SkillName.FILL and not self._faucets():
+            skill = SkillName.POUR
+        if not self._able(skill):
+            self._stuck[wish.index] = f"no agent here has the skill {skill.value} for {wish}"
+            return
+        chosen, missing = things_for(wish, self._facts, self._progress, self._notes, self._cost)
+        self._missing.update(dict.fromkeys(missing))
+        for thing in chosen:
+            if self._notes.unusable(thing, skill, SkillName.NAVIGATE, SkillName.PICK):
+                self._stuck[wish.index] = self._notes.why.get(thing, f"{skill.value} failed")
+            elif skill is SkillName.POUR:
+                self._pour(wish, thing)
+            else:
+                self._jobs.append(Job(thing, skill, wish.index))
+
+    def _faucets(self) -> bool:
+        return any(Affordance.FAUCET in p.affordances for p in self._facts.layout.furniture)
+
+    def _pour(self, wish: Wish, thing: str) -> None:
+        """Empties `thing` into another container, or fills it from one: a source in the hand."""
+        empties = wish.state == (State.FILLED, False)
+        others = [
+            node
+            for node in self._facts.belief.of_kind(EntityKind.OBJECT)
+            if Affordance.FILLABLE in node.affordances
+            and node.name != thing
+            and node.states.get(State.FILLED, False) is not empties
+        ]
+        if not others:
+            self._stuck[wish.index] = f"there is nothing to pour {'into' if empties else 'from'}"
+            return
+        spoken = {n for w in self._progress.goal.wishes for n in w.first}
+        other = min(others, key=lambda n: (n.name in spoken, self._cost(thing, n.name), n.name))
+        source, sink = (thing, other.name) if empties else (other.name, thing)
+        self._jobs.append(Job(source, SkillName.POUR, wish.index, beside=sink))
+
+    # ---- neighbours ---------------------------------------------------------------------
+
+    def _next_to(self, wish: Wish) -> None:
+        facts = self._facts
+        # Who is about to be moved has no neighbour yet.
+        served = {
+            a for a, b in facts.pairs(wish) if a not in self._placing and b not in self._placing
+        }
+        lacking = wish.number - len(served)
+        firsts = [n for n in wish.first if facts.known(n) and n not in served]
+        seconds = [n for n in wish.second if facts.known(n)]
+        pairs = [(a, b) for a in firsts for b in seconds if a != b]
+        if len({a for a, _ in pairs}) < lacking:
+            unknown = [n for n in (*wish.first, *wish.second) if not facts.known(n)]
+            self._missing.update(dict.fromkeys(unknown))
+        pairs.sort(key=lambda ab: self._pair_cost(*ab))
+        for a, b in pairs:
+            if lacking <= 0:
+                return
+            if a in served:
+                continue
+            served.add(a)
+            lacking -= 1
+            self._join(a, b, wish.index)
+
+    def _pair_cost(self, a: str, b: str) -> tuple[float, str, str]:
+        moving = (a in self._placing) + (b in self._placing)
+        return (self._cost(a, b) - 100.0 * moving, a, b)
+
+    def _join(self, a: str, b: str, wish: int) -> None:
+        """One of two goes to the other: whichever is on its way anyway, else the first."""
+        movable_a, movable_b = self._facts.is_thing(a), self._facts.is_thing(b)
+        if movable_a and (a in self._placing or b not in self._placing):
+            self._neighbours[a].append((b, wish))
+        stays = b not in self._placing
+        if movable_b and (not stays or self._notes.unusable(a, SkillName.PICK)):
+            self._neighbours[b].append((a, wish))
+
+    def _clustered(self, wish: Wish) -> None:
+        near = {a for a, _ in self._facts.pairs(wish)}
+        members: list[str] = []
+        for names in wish.lists:
+            known = [n for n in names if self._facts.known(n) and n not in members]
+            if not known:
+                self._missing.update(dict.fromkeys(names))
+                continue
+            members.append(min(known, key=lambda n: (n not in near, names.index(n))))
+        if not members:
+            return
+        anchor = next((m for m in members if m in near), members[0])
+        for member in members:
+            if member != anchor and member not in near:
+                self._join(member, anchor, wish.index)
+
+    # ---- places -------------------------------------------------------------------------
+
+    def _move(self, thing: str) -> None:
+        wishes = self._placing.get(thing, [])
+        index = wishes[0].index if wishes else self._neighbours[thing][0][1]
+        if self._notes.unusable(thing, SkillName.PICK):
+            self._stuck[index] = self._notes.why.get(thing, f"{thing} cannot be taken")
+            return
+        spots = self._spots(thing, wishes)
+        reference, pending = self._reference(thing, spots)
+        if reference is not None:
+            spots = self._spots_beside(reference, spots)
+        elif pending is not None:
+            shared = self._spots(pending, self._placing[pending])
+            if spots is None or shared is None:
+                spots = spots if shared is None else shared
+            else:
+                spots = [spot for spot in spots if spot in shared] or spots
+        usable = [
+            spot
+            for spot in spots or []
+            if not self._notes.is_bad_spot(thing, spot)
+            and (spot[1].startswith("floor_") or self._facts.free_fraction(thing, *spot) > 0)
+        ]
+        if not usable:
+            last = self._notes.why.get(thing, "nothing there has room for it")
+            self._stuck[index] = f"{thing} cannot be put where it shall be: {last}"
+            return
+        spot = self._choose(thing, usable, pending)
+        self._notes.choice[thing] = spot
+        self._promised[spot] += 1
+        self._jobs.append(Job(thing, SkillName.PLACE, index, spot, beside=reference, after=pending))
+
+    def _choose(self, thing: str, spots: list[Spot], pending: str | None) -> Spot:
+        with_partner = self._notes.choice.get(pending) if pending is not None else None
+        if with_partner in spots:
+            return with_partner
+        kept = self._notes.choice.get(thing)
+        if kept in spots:
+            return kept
+        return min(spots, key=lambda spot: (self._spot_cost(thing, spot), spot[1]))
+
+    def _spot_cost(self, thing: str, spot: Spot) -> float:
+        relation, furniture = spot
+        cost = self._cost(thing, furniture)
+        if furniture.startswith("floor_"):
+            return cost + FLOOR_M
+        if relation is Relation.WITHIN and self._facts.is_closed(furniture):
+            cost += OPENING_M
+        if self._facts.free_fraction(thing, relation, furniture) < 0.4:
+            cost += CROWDED_M
+        cost += CROWDED_M / 2 * self._promised[spot]
+        return cost + (0.0 if self._is_usual(thing, relation, furniture) else UNLIKELY_M)
+
+    def _is_usual(self, thing: str, relation: Relation, furniture: str) -> bool:
+        node = self._facts.node(thing)
+        cls = default_catalogue().objects.get(node.class_name if node is not None else "")
+        piece = self._facts.layout.furniture_by_name[furniture]
+        return cls is not None and any(
+            p.furniture == piece.class_name and p.relation is relation for p in cls.places
+        )
+
+    def _spots(self, thing: str, wishes: list[Wish]) -> list[Spot] | None:
+        """Where all of the wishes of a thing would hold; None where nothing restricts it."""
+        bound = [w for w in self._progress.kept() if w.predicate in PLACING and thing in w.first]
+        bound = [w for w in bound if any(a == thing for a, _ in self._facts.pairs(w))]
+        spots: list[Spot] | None = None
+        # A room is met by every spot in it, also those that its own list leaves out.
+        for wish in sorted((*wishes, *bound), key=lambda w: w.predicate is Predicate.IS_IN_ROOM):
+            if spots is None:
+                spots = spots_of(wish, self._facts)
+            else:
+                # Wishes that exclude each other come true one after the other.
+                spots = [spot for spot in spots if fulfils(spot, wish, self._facts)] or spots
+        return spots
+
+    def _reference(self, thing: str, spots: list[Spot] | None) -> tuple[str | None, str | None]:
+        """The neighbour to be put next to, or the neighbour that has to be put down first."""
+        pending = None
+        for neighbour, _ in self._neighbours.get(thing, ()):
+            if not self._facts.is_thing(neighbour):
+                return neighbour, None
+            spot = self._facts.spot(neighbour)
+            settled = neighbour not in self._placing and spot is not None
+            fits = spots is None or spot in spots
+            if settled and fits:
+                return neighbour, None
+            if neighbour in self._placing:
+                pending = neighbour
+        return None, pending
+
+    def _spots_beside(self, reference: str, spots: list[Spot] | None) -> list[Spot]:
+        facts = self._facts
+        if facts.is_thing(reference):
+            spot = facts.spot(reference)
+            return [spot] if spot is not None else []
+        piece = facts.layout.furniture_by_name.get(reference)
+        if piece is None:
+            return []
+        if spots is None:
+            spots = [(Relation.ON, name) for name in facts.surfaces_of(piece.room)]
+        near = [
+            (relation, name)
+            for relation, name in spots
+            if name == f"floor_{piece.room}"
+            or (
+                (other := facts.layout.furniture_by_name.get(name)) is not None
+                and other.name != reference
+                and other.box.horizontal_gap_m(piece.box) <= BESIDE_FURNITURE_M
+            )
+        ]
+        # Any other spot keeps the placing right where only the neighbour is out of reach.
+        return near or spots

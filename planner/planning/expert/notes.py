@@ -1,0 +1,299 @@
+"""What `expert` notes down while it works: where agents stand, what was searched, what failed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from planner.planning.expert.facts import Spot
+from planner.planning.planner import AgentResult
+from planner.world.geometry import Vec3
+from planner.world.skill import SkillCall, SkillCode, SkillName
+from planner.world.vocabulary import Relation
+
+# A call is tried this often before its target is set aside.
+MOST_TRIES = 3
+# Then everything that was set aside is tried again.
+MOST_ROUNDS = 2
+# The whole house is searched again only where that may show more than before, and no oftener.
+MOST_SEARCHES = 4
+# Another that is nobody of the team has moved, and may have put something down, from so far on.
+STIRRED_M = 0.5
+# Failures of a whole task before it is given up.
+MOST_FAILURES = 80
+
+# Codes that no second try of the same call would change.
+HOPELESS = frozenset(
+    {
+        SkillCode.UNPARSABLE,
+        SkillCode.UNKNOWN_SKILL,
+        SkillCode.WRONG_ARGUMENTS,
+        SkillCode.WRONG_ROLE,
+        SkillCode.NOT_ABLE,
+        SkillCode.NOT_ARTICULATED,
+        SkillCode.NO_AFFORDANCE,
+    }
+)
+# Codes that standing elsewhere, or somebody else standing elsewhere, may change.
+OBSTRUCTED = frozenset(
+    {
+        SkillCode.TOO_FAR,
+        SkillCode.NOT_VISIBLE,
+        SkillCode.UNREACHABLE,
+        SkillCode.BLOCKED,
+        SkillCode.TIMED_OUT,
+        SkillCode.NO_PLACEMENT,
+    }
+)
+# Nobody's fault but the world's: the call says nothing about its target.
+FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
+# So many of these in a row, and the world is taken to be gone.
+MOST_FAULTS = 12
+# The evidence of a result that names what is in the agent's hand.
+HOLDING = "holding"
+_WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
+
+
+class Look(NamedTuple):
+    """A place to look at: a furniture's outside, its inside, or a floor."""
+
+    furniture: str
+    inside: bool
+
+
+@dataclass
+class Notes:
+    """The short memory of one task; everything else is read from the belief each time.
+
+    Attributes:
+        at: where each agent last walked to, until it walks elsewhere or something fails there.
+        hands: what each agent holds, as its newest result told; the memory may have missed it.
+        looked: furniture whose outside was looked at.
+        looked_by: (agent, furniture) of all looks of the whole task.
+        glanced_into: furniture that was opened, which shows most of what is inside.
+        looked_into: furniture that was looked into while open.
+        shut: furniture that turned out to be closed, whatever the belief says.
+        beside: pairs that a skill put next to each other, and the furniture they are on.
+        choice: the spot chosen for a thing, kept while it can be used.
+        value: the value chosen for a tie.
+        found_in: the room that each thing of the goal was first seen in.
+        seen: the things of the goal whose place was known since the house was last begun with.
+        strangers: where agents of nobody's team were then; `stirred` once one of them moved.
+        unreached: whether a place counts as looked at since then that nobody got to.
+        searching: what each searching agent is about to look at.
+        bad_spots: (agent, thing, spot) that did not work.
+        bad_things: (agent, thing, skill) that did not work.
+        agents: those of the task.
+        gone: things that were not where they were believed, and when that was found.
+        drawers: furniture in which nothing but drawers opens.
+        why: the last failure's text of each thing or furniture.
+        inside_of: the furniture that a thing was believed to be inside of.
+        doing: the thing that each agent was last given a job with.
+        detours: how often a thing could not be reached the usual way.
+        obstructed: (who, target) of the failures since which nobody was sent out of the way.
+        placed: how often each placing succeeded; what is undone again and again does not help.
+        blocked: how often in a row another agent stood in an agent's way.
+        tries: failures of each call since it last succeeded.
+    """
+
+    at: dict[str, str] = field(default_factory=dict)
+    hands: dict[str, str | None] = field(default_factory=dict)
+    looked: set[str] = field(default_factory=set)
+    looked_by: set[tuple[str, str]] = field(default_factory=set)
+    glanced_into: set[str] = field(default_factory=set)
+    looked_into: set[str] = field(default_factory=set)
+    shut: set[str] = field(default_factory=set)
+    beside: dict[frozenset[str], str] = field(default_factory=dict)
+    choice: dict[str, Spot] = field(default_factory=dict)
+    value: dict[int, str] = field(default_factory=dict)
+    found_in: dict[str, str] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    strangers: dict[str, Vec3] = field(default_factory=dict)
+    stirred: bool = False
+    unreached: bool = False
+    searching: dict[str, Look] = field(default_factory=dict)
+    bad_spots: set[tuple[str, str, Spot]] = field(default_factory=set)
+    agents: tuple[str, ...] = ()
+    bad_things: set[tuple[str, str, SkillName]] = field(default_factory=set)
+    gone: dict[str, float] = field(default_factory=dict)
+    drawers: frozenset[str] = frozenset()
+    why: dict[str, str] = field(default_factory=dict)
+    inside_of: dict[str, str] = field(default_factory=dict)
+    doing: dict[str, str] = field(default_factory=dict)
+    detours: Counter[str] = field(default_factory=Counter)
+    obstructed: list[tuple[str, str]] = field(default_factory=list)
+    blocked: Counter[str] = field(default_factory=Counter)
+    placed: Counter[str] = field(default_factory=Counter)
+    tries: Counter[str] = field(default_factory=Counter)
+    failures: int = 0
+    faults: int = 0
+    last_fault: str = ""
+    rounds: int = 1
+    search_rounds: int = 1
+
+    def take(self, ended: AgentResult) -> None:
+        """Notes how a call ended."""
+        if HOLDING in ended.result.evidence:
+            self.hands[ended.agent] = ended.result.evidence[HOLDING] or None
+        if ended.result.succeeded:
+            self.faults = 0
+            self._succeeded(ended.agent, ended.call)
+        elif ended.result.code is not SkillCode.CANCELED:
+            self._failed(ended)
+
+    def _succeeded(self, agent: str, call: SkillCall) -> None:
+        target = call.arguments[0] if call.arguments else None
+        if target is None:
+            return
+        self.tries.pop(f"{agent} {call}", None)
+        if call.name in _WALKING:
+            self.blocked[agent] = 0
+            self.at[agent] = target
+        if call.name is SkillName.EXPLORE_FURNITURE:
+            self.looked.add(target)
+            self.looked_by.add((agent, target))
+            look = self.searching.pop(agent, None)
+            if look == Look(target, inside=True):
+                self.looked_into.add(target)
+        elif call.name is SkillName.OPEN:
+            self.shut.discard(target)
+            self.glanced_into.add(target)
+            if target in self.drawers:
+                # Each was looked into from above as it opened, and now they hide one another.
+                self.looked_into.add(target)
+                self.looked_by.add((agent, target))
+            if self.searching.get(agent) == Look(target, inside=True):
+                del self.searching[agent]
+        elif call.name is SkillName.CLOSE:
+            self.shut.add(target)
+        elif call.name is SkillName.PICK:
+            self.gone.pop(target, None)
+            self.beside = {k: v for k, v in self.beside.items() if target not in k}
+        elif call.name is SkillName.PLACE:
+            self.choice.pop(target, None)
+            furniture, reference = call.arguments[2], call.arguments[4]
+            self.placed[str(call)] += 1
+            if self.placed[str(call)] > MOST_TRIES:
+                self.why[target] = f"{call} succeeded {MOST_TRIES} times and never lasted"
+                self._place_failed(self.agents, call, target)
+            if furniture is not None and reference is not None:
+                self.beside[frozenset((target, reference))] = furniture
+
+    def _failed(self, ended: AgentResult) -> None:
+        call, code = ended.call, ended.result.code
+        self.at.pop(ended.agent, None)
+        if code in FAULTS:
+            self.faults += 1
+            self.last_fault = f"{call}: {ended.result.text}"
+            return
+        self.failures += 1
+        self.faults = 0
+        target = call.arguments[0] if call.arguments else None
+        if target is None:
+            return
+        thing = self.doing.get(ended.agent, target)
+        # However it is approached, it is the thing that cannot be reached.
+        key = f"{ended.agent} {call}"
+        if call.name is SkillName.NAVIGATE:
+            key = f"{ended.agent} reach {thing}"
+        self.tries[key] += 1
+        self.why[target] = self.why[thing] = f"{call}: {ended.result.text}"
+        self.blocked[ended.agent] += code is SkillCode.BLOCKED
+        if code in OBSTRUCTED:
+            self.detours[thing] += 1
+            place = call.arguments[2] if call.name is SkillName.PLACE else target
+            self.obstructed.append((ended.agent, place or target))
+        if code is SkillCode.FURNITURE_CLOSED:
+            self._closed(call, target)
+        if code in (SkillCode.UNKNOWN_ENTITY, SkillCode.NOT_GROUNDED) and self.tries[key] > 1:
+            self.gone[target] = ended.ended_s
+        hopeless = code in HOPELESS or self.tries[key] >= MOST_TRIES
+        if call.name is SkillName.PLACE:
+            # No room there from one side may be room from another, but not twice.
+            if code is SkillCode.NO_PLACEMENT and self.tries[key] > 1:
+                self._place_failed(self.agents, call, target)
+            elif hopeless:
+                self._place_failed((ended.agent,), call, target)
+        elif hopeless:
+            self._set_aside(ended.agent, call.name, target, thing)
+
+    def _closed(self, call: SkillCall, target: str) -> None:
+        furniture = call.arguments[2] if call.name is SkillName.PLACE else None
+        self.shut.add(furniture or self.inside_of.get(target, target))
+
+    def _place_failed(self, agents: tuple[str, ...], call: SkillCall, thing: str) -> None:
+        relation, furniture = call.arguments[1], call.arguments[2]
+        if relation is not None and furniture is not None:
+            self.why[furniture] = self.why[thing]
+            spot = (Relation(relation), furniture)
+            self.bad_spots.update((agent, thing, spot) for agent in agents)
+            self.choice.pop(thing, None)
+
+    def _set_aside(self, agent: str, skill: SkillName, target: str, thing: str) -> None:
+        """Stops trying a call: its furniture as a place to look at or to bring a thing to."""
+        self.searching.pop(agent, None)
+        self.unreached |= not {target} <= self.looked & self.looked_into
+        self.looked.add(target)
+        self.looked_into.add(target)
+        spot = self.choice.get(thing)
+        if spot is not None and spot[1] == target:
+            self.bad_spots.add((agent, thing, spot))
+            del self.choice[thing]
+        else:
+            self.bad_things.add((agent, thing, skill))
+        self.tries[f"{agent} reach {thing}"] = 0
+
+    def unusable(self, thing: str, *skills: SkillName) -> bool:
+        """Whether every agent tried to do something to a thing too often."""
+        return all(self.cannot(agent, thing, *skills) for agent in self.agents)
+
+    def cannot(self, agent: str, thing: str, *skills: SkillName) -> bool:
+        """Whether an agent tried one of the skills on a thing too often."""
+        return any((agent, thing, skill) in self.bad_things for skill in skills)
+
+    def is_bad_spot(self, thing: str, spot: Spot) -> bool:
+        """Whether every agent failed to put a thing there."""
+        return all((agent, thing, spot) in self.bad_spots for agent in self.agents)
+
+    def start_over(self) -> bool:
+        """Forgets what did not work, so that it is tried again; False when that was done enough."""
+        if self.rounds >= MOST_ROUNDS or not (self.bad_spots or self.bad_things or self.tries):
+            return False
+        self.rounds += 1
+        self.bad_spots.clear()
+        self.bad_things.clear()
+        self.tries.clear()
+        self.choice.clear()
+        return True
+
+    def find(self, thing: str, room: str) -> None:
+        """Notes that it is known where a thing of the goal is."""
+        self.found_in.setdefault(thing, room)
+        self.seen.add(thing)
+
+    def meet(self, stranger: str, position_m: Vec3) -> None:
+        """Notes where an agent is that is not of the team."""
+        at_m = self.strangers.setdefault(stranger, position_m)
+        self.stirred |= math.dist(at_m, position_m) > STIRRED_M
+
+    def search_again(self, missing: Iterable[str]) -> bool:
+        """Forgets what was looked at, where the next look at it may show something that is missing.
+
+        That is so where a thing was known before and is no more where it was, as often as that
+        happens; and once where a stranger moved, or where places could not be reached.
+
+        Returns:
+            False where nothing has changed since all was looked at, or it was often enough.
+        """
+        is_lost = any(name in self.seen for name in missing)
+        may_show = self.search_rounds == 1 and (self.stirred or self.unreached)
+        if self.search_rounds >= MOST_SEARCHES or not (is_lost or may_show):
+            return False
+        self.search_rounds += 1
+        self.looked.clear()
+        self.looked_into.clear()
+        self.seen.clear()
+        return True

@@ -1,0 +1,105 @@
+"""Which propositions of the goal are done, by belief, and which may be worked on now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.evaluation.task import Dependency, DependencyMode, GateRelation
+from planner.planning.expert.facts import Facts
+from planner.planning.goal import Goal, Wish
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+class Progress:
+    """Remembers which propositions have come true, in the order that the goal asks for.
+
+    A proposition counts once it holds while its gates are open (PARTNR-3.3). The wishes
+    of an update may be narrower than the goal's: ties decided which arguments are meant.
+    """
+
+    def __init__(self, goal: Goal) -> None:
+        self.goal = goal
+        self.latched: set[int] = set()
+        self.witness: dict[int, Pairs] = {}
+        self.now: set[int] = set()
+        self._wishes: tuple[Wish, ...] = goal.wishes
+
+    def update(self, wishes: tuple[Wish, ...], facts: Facts) -> bool:
+        """Takes a new belief; True where something came true for the first time."""
+        self._wishes = wishes
+        held = {w.index for w in wishes if facts.holds(w)}
+        self.now = {i for i in held if all(self._is_open(g, held) for g in self.goal.gates_of[i])}
+        new = {i for i in self.now - self.latched if self.goal.before[i] <= self.latched}
+        for index in self.now & (new | self.latched):
+            self.witness[index] = tuple(facts.pairs(wishes[index]))
+        self.latched |= new
+        return bool(new)
+
+    def _is_open(self, gate: Dependency, held: set[int]) -> bool:
+        if gate.relation is GateRelation.WHILE_SATISFIED:
+            return _heads(gate, lambda head: head in held)
+        if gate.relation is GateRelation.AFTER_SATISFIED:
+            return _heads(gate, lambda head: head in self.latched)
+        return _heads(gate, lambda head: head in self.latched and head not in held)
+
+    def done(self, index: int) -> bool:
+        """Whether nothing is left to do for a proposition as things are."""
+        if index not in self.latched:
+            return False
+        return index in self.now or index not in self.goal.terminal
+
+    @property
+    def finished(self) -> bool:
+        """Whether all is done."""
+        return all(self.done(w.index) for w in self.goal.wishes)
+
+    def open_wishes(self) -> list[Wish]:
+        """The propositions that are not done and that may come true now without breaking order."""
+        return [w for w in self._wishes if not self.done(w.index) and self._may(w.index)]
+
+    def _may(self, index: int) -> bool:
+        if not self.goal.before[index] <= self.latched:
+            return False
+        return all(self._gate_may(gate) for gate in self.goal.gates_of[index])
+
+    def _gate_may(self, gate: Dependency) -> bool:
+        if gate.relation is GateRelation.WHILE_SATISFIED:
+            # The heads come true together with it: one placing serves both.
+            return _heads(gate, lambda head: head in self.now or self._may(head))
+        return self._is_open(gate, self.now)
+
+    def in_the_way(self) -> list[Wish]:
+        """Propositions that hold but have to end first, for `after_unsatisfied`."""
+        found: dict[int, Wish] = {}
+        for gate in self.goal.gates:
+            if gate.relation is GateRelation.AFTER_UNSATISFIED and not all(
+                self.done(index) for index in gate.gated
+            ):
+                heads = [h for h in gate.depends_on if h in self.now and h in self.latched]
+                found.update({head: self._wishes[head] for head in heads})
+        return list(found.values())
+
+    def kept(self) -> list[Wish]:
+        """The propositions that hold and must go on holding."""
+        return [w for w in self._wishes if w.index in self.now and w.index in self.goal.terminal]
+
+    def untimely(self) -> list[Wish]:
+        """The propositions that must not come true now: their time has not come, or is over."""
+        after = {
+            head
+            for gate in self.goal.gates
+            if gate.relation is GateRelation.AFTER_UNSATISFIED
+            for head in gate.depends_on
+            if head in self.latched
+        }
+        return [
+            w
+            for w in self._wishes
+            if w.index in after or (w.index not in self.latched and not self._may(w.index))
+        ]
+
+
+def _heads(gate: Dependency, test: Callable[[int], bool]) -> bool:
+    judge = all if gate.mode is DependencyMode.ALL else any
+    return judge(test(head) for head in gate.depends_on)

@@ -1,0 +1,390 @@
+"""Where to look for things that nobody has seen yet: likely places first, near ones first."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from planner.planning.expert.facts import Facts
+from planner.planning.expert.notes import Look, Notes
+from planner.planning.expert.words import Told
+from planner.world.catalogue import ObjectClass, default_catalogue
+from planner.world.house import Furniture, House
+from planner.world.vocabulary import Relation, floor_name
+
+# What a look at furniture, a look around in a room and opening something are worth in metres of
+# walking, from what they took on average.
+LOOK_M = 2.5
+AROUND_M = 5.0
+OPEN_M = 7.0
+# How a class's likelihood is shared between the places that the catalogue names, and all others:
+# about as the things of the goals of the training episodes lie.
+NAMED, INSIDE, OUTSIDE, FLOORS = 0.43, 0.14, 0.35, 0.08
+# What usually lies on furniture often lies in it, and the other way round.
+SAME_PIECE = 0.25
+# How much more than elsewhere a thing may be somewhere in a room of a kind that it belongs to.
+USUAL_INSIDE, USUAL_OUTSIDE = 8.0, 2.0
+# And inside of furniture of a class that it belongs to, wherever that stands; and of a class that
+# is for other kinds of things.
+OWN_CLASS, STRANGE_CLASS = 3.0, 0.6
+# Insides wait until the outside of the same furniture was looked at.
+UNSEEN_OUTSIDE = 0.5
+# How much of what is near enough one look around from the middle of a room shows: on open tops,
+# and under boards; and of what is not near enough: on the way there an agent comes by. Of what lies
+# about in six training houses it was 0.97, 0.83 and 0.52; but what is missed is not missed by
+# chance, and nobody looks there again for long.
+SHOWN, SHOWN_UNDER, SHOWN_FAR = 0.9, 0.7, 0.4
+OPEN_TOP_M, EYES_M = 0.7, 1.1
+# What may still be in furniture that was looked into only while it was opened: robots miss a
+# twentieth of what is behind doors, people a sixth, and that at the back.
+GLANCED = 0.2
+# From so far a thing of 1 m by 1 m still fills 0.1 % of a camera's picture (EPM-1.2), seen
+# aslant and not quite filling its box.
+SEEN_FROM_M = 16.0
+# What is asked for together often lies together: how much likelier the rooms are in which other
+# things of the goal were found.
+TOGETHER = 3.0
+# Where an agent looked in vain another one, of other height and from elsewhere, may see more.
+SEEN_BY_SELF = 0.4
+# What may still lie under boards where an agent with eyes of another height did not look.
+UNDER_BOARDS = 0.12
+LOW_M = 0.9
+# How likely a thing is where the words say that it is: "it" may be another of its kind.
+TOLD = 0.75
+# How much likelier a place is that the words name besides, and not as where something shall go.
+BESIDES = 2.0
+# And one that the words say it was taken from: there may be another of its kind.
+LEFT = 0.1
+# From one piece of a room to the next.
+STEP_M = 3.0
+# A room in which another agent is looking already.
+SHARED = 0.35
+# Of two rooms that are as good, the one where the agent is: it would have to come back.
+HERE = 1.25
+
+
+class Place(NamedTuple):
+    """What a house tells of one of its places.
+
+    Attributes:
+        piece: None for a floor.
+        room: the name of its room.
+        floor: of that room.
+        away_m: how far it is from the middle of its room.
+        shown: how much of what is at an outside a look around from there shows.
+    """
+
+    piece: Furniture | None
+    room: str
+    floor: str
+    away_m: float
+    shown: float
+
+
+class Likelihood:
+    """How likely things of a class are at each place of one house, by the catalogue.
+
+    Attributes:
+        places: all there are.
+    """
+
+    def __init__(self, layout: House, told: Mapping[str, tuple[Told, ...]] | None = None) -> None:
+        """Takes also what the words tell of things by their class (expert_words)."""
+        self._layout, self._told = layout, told or {}
+        middles = {room.name: room.shape.representative_point() for room in layout.rooms}
+        self.places = {
+            look: _place(layout, look, (float(middle.x), float(middle.y)))
+            for look in places(layout)
+            for middle in (middles[_room(layout, look)],)
+        }
+        self._spreads: dict[str, dict[Look, float]] = {}
+
+    def is_told(self, class_name: str, look: Look) -> bool:
+        """Whether the words say that things of a class are there."""
+        hints = self._told.get(class_name, ())
+        return any(hint.sure and _fits(self._layout, hint, look) for hint in hints)
+
+    def of(self, class_name: str) -> dict[Look, float]:
+        """The share of every place, together about 1."""
+        if class_name not in self._spreads:
+            cls = default_catalogue().objects.get(class_name)
+            spread = _spread(self._layout, cls)
+            self._spreads[class_name] = _as_told(
+                self._layout, spread, self._told.get(class_name, ())
+            )
+        return self._spreads[class_name]
+
+
+def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
+    looks = list(places(layout))
+    named: dict[Look, float] = {}
+    kinds = {room.name: room.class_name for room in layout.rooms}
+    for place in cls.places if cls is not None else ():
+        fitting = [
+            look
+            for look in looks
+            if (piece := layout.furniture_by_name.get(look.furniture)) is not None
+            and piece.class_name == place.furniture
+            and (not place.rooms or kinds[piece.room] in place.rooms)
+            and look.inside is (place.relation is Relation.WITHIN and _shuts(piece))
+        ]
+        for look in fitting:
+            other = Look(look.furniture, not look.inside)
+            share = SAME_PIECE if other in looks else 0.0
+            named[look] = named.get(look, 0.0) + (1 - share) * place.weight / len(fitting)
+            if share:
+                named[other] = named.get(other, 0.0) + share * place.weight / len(fitting)
+    usual = {name for place in (cls.places if cls is not None else ()) for name in place.rooms}
+    found = _shared(named, NAMED)
+    pieces = [look for look in looks if look.furniture in layout.furniture_by_name]
+    for share, more, part in (
+        (INSIDE, USUAL_INSIDE, [look for look in pieces if look.inside]),
+        (OUTSIDE, USUAL_OUTSIDE, [look for look in pieces if not look.inside]),
+        (FLOORS, USUAL_OUTSIDE, [look for look in looks if look not in pieces]),
+    ):
+        rooms = {look: kinds[_room(layout, look)] for look in part}
+        weights = {look: more if rooms[look] in usual else 1.0 for look in part}
+        if part and part[0].inside:
+            weights = {look: w * _suits(layout, cls, look) for look, w in weights.items()}
+        for look, value in _shared(weights, share).items():
+            found[look] = found.get(look, 0.0) + value
+    return found
+
+
+def _suits(layout: House, cls: ObjectClass | None, look: Look) -> float:
+    """How much likelier than in any closed furniture a thing is in one of this class."""
+    furniture = layout.furniture_by_name[look.furniture].class_name
+    if cls is None:
+        return 1.0
+    if any(place.furniture == furniture for place in cls.places):
+        return OWN_CLASS
+    return 1.0 if furniture in _closets()[cls.name] else STRANGE_CLASS
+
+
+@cache
+def _closets() -> Mapping[str, frozenset[str]]:
+    """By class of things, the furniture in which the catalogue has things of a common group."""
+    classes = default_catalogue().objects.values()
+    held: dict[str, set[str]] = defaultdict(set)
+    for cls in classes:
+        for place in cls.places:
+            if place.relation is Relation.WITHIN:
+                for group in cls.groups:
+                    held[group].add(place.furniture)
+    return {c.name: frozenset(f for group in c.groups for f in held[group]) for c in classes}
+
+
+def _as_told(layout: House, spread: dict[Look, float], told: tuple[Told, ...]) -> dict[Look, float]:
+    """The spread with most of it where the words say that the thing is."""
+    named = dict(spread)
+    for hint in (hint for hint in told if not hint.sure):
+        for look in named:
+            if _fits(layout, hint, look):
+                named[look] *= LEFT if hint.left else BESIDES
+    sure = {
+        look: weight
+        for look, weight in named.items()
+        if any(hint.sure and _fits(layout, hint, look) for hint in told)
+    }
+    rest = _shared(named, 1 - TOLD if sure else 1.0)
+    for look, weight in _shared(sure, TOLD).items():
+        rest[look] += weight
+    return rest
+
+
+def _fits(layout: House, hint: Told, look: Look) -> bool:
+    piece = layout.furniture_by_name.get(look.furniture)
+    room = layout.rooms_by_name[_room(layout, look)]
+    return hint.fits(piece.class_name if piece is not None else None, room.class_name)
+
+
+def _shared(weights: dict[Look, float], share: float) -> dict[Look, float]:
+    total = sum(weights.values())
+    return {look: share * weight / total for look, weight in weights.items()}
+
+
+def _room(layout: House, look: Look) -> str:
+    piece = layout.furniture_by_name.get(look.furniture)
+    return piece.room if piece is not None else look.furniture.removeprefix("floor_")
+
+
+def places(layout: House) -> Iterable[Look]:
+    """Every place of a house that things can be at."""
+    for piece in layout.furniture:
+        if piece.surfaces or any(i.joint is None for i in piece.interiors):
+            yield Look(piece.name, inside=False)
+        if _shuts(piece):
+            yield Look(piece.name, inside=True)
+    for room in layout.rooms:
+        yield Look(floor_name(room.name), inside=False)
+
+
+def drawers_of(layout: House) -> frozenset[str]:
+    """The furniture in which nothing but drawers opens."""
+    return frozenset(
+        piece.name
+        for piece in layout.furniture
+        if _shuts(piece) and all(hollow.moves for hollow in piece.interiors if hollow.joint)
+    )
+
+
+def _place(layout: House, look: Look, middle_m: tuple[float, float]) -> Place:
+    piece, room = layout.furniture_by_name.get(look.furniture), _room(layout, look)
+    if piece is None:
+        return Place(None, room, floor_name(room), 0.0, 0.0)
+    away_m = math.dist(middle_m, (piece.x_m, piece.y_m))
+    return Place(piece, room, floor_name(room), away_m, _shown(piece))
+
+
+def _shuts(piece: Furniture) -> bool:
+    return any(hollow.joint is not None for hollow in piece.interiors)
+
+
+class Search:
+    """The order of looking for some missing things in one house."""
+
+    def __init__(
+        self, facts: Facts, notes: Notes, missing: Iterable[str], likelihood: Likelihood
+    ) -> None:
+        self._facts, self._notes, self._places = facts, notes, likelihood.places
+        self._value: dict[Look, float] = {}
+        self._agent = ""
+        self._walk_m: Callable[[str], float] = lambda _: 0.0
+        # What a look around in each room would still show.
+        self._around: dict[str, float] = {}
+        # And how much of it is at each place.
+        self._shows: dict[Look, float] = {}
+        # Places that are left only for agents that did not look there.
+        self._for_others: set[Look] = set()
+        found_in = frozenset(notes.found_in.values())
+        for name in missing:
+            _, broad, long = sorted(facts.size_m(name))
+            from_m = SEEN_FROM_M * math.sqrt(broad * long)
+            for look, weight in likelihood.of(name.rpartition("_")[0]).items():
+                if self._seen(look):
+                    weight *= self._left_for_others(look)
+                if weight:
+                    together = self._places[look].room in found_in
+                    self._add(look, weight * (TOGETHER if together else 1.0), from_m)
+
+    def _add(self, look: Look, weight: float, from_m: float) -> None:
+        if look.inside:
+            if look.furniture in self._notes.glanced_into:
+                weight *= GLANCED
+        else:
+            piece, _, floor, away_m, near_share = self._places[look]
+            shown = 0.0 if piece is None else near_share if away_m <= from_m else SHOWN_FAR
+            if floor in self._notes.looked:
+                weight *= 1 - shown
+            elif piece is not None:
+                self._around[floor] = self._around.get(floor, 0.0) + shown * weight
+                self._shows[look] = self._shows.get(look, 0.0) + shown * weight
+        self._value[look] = self._value.get(look, 0.0) + weight
+
+    def _left_for_others(self, look: Look) -> float:
+        """What part of a place that was looked at somebody else may still see."""
+        piece = self._places[look].piece
+        if look.inside or piece is None or not _has_low_boards(piece):
+            return 0.0
+        if all((agent, piece.name) in self._notes.looked_by for agent in self._notes.agents):
+            return 0.0
+        self._for_others.add(look)
+        return UNDER_BOARDS
+
+    def _seen(self, look: Look) -> bool:
+        if look.inside:
+            return look.furniture in self._notes.looked_into
+        return look.furniture in self._notes.looked
+
+    def is_left(self, look: Look) -> bool:
+        """Whether a place was not looked at yet."""
+        return look in self._value
+
+    def best(self, agent: str, walk_m: Callable[[str], float], taken: set[str]) -> Look | None:
+        """An agent's next place; None where all is looked at.
+
+        First the room that has the most likelihood for the effort of a round in it, so that
+        agents do not go to and fro between rooms, then the place in it to begin with.
+
+        Args:
+            agent: who looks.
+            walk_m: how far it is from the agent to a piece of furniture or a floor.
+            taken: what other agents are about to look at.
+        """
+        self._agent, self._walk_m = agent, walk_m
+        rooms: dict[str, list[Look]] = defaultdict(list)
+        for look in self._value:
+            mine = look not in self._for_others or self._again(look) == 1.0
+            if mine and look.furniture not in taken:
+                rooms[self._places[look].room].append(look)
+        shared = {_room(self._facts.layout, Look(name, inside=False)) for name in taken}
+        x, y, _ = self._facts.position_m(agent)
+        here = self._facts.layout.room_at(x, y)
+        rounds = [
+            (worth * (SHARED if room in shared else HERE if room == here else 1.0), room, looks)
+            for room in sorted(rooms)
+            for worth, looks in (self._round(rooms[room]),)
+        ]
+        if not rounds:
+            return None
+        _, _, looks = max(rounds, key=lambda found: found[0])
+        return max(looks, key=lambda look: (self._worth(look), look.furniture, look.inside))
+
+    def _round(self, looks: list[Look]) -> tuple[float, list[Look]]:
+        """The best round of one room: its likelihood a metre, and what is looked at in it."""
+        gains = {look: self._gain(look) for look in looks}
+        efforts = {look: self._effort_m(look) + STEP_M for look in looks}
+        ordered = sorted(looks, key=lambda look: -gains[look] / efforts[look])
+        best, chosen = 0.0, ordered[:1]
+        gain, effort, walk = 0.0, 0.0, math.inf
+        for count, look in enumerate(ordered, 1):
+            gain += gains[look]
+            effort += efforts[look]
+            walk = min(walk, self._walk_m(look.furniture))
+            worth = gain / (max(walk - STEP_M, 0.0) + effort)
+            if worth > best:
+                best, chosen = worth, ordered[:count]
+        return best, chosen
+
+    def _gain(self, look: Look) -> float:
+        """What a look shows that a look around in the room, which is due first, does not."""
+        value = self._value[look] * self._again(look)
+        if self._places[look].piece is None:
+            return value + self._around.get(look.furniture, 0.0)
+        return value - self._shows.get(look, 0.0)
+
+    def _again(self, look: Look) -> float:
+        return SEEN_BY_SELF if (self._agent, look.furniture) in self._notes.looked_by else 1.0
+
+    def _effort_m(self, look: Look) -> float:
+        if self._places[look].piece is None:
+            return AROUND_M
+        opens = look.inside and self._facts.is_closed(look.furniture)
+        return LOOK_M + (OPEN_M if opens else 0.0)
+
+    def _worth(self, look: Look) -> float:
+        effort = self._walk_m(look.furniture) + self._effort_m(look)
+        value = self._value[look]
+        if self._places[look].piece is None:
+            value += self._around.get(look.furniture, 0.0)
+        elif look.inside:
+            if Look(look.furniture, inside=False) in self._value:
+                value *= UNSEEN_OUTSIDE
+        elif not self._facts.is_closed(look.furniture):
+            value += self._value.get(Look(look.furniture, inside=True), 0.0)
+        return value * self._again(look) / effort
+
+
+def _has_low_boards(piece: Furniture) -> bool:
+    return any(s.clearance < OPEN_TOP_M and s.center[2] < LOW_M for s in piece.surfaces)
+
+
+def _shown(piece: Furniture) -> float:
+    """How much of what lies on or openly in furniture is seen from the middle of its room."""
+    tops = [s.clearance > OPEN_TOP_M and s.center[2] < EYES_M for s in piece.surfaces]
+    tops += [False for hollow in piece.interiors if hollow.joint is None]
+    share = sum(tops) / len(tops) if tops else 0.0
+    return SHOWN * share + SHOWN_UNDER * (1 - share)

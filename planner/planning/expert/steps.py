@@ -1,0 +1,132 @@
+"""The next skill call of a job, from what is believed and where the agent stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.planning.expert.facts import Facts
+from planner.planning.expert.jobs import Job
+from planner.planning.expert.notes import Look, Notes
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import Affordance, Relation
+
+
+class Steps:
+    """Turns jobs into calls; nothing is remembered here, so a lost step is simply done again."""
+
+    def __init__(self, facts: Facts, notes: Notes, distance: Callable[[str, str], float]) -> None:
+        """Takes also how far it is from an agent to a place, metres."""
+        self._facts, self._notes, self._distance = facts, notes, distance
+
+    def next_call(self, agent: str, job: Job) -> SkillCall:
+        """What an agent does next for a job."""
+        if job.skill is SkillName.PLACE:
+            return self._move(agent, job)
+        if job.skill is SkillName.POUR:
+            return self._pour(agent, job)
+        if job.skill is SkillName.FILL:
+            return self._fill(agent, job)
+        return self._change(agent, job)
+
+    def look(self, agent: str, look: Look) -> SkillCall:
+        """What an agent does next to see a place."""
+        if look.inside and self._is_shut(look.furniture):
+            return self._near(agent, look.furniture) or _call(SkillName.OPEN, look.furniture)
+        return _call(SkillName.EXPLORE_FURNITURE, look.furniture)
+
+    def as_it_is(self, look: Look) -> Look:
+        """The look that one gets: of the inside too, where it stands open."""
+        piece = self._facts.layout.furniture_by_name.get(look.furniture)
+        opens = piece is not None and bool(piece.joints) and not self._is_shut(look.furniture)
+        return Look(look.furniture, inside=look.inside or opens)
+
+    def put_down(self, agent: str, thing: str, furniture: str) -> SkillCall:
+        """Towards having a hand free again."""
+        near = self._near(agent, furniture)
+        return near or _place(thing, Relation.ON, furniture, None)
+
+    def _near(self, agent: str, target: str) -> SkillCall | None:
+        """The walk to a target that the agent does not stand at."""
+        if self._notes.at.get(agent) == target:
+            return None
+        return _call(SkillName.NAVIGATE, target)
+
+    def _is_shut(self, furniture: str) -> bool:
+        return furniture in self._notes.shut or self._facts.is_closed(furniture)
+
+    def holds(self, agent: str, thing: str) -> bool:
+        """Whether an agent has a thing in its hand."""
+        return self._facts.held_by(agent) == thing
+
+    def _fetch(self, agent: str, thing: str) -> SkillCall | None:
+        """Towards having a thing in the hand; None once it is there."""
+        if self.holds(agent, thing):
+            return None
+        return self._reach(agent, thing) or _call(SkillName.PICK, thing)
+
+    def _reach(self, agent: str, thing: str) -> SkillCall | None:
+        """Towards standing where a thing can be touched; None once that is so."""
+        spot = self._facts.spot(thing)
+        if spot is not None and spot[0] is Relation.WITHIN:
+            self._notes.inside_of[thing] = spot[1]
+            if self._is_shut(spot[1]):
+                return self._near(agent, spot[1]) or _call(SkillName.OPEN, spot[1])
+        # Every other time from the furniture's front, where the thing itself is hard to get at.
+        aside = spot is not None and self._notes.detours[thing] % 2 == 1
+        return self._near(agent, spot[1] if spot is not None and aside else thing)
+
+    def _move(self, agent: str, job: Job) -> SkillCall:
+        fetch = self._fetch(agent, job.thing)
+        if fetch is not None or job.spot is None:
+            return fetch or _call(SkillName.WAIT)
+        relation, furniture = job.spot
+        if relation is Relation.WITHIN and self._is_shut(furniture):
+            return self._near(agent, furniture) or _call(SkillName.OPEN, furniture)
+        reference = job.beside
+        # Long furniture is not in reach as a whole: stand where the neighbour is.
+        near = self._near(agent, reference or furniture)
+        return near or _place(job.thing, relation, furniture, reference)
+
+    def _change(self, agent: str, job: Job) -> SkillCall:
+        name = job.thing
+        if self.holds(agent, job.thing):
+            return _call(job.skill, name)
+        return self._reach(agent, job.thing) or _call(job.skill, name)
+
+    def _fill(self, agent: str, job: Job) -> SkillCall:
+        name = job.thing
+        if not self._facts.is_thing(job.thing):
+            return self._near(agent, name) or _call(SkillName.FILL, name)
+        fetch = self._fetch(agent, job.thing)
+        if fetch is not None:
+            return fetch
+        faucet = job.spot[1] if job.spot is not None else self._faucet(agent, job.thing)
+        return self._near(agent, faucet) or _call(SkillName.FILL, name)
+
+    def _faucet(self, agent: str, thing: str) -> str:
+        """The nearest faucet; the next one where it cannot be reached."""
+        faucets = sorted(
+            (self._distance(agent, piece.name), piece.name)
+            for piece in self._facts.layout.furniture
+            if Affordance.FAUCET in piece.affordances
+        )
+        at = self._notes.at.get(agent)
+        if any(name == at for _, name in faucets):
+            return str(at)
+        return faucets[self._notes.detours[thing] // 2 % len(faucets)][1]
+
+    def _pour(self, agent: str, job: Job) -> SkillCall:
+        fetch = self._fetch(agent, job.thing)
+        if fetch is not None or job.beside is None:
+            return fetch or _call(SkillName.WAIT)
+        return self._reach(agent, job.beside) or _call(SkillName.POUR, job.beside)
+
+
+def _call(name: SkillName, *arguments: str) -> SkillCall:
+    return SkillCall(name, arguments)
+
+
+def _place(thing: str, relation: Relation, furniture: str, reference: str | None) -> SkillCall:
+    constraint = "next_to" if reference is not None else None
+    arguments = (thing, relation.value, furniture, constraint, reference)
+    return SkillCall(SkillName.PLACE, arguments)

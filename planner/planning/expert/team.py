@@ -1,0 +1,338 @@
+"""Who does which job: by ability, by what is already in a hand, by walking distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.planning.expert.facts import Facts, Spot, planar_m
+from planner.planning.expert.jobs import Job, Work
+from planner.planning.expert.notes import Look, Notes
+from planner.planning.expert.search import Likelihood, Search
+from planner.planning.expert.steps import Steps
+from planner.planning.planner import Context
+from planner.planning.walking import FAR_M, WalkMap
+from planner.world.primitive import PrimitiveName
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import Relation
+
+NEEDED = {
+    SkillName.CLEAN: PrimitiveName.CLEAN,
+    SkillName.FILL: PrimitiveName.FILL,
+    SkillName.POUR: PrimitiveName.POUR,
+    SkillName.POWER_ON: PrimitiveName.POWER_ON,
+    SkillName.POWER_OFF: PrimitiveName.POWER_OFF,
+    SkillName.PLACE: PrimitiveName.PLACE,
+}
+# It is worth this much walking to leave to others what they can do, as long as there is
+# something that they cannot.
+SPARE_M = 30.0
+# And this much not to reach for the same furniture at the same time.
+ELBOW_M = 2.0
+# Who began goes on, whatever the distances say.
+BEGUN_M = 20.0
+# Agents nearer than this to a target may be what keeps another from it.
+IN_THE_WAY_M = 2.5
+# Being blocked so often in a row means that the other cannot get away.
+PATIENCE = 2
+
+
+class Distances:
+    """Walking distances between agents, things and places as they are believed to be."""
+
+    def __init__(self, facts: Facts, walks: WalkMap) -> None:
+        self._facts, self._walks = facts, walks
+        self._known: dict[tuple[str, str], float] = {}
+
+    def __call__(self, start: str, end: str) -> float:
+        """From one named entity to another, metres; `FAR_M` where one is nowhere known."""
+        key = (start, end)
+        if key not in self._known:
+            self._known[key] = self._measure(start, end)
+        return self._known[key]
+
+    def from_agent(self, agent: str) -> Callable[[str], float]:
+        """From an agent to furniture and floors by name."""
+        if not self._has_place(agent):
+            return lambda _: FAR_M
+        x, y, _ = self._facts.position_m(agent)
+        return self._walks.distances_m((x, y))
+
+    def _measure(self, start: str, end: str) -> float:
+        facts = self._facts
+        if not (self._has_place(start) and self._has_place(end)):
+            return FAR_M
+        x, y, _ = facts.position_m(start)
+        spot = facts.spot(end) if facts.is_thing(end) else None
+        place = end if not facts.is_thing(end) else spot[1] if spot is not None else None
+        if place is None:
+            return planar_m(facts.position_m(start), facts.position_m(end))
+        return self._walks.distance_m((x, y), place)
+
+    def _has_place(self, name: str) -> bool:
+        return not self._facts.is_thing(name) or self._facts.node(name) is not None
+
+
+class Team:
+    """Shares the work of one decision among the idle agents."""
+
+    def __init__(
+        self,
+        context: Context,
+        facts: Facts,
+        notes: Notes,
+        jobs: dict[str, Job],
+        distance: Distances,
+        likelihood: Likelihood,
+        avoid: set[tuple[str, Spot]],
+    ) -> None:
+        """Takes `jobs`, the job that each busy agent is doing, and adds what it gives out.
+
+        Nothing is put down at the spots of `avoid`, where it would count for something.
+        """
+        self._context, self._facts, self._notes = context, facts, notes
+        self._jobs, self._distance, self._likelihood = jobs, distance, likelihood
+        self._avoid = avoid
+        self._steps = Steps(facts, notes, distance)
+        self._idle = list(context.idle)
+        self._retreats: set[str] = set()
+        self.calls: dict[str, SkillCall] = {}
+        self.story: list[str] = []
+
+    def able(self, agent: str, skill: SkillName) -> bool:
+        """Whether an agent's body has what a skill needs."""
+        needed = NEEDED.get(skill)
+        capabilities = self._context.capabilities.get(agent)
+        return needed is None or (capabilities is not None and needed in capabilities.primitives)
+
+    def _may_do(self, agent: str, job: Job) -> bool:
+        """Whether an agent is able to do a job and has not failed at it too often."""
+        name = job.thing
+        failed = self._notes.cannot(agent, name, SkillName.NAVIGATE, SkillName.PICK, job.skill)
+        return self.able(agent, job.skill) and not failed and not self._failed_spot(agent, job)
+
+    def _failed_spot(self, agent: str, job: Job) -> bool:
+        name = job.thing
+        return job.spot is not None and (agent, name, job.spot) in self._notes.bad_spots
+
+    def assign(self, work: Work) -> None:
+        """Fills `calls` as far as there is something to do."""
+        for agent in list(self._idle):
+            self._go_on_with_load(agent, work)
+        self._share_out(work)
+        if work.missing:
+            self._search(work.missing)
+        for agent in list(self._idle):
+            self._free_hand(agent, work)
+        self._make_way()
+
+    # ---- what is in a hand --------------------------------------------------------------
+
+    def _go_on_with_load(self, agent: str, work: Work) -> None:
+        held = self._facts.held_by(agent)
+        if held is None:
+            return
+        jobs = [j for j in work.jobs if j.thing == held]
+        mine = [j for j in jobs if self.able(agent, j.skill) and not self._failed_spot(agent, j)]
+        if mine:
+            self._give(agent, mine[0])
+        elif jobs:
+            # What this agent cannot finish, another may.
+            self.put_down(agent, held)
+
+    def _free_hand(self, agent: str, work: Work) -> None:
+        """An agent whose load nobody asks for now puts it down, if it has something else to do."""
+        held = self._facts.held_by(agent)
+        if held is None:
+            return
+        waiting = [j for j in self._unclaimed(work) if self._may_do(agent, j)]
+        if waiting:
+            self.put_down(agent, held)
+
+    def put_down(self, agent: str, held: str) -> bool:
+        """Towards a free hand; False where no place for the load is left."""
+        spot = self._nearest_surface(agent, held)
+        if spot is None:
+            return False
+        self.calls[agent] = self._steps.put_down(agent, held, spot)
+        self.story.append(f"{agent}: put {held} down on {spot}")
+        if agent in self._idle:
+            self._idle.remove(agent)
+        return True
+
+    def _nearest_surface(self, agent: str, held: str) -> str | None:
+        facts = self._facts
+        at = self._notes.at.get(agent)
+        names = [p.name for p in facts.layout.furniture if p.surfaces]
+        names += [f"floor_{room.name}" for room in facts.layout.rooms]
+        usable = [
+            name
+            for name in names
+            if (held, (Relation.ON, name)) not in self._avoid
+            and (agent, held, (Relation.ON, name)) not in self._notes.bad_spots
+            and facts.free_fraction(held, Relation.ON, name) > 0
+        ]
+        # Not on the floor while anything else is near.
+        return min(
+            usable,
+            key=lambda n: (
+                n != at,
+                self._distance(agent, n) + (10.0 if n.startswith("floor_") else 0.0),
+                n,
+            ),
+            default=None,
+        )
+
+    # ---- jobs ---------------------------------------------------------------------------
+
+    def _unclaimed(self, work: Work) -> list[Job]:
+        taken = {job.thing for job in self._jobs.values()}
+        taken |= {j.beside for j in self._jobs.values() if j.skill is SkillName.POUR and j.beside}
+        held = {
+            name: agent
+            for agent in self._context.task.agents
+            if (name := self._facts.held_by(agent)) is not None
+        }
+        return [job for job in work.jobs if job.thing not in taken and job.thing not in held]
+
+    def _share_out(self, work: Work) -> None:
+        while True:
+            open_jobs = self._unclaimed(work)
+            free = [a for a in self._idle if self._facts.held_by(a) is None]
+            pairs = [
+                (self._cost(agent, job, open_jobs), i, agent, job)
+                for agent in free
+                for i, job in enumerate(open_jobs)
+                if self._may_do(agent, job)
+            ]
+            if not pairs:
+                return
+            _, _, agent, job = min(pairs, key=lambda pair: pair[:3])
+            if not self._give(agent, job):
+                return
+
+    def _cost(self, agent: str, job: Job, jobs: list[Job]) -> float:
+        cost = self._distance(agent, job.thing)
+        if job.spot is not None:
+            cost += 0.5 * self._distance(job.thing, job.spot[1])
+        spot = self._facts.spot(job.thing)
+        here = spot[1] if spot is not None else job.thing
+        if any(self._notes.at.get(a) == here for a in self._context.running if a != agent):
+            cost += ELBOW_M
+        if self._notes.doing.get(agent) == job.thing:
+            cost -= BEGUN_M
+        others = [a for a in self._context.task.agents if a != agent]
+        special = [
+            j
+            for j in jobs
+            if self.able(agent, j.skill) and not all(self.able(a, j.skill) for a in others)
+        ]
+        if others and special and job not in special:
+            cost += SPARE_M
+        return cost
+
+    def _give(self, agent: str, job: Job) -> bool:
+        """Lets an agent go on with a job; it waits while its neighbour is being put down."""
+        self._idle.remove(agent)
+        self._jobs[agent] = job
+        self._notes.doing[agent] = job.thing
+        if job.after is not None and self._is_placing(job.after, agent):
+            self.story.append(f"{agent}: wait until {job.after} is down")
+            return True
+        target = job.thing
+        if job.spot is not None and self._steps.holds(agent, job.thing):
+            target = job.spot[1]
+        call = self._step_back(agent, target) or self._steps.next_call(agent, job)
+        self.calls[agent] = call
+        self.story.append(f"{agent}: {job}: {call}")
+        return True
+
+    def _is_placing(self, thing: str, but: str) -> bool:
+        name = thing
+        going = {**self._context.running, **self.calls}
+        return any(
+            agent != but and call.name is SkillName.PLACE and call.arguments[0] == name
+            for agent, call in going.items()
+        )
+
+    def _step_back(self, agent: str, target: str) -> SkillCall | None:
+        """Out of the way of one that cannot get out itself, after being blocked again and again.
+
+        Two that block each other do not both go back: the one named first is more patient.
+        """
+        agents = self._context.task.agents
+        patience = PATIENCE + len(agents) - 1 - agents.index(agent)
+        if self._notes.blocked[agent] < patience or len(agents) < 2:
+            return None
+        room = self._room_away_from(agent, target)
+        if room is None:
+            return None
+        self._notes.blocked[agent] = 0
+        self._retreats.add(room)
+        return SkillCall(SkillName.NAVIGATE, (room,))
+
+    def _room_away_from(self, agent: str, target: str) -> str | None:
+        """The nearest room well away from a target, best one that nobody near is on the way to."""
+        facts = self._facts
+        here = facts.position_m(target)
+        mine = facts.position_m(agent)
+        near = [
+            other
+            for other in self._context.task.agents
+            if other != agent and planar_m(facts.position_m(other), mine) < IN_THE_WAY_M
+        ]
+
+        def cost(room: str) -> tuple[bool, float]:
+            own = self._distance(agent, room)
+            return (any(self._distance(other, room) < own for other in near), own)
+
+        rooms = [room.name for room in facts.layout.rooms if room.name not in self._retreats]
+        away = [name for name in rooms if planar_m(facts.position_m(name), here) > IN_THE_WAY_M]
+        return min(away, key=cost, default=None)
+
+    def _make_way(self) -> None:
+        """Sends agents with nothing to do away from where others could not get at something."""
+        facts = self._facts
+        for agent in list(self._idle):
+            for who, target in self._notes.obstructed:
+                if who == agent or not facts.known(target):
+                    continue
+                gap = planar_m(facts.position_m(agent), facts.position_m(target))
+                room = self._room_away_from(agent, target) if gap <= IN_THE_WAY_M else None
+                if room is None:
+                    continue
+                self._idle.remove(agent)
+                self._notes.doing.pop(agent, None)
+                self.calls[agent] = SkillCall(SkillName.NAVIGATE, (room,))
+                self.story.append(f"{agent}: make way at {target}: {self.calls[agent]}")
+                break
+        self._notes.obstructed.clear()
+
+    # ---- looking for things -------------------------------------------------------------
+
+    def _search(self, missing: list[str]) -> None:
+        if not self._idle:
+            return
+        search = Search(self._facts, self._notes, missing, self._likelihood)
+        for agent in list(self._idle):
+            taken = {look.furniture for a, look in self._notes.searching.items() if a != agent}
+            look = self._kept_look(agent, search) or search.best(
+                agent, self._distance.from_agent(agent), taken
+            )
+            if look is None:
+                continue
+            look = self._steps.as_it_is(look)
+            self._notes.searching[agent] = look
+            self._notes.doing.pop(agent, None)
+            self._idle.remove(agent)
+            call = self._step_back(agent, look.furniture) or self._steps.look(agent, look)
+            self.calls[agent] = call
+            where = "inside" if look.inside else "at"
+            told = [n for n in missing if self._likelihood.is_told(n.rpartition("_")[0], look)]
+            why = f" (the words say so of {' and '.join(told)})" if told else ""
+            self.story.append(
+                f"{agent}: look for {' and '.join(missing)} {where} {look.furniture}{why}: {call}"
+            )
+
+    def _kept_look(self, agent: str, search: Search) -> Look | None:
+        look = self._notes.searching.get(agent)
+        return look if look is not None and search.is_left(look) else None

@@ -1,0 +1,126 @@
+"""Planner `partnr_finetuned`: PARTNR's planner for a model trained on traces (PARTNR-7.7).
+
+Every prompt is made anew from the task, the house and all past actions of both agents; the model
+answers with the next call alone. The adapter is served under its own name: it is the `model`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from planner.planning.asking import Asker, AskOptions
+from planner.planning.axes import Axes, Control, MemorySource
+from planner.planning.dialogues import PLANNER_LIMIT
+from planner.planning.grammar import Ability, Naming, TurnForm, turn_grammar, words_of
+from planner.planning.llm.chat import ChatModel, Message, Speaker
+from planner.planning.partnr.react import EVERYBODY, MOST_CYCLES
+from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.prompts.partnr import world_description
+from planner.planning.prompts.partnr_state import PastAction, prompt
+from planner.planning.react import able_to
+from planner.planning.repeats import Repeats
+from planner.planning.reply_parser import DONE
+from planner.planning.trace import Tell, tell_nobody
+from planner.world.skill import FAILURE_PREFIX, SkillCall
+
+NAME = "partnr_finetuned"
+
+
+@dataclass
+class _Seat:
+    """What one agent's planner knows of the past."""
+
+    agent: str
+    world: str = ""
+    past: list[PastAction] = field(default_factory=list)
+    cycles: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
+    exhausted: bool = False
+    done: bool = False
+
+
+class PartnrFinetuned:
+    """One task of one team, a prompt for each decision of each agent."""
+
+    def __init__(
+        self,
+        task: Task,
+        model: ChatModel,
+        options: AskOptions | None = None,
+        tell: Tell = tell_nobody,
+        axes: Axes | None = None,
+    ) -> None:
+        """Takes the model and whoever wants to hear of each call of it."""
+        control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
+        self._axes = replace(axes or Axes(), control=control, memory_source=MemorySource.STATE)
+        self._options = options or AskOptions()
+        self._most = self._options.most_cycles or MOST_CYCLES
+        self._asker = Asker(NAME, task, model, Naming.NAMES, self._axes, self._options, tell)
+        self._seats = {agent: _Seat(agent) for agent in task.agents}
+
+    @property
+    def name(self) -> str:
+        """As in the bring-up's argument `planner`."""
+        return NAME
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Every agent hears of every action; of the others' without its result."""
+        for ended in results:
+            for seat in self._seats.values():
+                own = seat.agent == ended.agent
+                seat.past.append(PastAction(str(ended.call), ended.result.text, own))
+                if own:
+                    seat.repeats.take(ended.call, ended.result)
+
+    async def decide(self, context: Context) -> Decision:
+        """Asks the model for every idle agent.
+
+        Raises:
+            ModelError: where the model gives no usable answer in time.
+        """
+        seats = [self._seats[agent] for agent in context.idle]
+        found = await asyncio.gather(*(self._next(seat, context) for seat in seats))
+        calls = dict(zip(context.idle, found, strict=True))
+        for seat, call in zip(seats, found, strict=True):
+            seat.done = call == DONE
+        team = self._seats.values()
+        if any(seat.exhausted for seat in team) and all(seat.done for seat in team):
+            words = f"{PLANNER_LIMIT}: {self._most} planning cycles without Done[]"
+            return Decision(failure=words, evidence=self._evidence())
+        thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
+        return Decision(calls, thought, evidence=self._evidence())
+
+    async def _next(self, seat: _Seat, context: Context) -> SkillCall:
+        able = able_to(context.capabilities.get(seat.agent))
+        # The environment as it was at the start: what happened since stands below it, so each
+        # prompt has all of the last one but its end in common with it.
+        seat.world = seat.world or world_description(
+            context.belief, states=self._options.show_states
+        )
+        while seat.cycles < self._most:
+            ability = Ability((*EVERYBODY, *able), seat.repeats.blocked)
+            words = words_of(context.belief, Naming.NAMES)
+            grammar = turn_grammar(words, {seat.agent: ability}, TurnForm.BARE)
+            text = prompt(context.task.instruction, seat.world, seat.past)
+            asked = await self._asker.ask(
+                (Message(Speaker.USER, text),), grammar, context.belief, seat.cycles + 1
+            )
+            seat.cycles += 1
+            if asked.error is None:
+                return asked.turn.calls[seat.agent]
+            result = f"{FAILURE_PREFIX}{asked.error}."
+            said = " ".join(asked.said.split())[:200]
+            seat.past.append(PastAction(said, result, is_own=True))
+        seat.exhausted = True
+        return DONE
+
+    def _evidence(self) -> Mapping[str, str]:
+        team = self._seats.values()
+        return {
+            **self._axes.as_parameters(),
+            "cycles_by_agent": ", ".join(f"{seat.agent} {seat.cycles}" for seat in team),
+            "planner_limit": ", ".join(seat.agent for seat in team if seat.exhausted),
+            "repeats_broken": str(sum(seat.repeats.broken for seat in team)),
+        }

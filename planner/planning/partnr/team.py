@@ -1,0 +1,183 @@
+"""Planner `partnr_react`, centralized: one dialogue decides for all agents (PARTNR-7.3).
+
+It is asked whenever an agent's skill ends and must name the running action of the others again;
+naming the same does not restart it (PARTNR-D55), and another one does not stop it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from planner.planning.asking import Asked, Asker, AskOptions
+from planner.planning.axes import Axes, Control, MemorySource
+from planner.planning.dialogues import PLANNER_LIMIT
+from planner.planning.grammar import (
+    END_OF_TURN,
+    Ability,
+    Naming,
+    TurnForm,
+    TurnGrammar,
+    agent_label,
+    turn_grammar,
+    words_of,
+)
+from planner.planning.llm.chat import ChatModel, ContextFullError, Message, Speaker
+from planner.planning.partnr.react import EVERYBODY, TOOLS
+from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.prompts import partnr
+from planner.planning.react import able_to
+from planner.planning.repeats import Repeats
+from planner.planning.reply_parser import DONE
+from planner.planning.summaries import shorten
+from planner.planning.trace import Tell, tell_nobody
+from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
+
+# PARTNR-1.4: of the one planner of all agents.
+MOST_CYCLES = 100
+
+
+class PartnrTeam:
+    """One task of one team, decided by one dialogue."""
+
+    def __init__(
+        self,
+        task: Task,
+        model: ChatModel,
+        options: AskOptions | None = None,
+        tell: Tell = tell_nobody,
+        axes: Axes | None = None,
+        *,
+        examples: str = "",
+        name: str = "partnr_react",
+    ) -> None:
+        """Takes the model and whoever wants to hear of each call of it."""
+        self._task, self._name, self._examples = task, name, examples
+        self._options = options or AskOptions()
+        self._most = self._options.most_cycles or MOST_CYCLES
+        self._axes = replace(axes or Axes(), control=Control.CENTRALIZED)
+        self._with_tools = self._axes.memory_source is MemorySource.TOOLS
+        self._asker = Asker(name, task, model, Naming.NAMES, self._axes, self._options, tell)
+        self._messages: list[Message] = []
+        self._results: dict[str, str] = {}
+        self._repeats = {agent: Repeats() for agent in task.agents}
+        self._cycles = self._dropped = 0
+        self._over = False
+
+    @property
+    def name(self) -> str:
+        """As in the bring-up's argument `planner`."""
+        return self._name
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Keeps how calls ended for the next turn."""
+        for ended in results:
+            if ended.agent in self._repeats:
+                notice = self._repeats[ended.agent].take(ended.call, ended.result)
+                self._results[ended.agent] = f"{ended.result.text} {notice}".strip()
+
+    async def decide(self, context: Context) -> Decision:
+        """Asks the model once for everybody; a refused reply is told to it, a cycle each.
+
+        Raises:
+            ModelError: where the model gives no usable answer in time.
+        """
+        if self._over:
+            return Decision(dict.fromkeys(context.idle, DONE), "done", evidence=self._evidence())
+        abilities = self._abilities(context)
+        if not self._messages:
+            self._messages = self._opening(context, abilities)
+        elif self._results:
+            self._tell(self._result_lines(context), context)
+        self._results.clear()
+        while self._cycles < self._most:
+            words = words_of(context.belief, Naming.NAMES)
+            grammar = turn_grammar(words, abilities, TurnForm.TEAM)
+            asked = await self._fitting(grammar, context)
+            self._cycles += 1
+            self._messages.append(Message(Speaker.ASSISTANT, f"{asked.said}\n{END_OF_TURN}"))
+            if asked.error is not None:
+                self._tell(f"Result: {FAILURE_PREFIX}{asked.error}.", context)
+                continue
+            return self._decision(asked.turn.calls, context)
+        words_of_limit = f"{PLANNER_LIMIT}: {self._most} planning cycles without Done[]"
+        return Decision(failure=words_of_limit, evidence=self._evidence())
+
+    def _decision(self, calls: Mapping[str, SkillCall], context: Context) -> Decision:
+        given = {agent: calls[agent] for agent in context.idle}
+        if DONE in given.values():
+            # While somebody still acts the end is not verified; who only waits is as good as done.
+            self._over = all(c.name is SkillName.WAIT for c in context.running.values())
+            if not self._over:
+                given = dict.fromkeys(given, SkillCall(SkillName.WAIT))
+        for agent, call in calls.items():
+            if agent in context.running and call not in (context.running[agent], DONE):
+                self._results[agent] = f"still in progress: {context.running[agent]}"
+        thought = "; ".join(f"{agent}: {call}" for agent, call in given.items())
+        return Decision(given, thought, evidence=self._evidence())
+
+    def _abilities(self, context: Context) -> Mapping[str, Ability]:
+        found = {}
+        for agent in context.task.agents:
+            able = context.capabilities.get(agent)
+            verbs: list[SkillName] = [verb for verb in EVERYBODY if verb is not SkillName.DONE]
+            verbs += [*able_to(able), *(TOOLS if self._with_tools else ())]
+            found[agent] = Ability(tuple(verbs), self._repeats[agent].blocked)
+        return found
+
+    def _opening(self, context: Context, abilities: Mapping[str, Ability]) -> list[Message]:
+        kinds = [
+            (agent, able.kind if (able := context.capabilities.get(agent)) else "agent")
+            for agent in context.task.agents
+        ]
+        system = partnr.team_system(kinds)
+        if self._examples:
+            system = f"{system}\n{self._examples}"
+        world = partnr.world_description(
+            context.belief, objects=not self._with_tools, states=self._options.show_states
+        )
+        verbs = [ability.verbs for ability in abilities.values()]
+        first = partnr.team_opening(context.task.instruction, world, verbs)
+        return [Message(Speaker.SYSTEM, system), Message(Speaker.USER, first)]
+
+    def _result_lines(self, context: Context) -> str:
+        lines = []
+        for number, agent in enumerate(context.task.agents):
+            told = self._results.get(agent)
+            if told is None and agent in context.running:
+                told = f"still in progress: {context.running[agent]}"
+            if told is not None:
+                lines.append(f"Result of {agent_label(number)}: {told}")
+        return "\n".join(lines)
+
+    def _tell(self, result: str, context: Context) -> None:
+        world = []
+        if not self._with_tools:
+            world = [partnr.summary(context.belief, "", states=self._options.show_states)]
+        self._messages.append(Message(Speaker.USER, "\n".join([result, *world])))
+
+    async def _fitting(self, grammar: TurnGrammar, context: Context) -> Asked:
+        """Asks; where the model's context is full, drops old summaries first (PARTNR-D52)."""
+        blocked = {call for repeats in self._repeats.values() for call in repeats.blocked}
+        while True:
+            notes = {"blocked": "; ".join(str(call) for call in blocked)}
+            if self._dropped:
+                notes["summaries_dropped"] = str(self._dropped)
+            try:
+                return await self._asker.ask(
+                    tuple(self._messages), grammar, context.belief, self._cycles + 1, notes
+                )
+            except ContextFullError:
+                count = shorten(self._messages, partnr.shortened)
+                self._dropped += count
+                if not count:
+                    raise
+
+    def _evidence(self) -> Mapping[str, str]:
+        return {
+            **self._axes.as_parameters(),
+            "cycles_by_agent": f"team {self._cycles}",
+            "planner_limit": "team" if self._cycles >= self._most else "",
+            "repeats_broken": str(sum(r.broken for r in self._repeats.values())),
+            "summaries_dropped": str(self._dropped),
+        }

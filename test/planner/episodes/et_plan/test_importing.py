@@ -1,0 +1,228 @@
+"""ET-Plan-Bench's tasks in both layouts, of our own content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.cli import main
+from planner.episodes.et_plan.importing import import_et_plan
+from planner.episodes.imported import Imported
+from planner.episodes.lint.linting import Linter
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.task import Predicate
+
+PLAN = [
+    "<char0> [walk] <kitchen> (50)",
+    "<char0> [walk] <kitchentable> (60)",
+    "<char0> [walk] <apple> (211)",
+    "<char0> [grab] <apple> (211)",
+    "<char0> [walk] <fridge> (103)",
+    "<char0> [open] <fridge> (103)",
+    "<char0> [putin] <apple> (211) <fridge> (103)",
+]
+INTO_FRIDGE: dict[str, Any] = {
+    "task": "Put the apple  into the fridge.",
+    "task_completion_criterion": "(CLOSE, robot, apple)(CLOSE, robot, fridge)"
+    "(INSIDE, apple, fridge)(ON, apple, kitchentable)",
+    "env_id": 4,
+    "ground_truth_plan": PLAN,
+}
+FIND: dict[str, Any] = {
+    "task": "Where is the mug?",
+    "task_completion_criterion": "(CLOSE, robot, cup)(ON, cup, desk)(FACING, cup, bed)",
+    "env_id": 4,
+    "ground_truth_plan": [
+        "<char0> [walk] <bedroom> (7)",
+        "<char0> [walk] <bed> (8)",
+        "<char0> [walk] <desk> (9)",
+        "<char0> [walk] <cup> (10)",
+    ],
+}
+NEST: dict[str, Any] = {
+    "task": "Put the apple into the box, then both into the fridge.",
+    "task_completion_criterion": "STEP_1: (CLOSE, robot, apple)(INSIDE, apple, box) "
+    "STEP_2:(CLOSE, robot, fridge)(INSIDE, box, fridge)",
+    "env_id": 4,
+    "ground_truth_plan": [
+        *PLAN[:4],
+        "<char0> [walk] <box> (5)",
+        "<char0> [putin] <apple> (211) <box> (5)",
+        "<char0> [walk] <fridge> (103)",
+        "<char0> [putin] <box> (5) <fridge> (103)",
+    ],
+}
+SPECIFIED: dict[str, Any] = {
+    "id": "t1",
+    "category": "navi_mani_relation",
+    "scene": 12,
+    "task": "Find an apple close to a cup and put it in a fridge in a kitchen.",
+    "objects": {
+        "A": {"class": "apple", "id": 211},
+        "B": {"class": "cup", "id": 87},
+        "C": {"class": "fridge", "id": 103},
+        "D": {"class": "kitchen", "id": 50},
+    },
+    "intermediate": [["CLOSE", "robot", "A"], ["CLOSE", "A", "B"]],
+    "success": [["CLOSE", "robot", "C"], ["INSIDE", "C", "D"], ["INSIDE", "A", "C"]],
+    "gt": [
+        ["WALK", "kitchen", 50],
+        ["WALK", "kitchentable", 60],
+        ["WALK", "cup", 87],
+        ["WALK", "apple", 211],
+        ["GRAB", "apple", 211],
+        ["WALK", "fridge", 103],
+        ["OPEN", "fridge", 103],
+        ["PUTIN", "apple", 211, "fridge", 103],
+    ],
+}
+
+
+def _write(folder: Path, *lines: object, name: str = "tasks.json") -> Path:
+    path = folder / name
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _imported(folder: Path, *lines: object) -> Imported:
+    return import_et_plan([_write(folder, *lines)], 0)
+
+
+def test_a_task_becomes_an_episode_that_can_be_judged(tmp_path: Path) -> None:
+    (made,) = _imported(tmp_path, INTO_FRIDGE).episodes
+    assert (made.episode_id, made.instruction) == ("tasks-1", "Put the apple into the fridge.")
+    assert [agent.kind.value for agent in made.agents] == ["robot"]
+    (apple,) = made.objects
+    assert apple.parent == "table_60"
+    evaluation = read_evaluation(made.evaluation, "tasks")
+    (goal,) = evaluation.propositions
+    assert goal.predicate is Predicate.IS_INSIDE
+    assert goal.lists[0] == ("apple_0",)
+    assert "fridge_103" in goal.lists[1]
+
+
+def test_criteria_and_plan_are_kept_whole(tmp_path: Path) -> None:
+    (made,) = _imported(tmp_path, INTO_FRIDGE).episodes
+    assert made.criteria is not None
+    assert made.criteria.success == (
+        ("CLOSE", "robot", "apple"),
+        ("CLOSE", "robot", "fridge"),
+        ("INSIDE", "apple", "fridge"),
+    )
+    # Where the plan takes it from is a condition of before, not of the end.
+    assert made.criteria.intermediate == (("ON", "apple", "kitchentable"),)
+    assert made.criteria.variables["apple"] == ("apple_0",)
+    assert made.criteria.reference_plan[0] == ("WALK", "kitchen_50")
+    assert len(made.criteria.reference_plan) == len(PLAN)
+    # Rooms and things have other names here, furniture its class of ours and the same number.
+    assert made.criteria.reference_calls == (
+        "Navigate[kitchen_0]",
+        "Navigate[table_60]",
+        "Navigate[apple_0]",
+        "Pick[apple_0]",
+        "Navigate[fridge_103]",
+        "Open[fridge_103]",
+        "Place[apple_0, within, fridge_103, None, None]",
+    )
+    assert made.source is not None
+    assert "(CLOSE, robot, fridge) is kept in criteria only" in made.source.not_taken
+
+
+def test_what_the_judge_has_no_word_for_is_told(tmp_path: Path) -> None:
+    result = _imported(tmp_path, FIND, NEST)
+    assert len(result.episodes) == 2
+    reasons = [item.reason for item in result.without_goal]
+    assert "near the robot" in reasons[0]
+    assert "the order of the two" in reasons[1]
+    criteria = result.episodes[1].criteria
+    assert criteria is not None
+    assert criteria.intermediate == (("CLOSE", "robot", "apple"), ("INSIDE", "apple", "box"))
+
+
+def test_the_layout_of_the_specification_is_read_too(tmp_path: Path) -> None:
+    (made,) = _imported(tmp_path, SPECIFIED).episodes
+    assert made.criteria is not None
+    assert made.criteria.category == "navi_mani_relation"
+    assert made.criteria.variables["A"] == ("apple_0",)
+    assert ("CLOSE", "A", "B") in made.criteria.intermediate
+    (goal,) = read_evaluation(made.evaluation, "tasks").propositions
+    assert goal.lists == (("apple_0",), made.criteria.variables["C"])
+
+
+def test_two_words_for_one_class_stay_two_things(tmp_path: Path) -> None:
+    plan = ["<char0> [walk] <kitchen> (1)", "<char0> [walk] <kitchentable> (2)"]
+    task = {
+        "task": "Pie and cupcake into the fridge.",
+        "task_completion_criterion": "(INSIDE, pie, fridge)(INSIDE, cupcake, fridge)",
+        "env_id": 1,
+        "ground_truth_plan": [
+            *plan,
+            "<char0> [walk] <pie> (3)",
+            "<char0> [walk] <cupcake> (4)",
+            "<char0> [walk] <fridge> (5)",
+            "<char0> [putin] <pie> (3) <fridge> (5)",
+            "<char0> [putin] <cupcake> (4) <fridge> (5)",
+        ],
+    }
+    (made,) = _imported(tmp_path, task).episodes
+    lists = [p.lists[0] for p in read_evaluation(made.evaluation, "tasks").propositions]
+    assert sorted(lists) == [("cake_0",), ("cake_1",)]
+    assert made.source is not None
+    assert "pie is a cake here" in made.source.not_taken
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"task_completion_criterion": "(LEFT, robot, apple)"}, "'LEFT' is none of"),
+        ({"task_completion_criterion": "(CLOSE, robot)"}, "is no triple"),
+        ({"task_completion_criterion": "apple in fridge"}, "text outside"),
+        ({"task_completion_criterion": "(CLOSE, robot, unicorn)"}, "nothing like 'unicorn'"),
+        ({"task_completion_criterion": "(CLOSE, robot, pear)"}, "does not show where a pear is"),
+        ({"ground_truth_plan": ["rm -rf /"]}, "is no script line"),
+        ({"ground_truth_plan": []}, "names no room"),
+        ({"env_id": -1}, "env_id"),
+        ({"env_id": 10**30}, "env_id"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_what_cannot_be_imported_has_its_reason(
+    change: Mapping[str, object], words: str, tmp_path: Path
+) -> None:
+    result = _imported(tmp_path, {**INTO_FRIDGE, **change})
+    assert not result.episodes
+    (fault,) = result.left_out
+    assert words in fault.reason
+
+
+def test_every_line_is_an_episode_or_a_fault(tmp_path: Path) -> None:
+    lines: list[object] = [
+        INTO_FRIDGE,
+        FIND,
+        "{",
+        "",
+        "NaN",
+        "[]",
+        SPECIFIED,
+        SPECIFIED,
+        "[" * 5000,
+    ]
+    result = _imported(tmp_path, *lines)
+    assert sum(result.read.values()) == len(lines) - 1
+    assert len(result.episodes) + len(result.left_out) == len(lines) - 1
+    assert [fault.episode_id for fault in result.left_out] == [f"line {n}" for n in (3, 5, 6, 8, 9)]
+
+
+def test_the_command_writes_what_the_lint_accepts(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    path = _write(tmp_path, INTO_FRIDGE, FIND)
+    assert main(["episodes", "import", "et-plan-bench", str(path), "-o", str(out)]) == 0
+    for file in ("tasks-1.json", "tasks-2.json"):
+        assert Linter().lint(out / file).errors == 0
+    report = json.loads((out / "import_report.json").read_text(encoding="utf-8"))
+    assert (report["episodes"], report["with_goal"]) == (2, 1)
