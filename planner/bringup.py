@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from planner.parts.kinds import BACKENDS, PLANNERS
+from planner.parts.catalog import Catalog, Part, PartT
+from planner.parts.kinds import BACKENDS, PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
@@ -51,17 +52,6 @@ class Argument:
     choices: tuple[str, ...] = ()
 
 
-# As planner.memory.seeing has them, which takes longer to import.
-MEMORIES_THAT_SEE = (
-    "learned",
-    "vlm",
-    "open-vocabulary",
-    "voxels-plain",
-    "voxels-room",
-    "voxels-room-time-only",
-    "object-graph",
-)
-
 # As planner.recorder.node has it: pictures that are drawn only for those who look.
 UNRECORDED = r".*/body/(image|camera_info)"
 ARGUMENTS: tuple[Argument, ...] = (
@@ -83,11 +73,11 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "memory",
         "auto",
-        "who keeps the robots' memory; auto = privileged for a planner that needs one",
-        ("auto", "none", "privileged", *MEMORIES_THAT_SEE),
+        "how the memory reads pictures; auto = privileged for a planner that needs a memory",
+        ("auto", "none", *UPDATERS.names()),
     ),
     Argument("memory_model", "", "what the memory looks with: a folder, or a server's name for it"),
-    Argument("memory_url", "", "address of a server for memory:=vlm that takes pictures, .../v1"),
+    Argument("memory_url", "", "address of a server that takes pictures, for memory:=vlm, .../v1"),
     Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
     Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
     Argument("episode", "", "name or file of the episode; empty = only the house"),
@@ -158,8 +148,9 @@ class Arguments:
     instruction: str = ""
     paced: bool = True
     pace: float = 1.0
-    # Of the planner, by their names (`option_arguments`).
+    # Of the planner and of the memory updater, by their names (`option_arguments`).
     planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
+    memory_options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     @staticmethod
     def from_text(given: Mapping[str, str]) -> Arguments:
@@ -169,7 +160,9 @@ class Arguments:
             ArgumentError: for the first unknown name or unusable value.
         """
         known = {argument.name: argument for argument in ARGUMENTS}
-        options = {option.name: option for option in _options_of(given.get("planner", ""))}
+        of_planner = _options_of(PLANNERS, given.get("planner", ""))
+        of_memory = _options_of(UPDATERS, given.get("memory", ""))
+        options = {**of_planner, **of_memory}
         for name in given:
             if name not in known and name not in options:
                 near = did_you_mean(name, [*known, *options])
@@ -183,10 +176,7 @@ class Arguments:
         if _needs_model(text["planner"]) and not text["model"]:
             words = f"the planner {text['planner']} needs one, and model_url its server"
             raise ArgumentError("model", words)
-        if text["memory"] in ("vlm", "open-vocabulary") and not text["memory_model"]:
-            raise ArgumentError("memory_model", f"the memory {text['memory']} needs one")
-        if text["memory_url"] and text["memory"] != "vlm":
-            raise ArgumentError("memory_url", "only the memory vlm asks a server")
+        _check_memory(text["memory"], text["memory_model"], text["memory_url"])
         if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
             raise ArgumentError("narrate", "needs an episode, or an instruction")
         if text["instruction"] and text["narrate"] != "true":
@@ -201,13 +191,12 @@ class Arguments:
             model=text["model"],
             model_url=text["model_url"],
             control=text["control"],
-            planner_options={
-                name: option.read(given[name]) for name, option in options.items() if name in given
-            },
+            planner_options=_read(of_planner, given),
             memory=text["memory"],
             memory_model=text["memory_model"],
             memory_url=text["memory_url"],
             memory_second=text["memory_second"],
+            memory_options=_read(of_memory, given),
             house=text["house"],
             episode=text["episode"],
             seed=_whole("seed", text["seed"], most=2**63 - 1),
@@ -231,9 +220,10 @@ class Arguments:
 
 
 def option_arguments() -> tuple[Argument, ...]:
-    """The options of all planners as arguments; takes a moment, as it loads the planners."""
+    """The options of all planners and memory updaters as arguments; loads their records."""
     found: dict[str, Argument] = {}
-    for part in PLANNERS.usable().values():
+    parts: list[Part] = [*PLANNERS.usable().values(), *UPDATERS.usable().values()]
+    for part in parts:
         for option in part.options:
             found.setdefault(
                 option.name, Argument(option.name, str(option.default), option.help, option.choices)
@@ -245,8 +235,21 @@ def _simulated(args: Arguments) -> bool:
     return BACKENDS.get(args.backend).simulated
 
 
-def _options_of(planner: str) -> tuple[Option, ...]:
-    return PLANNERS.get(planner).options if planner in PLANNERS.names() else ()
+def _options_of(catalog: Catalog[PartT], name: str) -> dict[str, Option]:
+    part = catalog.get(name) if name in catalog.names() else None
+    return {} if part is None else {option.name: option for option in part.options}
+
+
+def _read(options: Mapping[str, Option], given: Mapping[str, str]) -> dict[str, OptionValue]:
+    return {name: option.read(given[name]) for name, option in options.items() if name in given}
+
+
+def _check_memory(name: str, model: str, url: str) -> None:
+    part = UPDATERS.get(name) if name in UPDATERS.names() else None
+    if part is not None and part.needs_model and not model:
+        raise ArgumentError("memory_model", f"the memory {name} needs one")
+    if url and not (part is not None and part.takes_server):
+        raise ArgumentError("memory_url", f"the memory {name} asks no server")
 
 
 def _needs_model(planner: str) -> bool:
@@ -361,6 +364,7 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
                 "episode": args.episode,
                 "store": _store(args, "memory"),
                 **{name: word for name, word in model.items() if word},
+                **args.memory_options,
             },
         ),
     )

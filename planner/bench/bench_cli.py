@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planner.bench.curves import draw_curves
 from planner.bench.memory_bench import HouseScore, MakeUpdater, as_json, score_house, table
 from planner.houses.shipped import recipes
-from planner.memory.privileged import PrivilegedUpdater
+from planner.memory.part import ClassOf, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.scores import DEFAULT_DISTANCE_M
-from planner.memory.seeing import BASELINES, ClassOf, Seeing, SeeingModel, load_seeing
 from planner.memory.updater import MemoryUpdater
+from planner.parts.flags import add_option_flags, read_option_flags
+from planner.parts.kinds import UPDATERS
+from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
@@ -19,8 +22,6 @@ from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 REFERENCE = "privileged"
-# What runs without a model that only a user can name.
-_BY_DEFAULT = (Seeing.LEARNED, *BASELINES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--updater",
         action="append",
-        choices=[REFERENCE, *Seeing],
-        help="repeatable; privileged is always there, it says what could be seen",
+        choices=UPDATERS.names(),
+        help="repeatable; privileged is always there, it says what could be seen; "
+        "default: all that need no model",
     )
     parser.add_argument(
         "--model", default="", help="of the one updater named: its file, folder or name on a server"
     )
-    parser.add_argument("--model-url", default="", help="of vlm's server, .../v1")
+    parser.add_argument("--model-url", default="", help="of the server of a model, .../v1")
     parser.add_argument("--model-second", default="", help="LoRA adapter, or SigLIP beside OWLv2")
     parser.add_argument(
         "--distance", type=float, default=DEFAULT_DISTANCE_M, help="farthest match, metres"
@@ -47,17 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rooms-only", action="store_true", help="do not walk up to furniture")
     parser.add_argument("--json", type=Path, help="everything, for machines")
     parser.add_argument("--curves", type=Path, help="a picture of the scores over time (PNG)")
+    add_option_flags(parser.add_argument_group("options of updaters"), UPDATERS.usable())
 
 
 def run(args: argparse.Namespace) -> int:
     """Scores and prints."""
     if not (args.distance > 0):
         raise PlannerError(f"--distance {args.distance} is not a distance above 0")
-    asked = [Seeing(name) for name in args.updater or _BY_DEFAULT if name != REFERENCE]
+    asked = [name for name in args.updater or _need_no_model() if name != REFERENCE]
     if args.model and len(asked) != 1:
         raise PlannerError("--model is of one updater: name it with --updater")
-    model = SeeingModel(args.model, args.model_url, args.model_second)
-    makers = {REFERENCE: _privileged, **{k.value: _maker(k, model) for k in dict.fromkeys(asked)}}
+    model = UpdaterModel(args.model, args.model_url, args.model_second)
+    makers = {REFERENCE: _maker(REFERENCE, UpdaterModel(), {})}
+    options = _options(args, asked)
+    makers |= {name: _maker(name, model, options) for name in asked}
     houses = [load_house(word) for word in args.houses or _heldout()]
     scores: list[HouseScore] = []
     for house in houses:
@@ -89,15 +94,28 @@ def _heldout() -> list[str]:
     return [recipe.name for recipe in recipes() if recipe.split == "heldout"]
 
 
-def _privileged(_: House, backend: EmbeddedBackend) -> MemoryUpdater:
-    return PrivilegedUpdater(backend.world_state)
+def _need_no_model() -> list[str]:
+    return [name for name, part in UPDATERS.usable().items() if not part.needs_model]
 
 
-def _maker(kind: Seeing, model: SeeingModel) -> MakeUpdater:
+def _options(args: argparse.Namespace, asked: Sequence[str]) -> Mapping[str, OptionValue]:
+    """The options of the one updater that is asked for; of several none may be set."""
+    own = UPDATERS.get(asked[0]).options if len(asked) == 1 else ()
+    return read_option_flags(args, own, UPDATERS.usable())
+
+
+def _maker(name: str, model: UpdaterModel, options: Mapping[str, OptionValue]) -> MakeUpdater:
     """Makes the updater of a house; without a model the baselines see true classes."""
 
     def make(layout: House, backend: EmbeddedBackend) -> MemoryUpdater:
-        return load_seeing(kind, model, _class_of(backend))(layout)
+        request = UpdaterRequest(
+            name,
+            model,
+            truth_source=backend.world_state,
+            class_of=_class_of(backend),
+            options=read_options(UPDATERS.get(name).options, options),
+        )
+        return load_updater(request)(layout)
 
     return make
 

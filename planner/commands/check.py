@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from planner.app.memory_check import check_memory
 from planner.app.planner_check import check_planner
-from planner.parts.kinds import PLANNERS
+from planner.memory.part import UpdaterModel, UpdaterRequest
+from planner.parts.kinds import PLANNERS, UPDATERS
+from planner.parts.option import read_options
 from planner.planning.making import PlannerChoice, make_model
-from planner.world.house_checks import load_episode
+from planner.world.house_checks import load_episode, load_house
 from sim_bridge import conformance
 
 EPISODE = "night_light_0"
+HOUSE = "train_0"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     planner.add_argument("--model", default="", help="as planner bench takes it")
     planner.add_argument("--model-url", default="", help="the server's, .../v1")
     planner.set_defaults(check=_check_planner)
+    memory = kinds.add_parser("memory", help="a memory updater, on a tour of a house")
+    memory.add_argument("name", metavar="NAME", help="of the updater")
+    memory.add_argument("--house", default=HOUSE, help=f"name or file; default: {HOUSE}")
+    memory.add_argument("--model", default="", help="a folder, or a server's name for it")
+    memory.add_argument("--model-url", default="", help="the server's, .../v1")
+    memory.add_argument("--model-second", default="", help="folder of the second model")
+    memory.set_defaults(check=_check_memory)
     backend = kinds.add_parser("backend", help="in a house, with an episode or without")
     conformance.add_arguments(backend)
     backend.set_defaults(check=conformance.run)
@@ -38,5 +49,14 @@ def _check_planner(args: argparse.Namespace) -> int:
     episode, house = load_episode(args.episode)
     model = make_model(args.model, args.model_url)
     report = check_planner(PlannerChoice(args.name), house, episode, model)
+    print(report.table())
+    return 0 if report.conforms else 1
+
+
+def _check_memory(args: argparse.Namespace) -> int:
+    part = UPDATERS.get(args.name)
+    model = UpdaterModel(args.model, args.model_url, args.model_second)
+    request = UpdaterRequest(args.name, model, options=read_options(part.options, {}))
+    report = check_memory(request, load_house(args.house))
     print(report.table())
     return 0 if report.conforms else 1

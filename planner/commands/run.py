@@ -12,8 +12,9 @@ from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import RunResult
 from planner.app.run_story import RunStory, default_folder
 from planner.app.trace import HeardTrace, decided, traced
+from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.models import Models
-from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.suites import Job
 from planner.evaluation.trace import write_traces
 from planner.evaluation.trace_builder import Decided
@@ -50,14 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model-url", default="", help="address of the model's server, .../v1")
     parser.add_argument(
         "--memory",
-        choices=[
-            MemoryKind.RAYS.value,
-            MemoryKind.LEARNED.value,
-            MemoryKind.FULL.value,
-        ],
+        choices=memory_names(),
         default=MemoryKind.RAYS.value,
-        help="who tells the memory what pictures show; full = planners are told everything",
+        help="how the memory reads pictures; full = planners are told everything",
     )
+    add_memory_flags(parser)
     parser.add_argument("--seed", type=int, default=None, help="instead of the episode's")
     parser.add_argument("--agents", type=int, default=0, help="how many agents act; 0 = all")
     parser.add_argument(
@@ -98,7 +96,8 @@ def _settings(args: argparse.Namespace) -> RunSettings:
         planner=args.planner,
         model=args.model,
         model_url=args.model_url,
-        memory=MemoryKind(args.memory),
+        memory=args.memory,
+        **read_memory_flags(args),
         options=read_option_flags(args, PLANNERS.get(args.planner).options, PLANNERS.usable()),
         model_wait_s=MODEL_WAIT_S,
     )
@@ -110,7 +109,8 @@ async def _play(
     acting = backend_agents(episode)[: args.agents or None]
     seed = episode.seed if args.seed is None else args.seed
     # Only the privileged memory wants to know whose each pixel is.
-    instances = settings.memory is MemoryKind.RAYS
+    updater = settings.updater
+    instances = updater is None or updater.reads_truth(settings.memory_model)
     async with AsyncExitStack() as opened:
         backend = EmbeddedBackend(default_options().model_copy(update={"instances": instances}))
         opened.callback(backend.close)
@@ -136,11 +136,11 @@ async def _play(
             lambda task: make_planner(settings.choice(len(task.agents)), task, chat, hear),
             acting=acting,
             seed=seed,
-            images=not args.no_images and settings.memory is not MemoryKind.FULL,
+            images=not args.no_images and not settings.knows_all,
             tell=told.on_event,
             trace=builder,
-            updater=models.updater(house),
-            all_known=settings.memory is MemoryKind.FULL,
+            updater=models.updater(house, backend),
+            all_known=settings.knows_all,
         )
         told.begin(prepared)
         result = await prepared.play()

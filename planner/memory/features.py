@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.memory.part import UpdaterRequest
 from planner.world.errors import PlannerError
 from planner.world.observation import CameraFrame, RgbImage
 
@@ -148,6 +149,19 @@ class SigLipFeatures:
         inputs = self._processor(text=[words], padding="max_length", return_tensors="pt")
         with self._torch.inference_mode():
             return unit(_rows(self._model.get_text_features(**inputs.to(self._device)))[0])
+
+
+def load_features(request: UpdaterRequest, classes: list[str]) -> FeatureExtractor:
+    """The model that is named, or ground truth in its place.
+
+    Raises:
+        PlannerError: where the model is unfit, or neither it nor the truth is there.
+    """
+    if request.model.model:
+        return SigLipFeatures(request.folder, device=request.model.device)
+    if request.class_of is None:
+        raise PlannerError("without a model the baselines need ground-truth classes")
+    return GroundTruthFeatures(classes, request.class_of)
 
 
 def _rows(output: torch.Tensor) -> Features:

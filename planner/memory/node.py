@@ -13,15 +13,15 @@ from sensor_msgs.msg import JointState
 from planner.memory.background import BackgroundUpdater
 from planner.memory.diagnosis import Condition, conditions
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
-from planner.memory.privileged import PrivilegedUpdater
+from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
-from planner.memory.seeing import MakeSeeing, Seeing, load_seeing, needs_truth
 from planner.memory.service.node import MemoryServices
-from planner.memory.settings import seeing_model
+from planner.memory.settings import updater_model
 from planner.memory.sightings import VISIBILITIES, Visibility
 from planner.memory.still_world import StillWorld
 from planner.memory.store import Store, StoreError
 from planner.memory.updater import MemoryUpdater
+from planner.parts.kinds import UPDATERS
 from planner.ros import parameters, qos
 from planner.ros.belief_pictures import BeliefPictures
 from planner.ros.camera_input import (
@@ -38,6 +38,7 @@ from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
 from planner.ros.outlet import Outlet
+from planner.ros.part_options import declare_options
 from planner.ros.truth_input import TruthInput
 from planner.world.entity import MemoryChange
 from planner.world.episode import MOST_AGENTS, Episode
@@ -58,7 +59,7 @@ BEAT_S, DIAGNOSE_BEATS, AGES_BEATS = 0.5, 2, 5
 CLOSED_HAND = 0.05
 # Longer than stamps differ that are equal.
 _INSTANT_S = 1e-3
-_UPDATERS = ("none", "privileged", *Seeing)
+NO_UPDATER = "none"
 
 
 class MemoryNode(Node):
@@ -111,16 +112,18 @@ class MemoryNode(Node):
         house = parameters.text(self, "house", "", "name or file; empty = the episode's")
         episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
         self._updater = parameters.text(
-            self, "updater", "privileged", "who makes edits of pictures", choices=_UPDATERS
+            self,
+            "updater",
+            "privileged",
+            "what makes edits of pictures",
+            choices=[NO_UPDATER, *UPDATERS.names()],
         )
-        self._seeing = Seeing(self._updater) if self._updater in [*Seeing] else None
-        self._make_seeing = self._load_seeing(self._seeing)
         folder = parameters.text(self, "store", "", "folder of this run's stores; empty = none")
         self._folder = Path(folder) if folder else None
         seen = parameters.text(
             self, "visibility", "gt", "what counts as seen", choices=[*VISIBILITIES]
         )
-        self._visibility: Visibility = VISIBILITIES[seen]
+        self._load_updater(VISIBILITIES[seen])
         self._period_s = parameters.number(
             self,
             "update_period",
@@ -138,14 +141,29 @@ class MemoryNode(Node):
         if self._layout is None and not self._needs_truth:
             raise PlannerError("memory: name a house or an episode, or use updater:=privileged")
 
-    def _load_seeing(self, kind: Seeing | None) -> MakeSeeing | None:
+    def _load_updater(self, visibility: Visibility) -> None:
         """Reads what the updater looks with, and loads it before anything else begins."""
-        model = seeing_model(self)
-        self._needs_truth = kind is None and self._updater == "privileged"
-        if kind is None:
-            return None
-        self._needs_truth = needs_truth(kind, model)
-        return load_seeing(kind, model, self._class_of)
+        model = updater_model(self)
+        self._make_updater: MakeUpdater | None = None
+        self._needs_truth, self._true_names, self._in_thread = False, True, False
+        if self._updater == NO_UPDATER:
+            return
+        part = UPDATERS.get(self._updater)
+        self._needs_truth = part.reads_truth(model.model)
+        self._true_names, self._in_thread = part.true_names, part.in_thread
+        self._make_updater = load_updater(
+            UpdaterRequest(
+                name=self._updater,
+                model=model,
+                truth_source=self._truth_of_picture,
+                visibility=visibility,
+                class_of=self._class_of,
+                options=declare_options(self, part.options),
+            )
+        )
+
+    def _truth_of_picture(self) -> WorldState | None:
+        return None if self._truth is None else self._truth.at(self._truth_s)
 
     def _class_of(self, number: int) -> str | None:
         """The class of an instance id, by the ground truth; asked from the updater's thread."""
@@ -227,9 +245,10 @@ class MemoryNode(Node):
             episode = self._world.episode_id or layout.name
         elif self._episode is not None:
             episode = self._episode.episode_id
-        self._memory = self._open(layout, episode, clock_s)
-        if self._make_seeing is not None:
-            self._worker = BackgroundUpdater(self._make_seeing(layout), self._made.trigger)
+        updater = None if self._make_updater is None else self._make_updater(layout)
+        self._memory = self._open(layout, None if self._in_thread else updater, episode, clock_s)
+        if updater is not None and self._in_thread:
+            self._worker = BackgroundUpdater(updater, self._made.trigger)
         self._pictures.begin(layout, clock_s)
         self.get_logger().info(
             f"{layout.name}, {episode}: {len(self._memory.snapshot().entities)} entities, "
@@ -237,17 +256,19 @@ class MemoryNode(Node):
         )
         self._tell_all()
 
-    def _open(self, layout: House, episode: str, clock_s: float) -> Memory:
+    def _open(
+        self, layout: House, updater: MemoryUpdater | None, episode: str, clock_s: float
+    ) -> Memory:
         def begin(folder: Path | None) -> Memory:
             return open_memory(
                 layout,
-                self._make_updater(),
+                updater,
                 folder=folder,
                 episode=episode,
                 agents=self._kinds(),
                 clock_s=clock_s,
                 period_s=self._period_s,
-                foreign_names=self._seeing is not None,
+                foreign_names=not self._true_names,
             )
 
         try:
@@ -267,12 +288,6 @@ class MemoryNode(Node):
             self._layout = load_house(wanted)
         return self._layout
 
-    def _make_updater(self) -> MemoryUpdater | None:
-        truth = self._truth
-        if truth is None or self._seeing is not None:
-            return None
-        return PrivilegedUpdater(lambda: truth.at(self._truth_s), self._visibility)
-
     def _kinds(self) -> dict[str, AgentKind]:
         if self._world is not None:
             agents = [e for e in self._world.entities.values() if e.kind is EntityKind.AGENT]
@@ -290,7 +305,7 @@ class MemoryNode(Node):
         self._beats += 1
 
     def _look_for_agents(self) -> None:
-        if self._updater == "none":
+        if self._updater == NO_UPDATER:
             return
         for number in range(MOST_AGENTS):
             agent = f"agent_{number}"

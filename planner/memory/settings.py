@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from planner.memory.operations import CoordinateFrame
-from planner.memory.seeing import SeeingModel
+from planner.memory.part import UpdaterModel
 from planner.ros import parameters
 
 
-def seeing_model(node: Any) -> SeeingModel:
+def updater_model(node: Any) -> UpdaterModel:
     """Declares and reads the parameters `model...`.
 
     Raises:
         PlannerError: for a wrong one.
     """
-    return SeeingModel(
+    return UpdaterModel(
         model=parameters.text(node, "model", "", "folder, or a server's name for it"),
         url=parameters.text(node, "model_url", "", "of a server that takes pictures, .../v1"),
         second=parameters.text(

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.memory.camera import in_image, project
-from planner.memory.features import FeatureExtractor, Features, region_points, unit
+from planner.memory.features import FeatureExtractor, Features, load_features, region_points, unit
+from planner.memory.part import MakeUpdater, UpdaterRequest
 from planner.memory.updater import Operation
 from planner.memory.wording import words_of
 from planner.world.belief import Source
+from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.house import House
@@ -301,6 +303,17 @@ class VoxelUpdater:
         # What a person told or an action did stays until its place was looked at.
         gone = [e for e in left if e.source is Source.SEEN]
         return made + [Operation(OperationKind.REMOVE, e.entity_id) for e in gone]
+
+
+def make_voxels(request: UpdaterRequest, form: VoxelForm) -> MakeUpdater:
+    """Loads the features; what is returned makes the updater of a house.
+
+    Raises:
+        PlannerError: as `load_features`.
+    """
+    classes = sorted(default_catalogue().objects)
+    features = load_features(request, classes)
+    return lambda layout: VoxelUpdater(VoxelMap(layout, features, form), classes)
 
 
 def _keys(points: NDArray[np.float64], side_m: float) -> list[Key]:

@@ -57,7 +57,16 @@ class Catalog(Generic[PartT]):
     Nothing is imported before it is asked for.
     """
 
-    def __init__(self, kind: str, folder: str, attribute: str, record: str, interface: int) -> None:
+    def __init__(
+        self,
+        kind: str,
+        folder: str,
+        attribute: str,
+        record: str,
+        interface: int,
+        *,
+        separator: str = "_",
+    ) -> None:
         """Of this kind.
 
         Args:
@@ -66,9 +75,10 @@ class Catalog(Generic[PartT]):
             attribute: the name of the record in each module.
             record: the record's class as `module:name`, which is imported with the first part.
             interface: the version of its interface; another one is refused.
+            separator: between the words of this project's names; in modules it is `_`.
         """
         self.kind, self._folder, self._attribute = kind, folder, attribute
-        self._record, self._interface = record, interface
+        self._record, self._interface, self._separator = record, interface, separator
         self.group = f"{OUR_PACKAGE}.{folder.rpartition('.')[2]}"
         self._loaded: dict[str, PartT] = {}
 
@@ -89,7 +99,11 @@ class Catalog(Generic[PartT]):
     def _ours(self) -> list[Source]:
         package = importlib.import_module(self._folder)
         return [
-            Source(name, OUR_PACKAGE, lambda name=name: self._of_module(name))  # type: ignore[misc]
+            Source(
+                name.replace("_", self._separator),
+                OUR_PACKAGE,
+                lambda name=name: self._of_module(name),  # type: ignore[misc]
+            )
             for _, name, _ in pkgutil.iter_modules(package.__path__)
         ]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from planner.parts.catalog import Catalog
 
 if TYPE_CHECKING:
+    from planner.memory.part import UpdaterPart
     from planner.planning.part import PlannerPart
     from sim_bridge.part import BackendPart
 
@@ -19,4 +20,12 @@ PLANNERS: Catalog[PlannerPart] = Catalog(
 BACKENDS: Catalog[BackendPart] = Catalog(
     "backend", "sim_bridge.backends", "BACKEND", "sim_bridge.part:BackendPart", 1
 )
-ALL = (PLANNERS, BACKENDS)
+UPDATERS: Catalog[UpdaterPart] = Catalog(
+    "memory updater",
+    "planner.memory.updaters",
+    "UPDATER",
+    "planner.memory.part:UpdaterPart",
+    1,
+    separator="-",
+)
+ALL = (PLANNERS, UPDATERS, BACKENDS)

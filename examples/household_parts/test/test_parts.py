@@ -1,9 +1,11 @@
-"""Both parts keep their promises; run it where the package is installed beside planner."""
+"""All parts keep their promises; run it where the package is installed beside planner."""
 
+from planner.app.memory_check import check_memory
 from planner.app.planner_check import check_planner
+from planner.memory.part import UpdaterRequest
 from planner.parts.kinds import BACKENDS
 from planner.planning.making import PlannerChoice
-from planner.world.house_checks import load_episode
+from planner.world.house_checks import load_episode, load_house
 from sim_bridge.conformance import check_backend
 
 
@@ -19,4 +21,10 @@ def test_the_backend_keeps_its_promises() -> None:
     report = check_backend(
         lambda: make(None), house=house, episode=episode, only=["stop_stops", "cancel_stops"]
     )
+    assert report.conforms, report.table()
+
+
+def test_the_memory_updater_keeps_its_promises() -> None:
+    request = UpdaterRequest("near-sighted", options={"max_distance_m": 2.0})
+    report = check_memory(request, load_house("train_0"))
     assert report.conforms, report.table()

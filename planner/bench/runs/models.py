@@ -7,17 +7,20 @@ from tempfile import TemporaryDirectory
 
 from planner.bench.runs.dialogues import read_dialogue, recording_text
 from planner.bench.runs.manifest import MANIFEST_NAME, TRACES_NAME
-from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
-from planner.memory.learned.detector import Detector
-from planner.memory.learned.updater import LearnedUpdater
+from planner.memory.part import MakeUpdater, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.updater import MemoryUpdater
+from planner.parts.option import read_options
 from planner.planning.llm.chat import ChatModel
 from planner.planning.llm.patient import PatientModel
 from planner.planning.llm.recorded import RecordedModel
 from planner.planning.making import RECORDED, SCRIPTED, make_model
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.state import WorldState
+from planner.world.vocabulary import EntityKind
+from sim_bridge.embedded.backend import EmbeddedBackend
 
 
 def trace_stem(job: Job) -> str:
@@ -46,7 +49,10 @@ class Models:
         """
         settings.check()
         self._settings = settings
-        self._detector = Detector.load() if settings.memory is MemoryKind.LEARNED else None
+        self._make_updater: MakeUpdater | None = None
+        self._world: EmbeddedBackend | None = None
+        self._classes: dict[int, str] = {}
+        self._load_updater()
         self._script = _path_after(SCRIPTED, settings.model)
         self._recording = _path_after(RECORDED, settings.model)
         if self._recording is not None and self._recording.is_dir():
@@ -67,9 +73,41 @@ class Models:
             return _replayed(self._recording, job)
         return self._shared
 
-    def updater(self, house: House) -> MemoryUpdater | None:
-        """What makes the memory's edits of pictures, where it is not told the truth."""
-        return LearnedUpdater(house, self._detector) if self._detector is not None else None
+    def updater(self, house: House, world: EmbeddedBackend) -> MemoryUpdater | None:
+        """What makes the memory's edits of pictures; None = as the kind of memory says.
+
+        Args:
+            house: of the episode.
+            world: read by updaters that need the truth.
+        """
+        self._world = world
+        self._classes.clear()
+        return None if self._make_updater is None else self._make_updater(house)
+
+    def _load_updater(self) -> None:
+        part, settings = self._settings.updater, self._settings
+        if part is None:
+            return
+        model = UpdaterModel(settings.memory_model, settings.memory_url, settings.memory_second)
+        self._make_updater = load_updater(
+            UpdaterRequest(
+                settings.memory,
+                model,
+                truth_source=self._truth,
+                class_of=self._class_of,
+                options=read_options(part.options, settings.memory_options),
+            )
+        )
+
+    def _truth(self) -> WorldState | None:
+        return None if self._world is None else self._world.world_state()
+
+    def _class_of(self, instance: int) -> str | None:
+        state = self._truth() if instance not in self._classes else None
+        if state is not None:
+            things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
+            self._classes.update({e.instance_id: e.class_name for e in things})
+        return self._classes.get(instance)
 
     async def close(self) -> None:
         """Ends connections."""

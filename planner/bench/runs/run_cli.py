@@ -8,10 +8,11 @@ from pathlib import Path
 
 from planner.bench.runs.engines import Engine, EngineKind, OneProcess
 from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
@@ -41,10 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--agents", type=int, default=0, metavar="N", help="how many act; 0 = all")
     what.add_argument(
         "--memory",
-        choices=[kind.value for kind in MemoryKind],
+        choices=memory_names(),
         default=MemoryKind.RAYS.value,
         help="what it learns from; full = planners are told everything",
     )
+    add_memory_flags(parser)
     what.add_argument("--control", choices=[c.value for c in Control], default="decentralized")
     what.add_argument(
         "--memory-source",
@@ -118,7 +120,8 @@ def _settings(args: argparse.Namespace) -> RunSettings:
             model_url=args.model_url,
             temperature=args.temperature,
             agents=args.agents,
-            memory=MemoryKind(args.memory),
+            memory=args.memory,
+            **read_memory_flags(args),
             control=Control(args.control),
             memory_source=MemorySource(args.memory_source),
             mode=_MODES[args.mode],

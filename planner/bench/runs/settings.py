@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from planner.evaluation.progress import Mode
-from planner.parts.kinds import PLANNERS
+from planner.memory.part import UpdaterPart
+from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
@@ -25,25 +26,20 @@ Price = Annotated[float, Field(ge=0)]
 
 
 class MemoryKind(StrEnum):
-    """What the memory learns from.
+    """What the memory learns from, where no updater reads pictures without the truth.
 
-    RAYS: the simulator tells what is seen, by rays. PICTURES: it tells so of rendered pictures.
-    LEARNED: a detector of ours looks at pictures, nobody tells the truth. FULL: no memory;
-    planners and skills know everything from the start (PARTNR-1.3).
+    RAYS: the simulator says what is seen, by rays. PICTURES: it says so of rendered pictures.
+    FULL: no memory; planners and skills know everything from the start (PARTNR-1.3).
     """
 
     RAYS = "privileged"
     PICTURES = "pictures"
-    LEARNED = "learned"
     FULL = "full"
 
 
-_SEEN = {
-    MemoryKind.RAYS: (Observability.PARTIAL, Privilege.PERCEPTION),
-    MemoryKind.PICTURES: (Observability.PARTIAL, Privilege.PERCEPTION),
-    MemoryKind.LEARNED: (Observability.CONCEPTGRAPH, Privilege.NONE),
-    MemoryKind.FULL: (Observability.FULL, Privilege.PERCEPTION),
-}
+def memory_names() -> tuple[str, ...]:
+    """What the memory of a run may be: a kind, or an updater by its name."""
+    return tuple(dict.fromkeys([*(kind.value for kind in MemoryKind), *UPDATERS.names()]))
 
 
 class RunSettings(FileModel):
@@ -56,6 +52,9 @@ class RunSettings(FileModel):
             it can change states (PARTNR-D1).
         seed: added to each episode's.
         most_cycles: planning cycles of a dialogue; 0 = the paper's.
+        memory: one of `memory_names`.
+        memory_model, memory_url, memory_second: what the updater reads pictures with.
+        memory_options: of the updater, those that are not as by default.
         options: of the planner, those that are not as by default.
         prompt_price, cached_price, reply_price: money for a million tokens.
     """
@@ -65,7 +64,11 @@ class RunSettings(FileModel):
     model_url: str = ""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
     agents: Count = 0
-    memory: MemoryKind = MemoryKind.RAYS
+    memory: str = MemoryKind.RAYS.value
+    memory_model: str = ""
+    memory_url: str = ""
+    memory_second: str = ""
+    memory_options: Mapping[str, OptionValue] = Field(default_factory=dict)
     control: Control = Control.DECENTRALIZED
     memory_source: MemorySource = MemorySource.SUMMARY
     mode: Mode = Mode.STRICT
@@ -100,7 +103,7 @@ class RunSettings(FileModel):
         Raises:
             PlannerError: naming the setting and the reason.
         """
-        part, full = self.part, self.memory is MemoryKind.FULL
+        part, full = self.part, self.knows_all
         if part.needs_model and not self.model:
             raise PlannerError(needs_model(self.planner))
         if self.model and not part.needs_model:
@@ -113,6 +116,34 @@ class RunSettings(FileModel):
                 "--memory full has not"
             )
         read_options(part.options, self.options)
+        self._check_memory()
+
+    def _check_memory(self) -> None:
+        updater = self.updater
+        if updater is None and (self.memory_model or self.memory_url or self.memory_second):
+            raise PlannerError(f"the memory {self.memory} reads pictures with no model")
+        if updater is not None and updater.needs_model and not self.memory_model:
+            raise PlannerError(f"the memory {self.memory} needs a model: --memory-model")
+        read_options(() if updater is None else updater.options, self.memory_options)
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether planners and skills know everything from the start."""
+        return self.memory == MemoryKind.FULL
+
+    @property
+    def reads_pictures(self) -> bool:
+        """Whether pictures are rendered."""
+        return self.memory == MemoryKind.PICTURES or self.updater is not None
+
+    @property
+    def updater(self) -> UpdaterPart | None:
+        """The record of what reads pictures; None for the kinds of `MemoryKind`.
+
+        Raises:
+            PartError: where there is none of this name, or it cannot be used.
+        """
+        return None if self.memory in [*MemoryKind] else UPDATERS.get(self.memory)
 
     @property
     def part(self) -> PlannerPart:
@@ -125,8 +156,9 @@ class RunSettings(FileModel):
 
     def axes(self, agents: int) -> Axes:
         """The cell; `agents` act."""
-        seen, told = _SEEN[self.memory]
-        axes = Axes(self.control, seen, Skills.ORACLE, told, self.memory_source)
+        axes = Axes(
+            self.control, self._observability, Skills.ORACLE, self._privilege, self.memory_source
+        )
         if self.part.needs_goal and not self.part.needs_model:
             axes = replace(
                 axes,
@@ -135,6 +167,20 @@ class RunSettings(FileModel):
                 memory_source=MemorySource.BELIEF,
             )
         return replace(axes, control=Control.SINGLE) if agents == 1 else axes
+
+    @property
+    def _observability(self) -> Observability:
+        if self.knows_all:
+            return Observability.FULL
+        updater = self.updater
+        true_names = updater is None or updater.true_names
+        return Observability.PARTIAL if true_names else Observability.CONCEPTGRAPH
+
+    @property
+    def _privilege(self) -> Privilege:
+        updater = self.updater
+        truth = updater is None or updater.reads_truth(self.memory_model)
+        return Privilege.PERCEPTION if truth else Privilege.NONE
 
     def choice(self, agents: int) -> PlannerChoice:
         """The planner's settings."""

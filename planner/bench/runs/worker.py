@@ -17,7 +17,7 @@ from planner.bench.runs.forgetting import forget_houses
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
-from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.metrics.table import METRICS, Metric
 from planner.evaluation.trace import LINES, EpisodeTrace
@@ -33,8 +33,6 @@ from planner.world.house_checks import load_episode
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
-
-_PICTURES = frozenset({MemoryKind.PICTURES, MemoryKind.LEARNED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +123,19 @@ class EpisodeWorker:
         heard = HeardModel(LedgerModel(chat, (account,), settings.prices)) if chat else None
         listener = _Listener(heard, DialogueWriter(self._head(episode, job, acting, chat)))
         make = partial(self._planner, listener=listener)
+        backend = self._simulator()
         run = prepare_embedded(
-            self._simulator(),
+            backend,
             house,
             episode,
             make,
             acting=acting,
             seed=job.seed,
-            images=settings.memory in _PICTURES,
+            images=settings.reads_pictures,
             trace=builder,
-            updater=self._models.updater(house),
+            updater=self._models.updater(house, backend),
             mode=settings.mode,
-            all_known=settings.memory is MemoryKind.FULL,
+            all_known=settings.knows_all,
         )
         listener.run = run
         result = await run.play()
@@ -175,7 +174,7 @@ class EpisodeWorker:
 
     def _simulator(self) -> EmbeddedBackend:
         if self._backend is None:
-            pictures = self._settings.memory in _PICTURES
+            pictures = self._settings.reads_pictures
             self._backend = EmbeddedBackend(None if pictures else EmbeddedOptions(renderer="none"))
         return self._backend
 
@@ -208,7 +207,7 @@ class EpisodeWorker:
             planner=self._settings.planner,
             model=model or self._settings.model,
             agents=tuple(acting),
-            memory=self._settings.memory.value,
+            memory=self._settings.memory,
             axes=self._axes(acting, {}),
             mode=self._settings.mode,
             versions=self._versions,
@@ -229,7 +228,7 @@ def failed_row(settings: RunSettings, job: Job, fault: Fault, text: str) -> Row:
         planner=settings.planner,
         model=settings.model,
         agents=(),
-        memory=settings.memory.value,
+        memory=settings.memory,
         axes=RowAxes.model_validate(dict(settings.axes(settings.agents).as_parameters())),
         mode=settings.mode,
         error=RowError(fault=fault, text=text),

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from planner.memory.memory import Memory
-from planner.memory.privileged import PrivilegedUpdater
-from planner.memory.seeing import MakeSeeing, Seeing, load_seeing, needs_truth
+from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
 from planner.memory.sightings import VISIBILITIES
 from planner.memory.still_world import StillWorld
 from planner.memory.truth_scores import TrueThings, true_things
 from planner.memory.updater import Counting, MemoryUpdater
+from planner.parts.kinds import UPDATERS
+from planner.parts.option import read_options
 from planner.replay.through.belief_history import History, LiveList
 from planner.replay.through.looks import Exposure, Exposures, Observer, lens_of
 from planner.replay.through.recorded import (
@@ -37,7 +38,7 @@ from planner.replay.through.recorded import (
     SkillEnded,
     StateSeen,
 )
-from planner.replay.through.request import PRIVILEGED, MemoryRequest
+from planner.replay.through.request import NO_UPDATER, MemoryRequest
 from planner.replay.through.task import RecordedTask
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -95,7 +96,7 @@ def replay_memory(
     """
     looking = _Looking(request)
     kinds = (DEPTH, INSTANCES) if looking.needs_truth else (DEPTH, COLOUR)
-    cameras = [] if request.updater == "none" else _usable_cameras(recorded, kinds)
+    cameras = [] if request.updater == NO_UPDATER else _usable_cameras(recorded, kinds)
     if looking.needs_truth and not recorded.has(STATES):
         reason = f"is not in the bag, which the memory {request.updater} looks at"
         raise FileError(recorded.bag.folder, STATES, reason)
@@ -133,27 +134,35 @@ class _Looking:
     """Makes the updater of each world; models are loaded once."""
 
     def __init__(self, request: MemoryRequest) -> None:
-        self._request = request
-        self._seeing = Seeing(request.updater) if request.updater in [*Seeing] else None
         self.classes: dict[int, str] = {}
-        self._make: MakeSeeing | None = None
-        self.needs_truth = request.updater == PRIVILEGED
-        if self._seeing is not None:
-            self.needs_truth = needs_truth(self._seeing, request.model)
-            self._make = load_seeing(self._seeing, request.model, self.classes.get)
-
-    @property
-    def foreign_names(self) -> bool:
-        return self._seeing is not None
+        self._truth: Callable[[], WorldState | None] = _no_state
+        self._make: MakeUpdater | None = None
+        self.needs_truth, self.foreign_names = False, False
+        if request.updater == NO_UPDATER:
+            return
+        part = UPDATERS.get(request.updater)
+        self.needs_truth = part.reads_truth(request.model.model)
+        self.foreign_names = not part.true_names
+        self._make = load_updater(
+            UpdaterRequest(
+                name=request.updater,
+                model=request.model,
+                truth_source=lambda: self._truth(),
+                visibility=VISIBILITIES[request.visibility],
+                class_of=self.classes.get,
+                options=read_options(part.options, request.options),
+            )
+        )
 
     def updater(
         self, layout: House, truth: Callable[[], WorldState | None]
     ) -> MemoryUpdater | None:
-        if self._make is not None:
-            return self._make(layout)
-        if self._request.updater == PRIVILEGED:
-            return PrivilegedUpdater(truth, VISIBILITIES[self._request.visibility])
-        return None
+        self._truth = truth
+        return None if self._make is None else self._make(layout)
+
+
+def _no_state() -> WorldState | None:
+    return None
 
 
 class _Truth:

@@ -9,17 +9,17 @@ from typing import TypeAlias, TypeVar
 from planner.evaluation.progress import Mode
 from planner.memory.memory import UPDATE_PERIOD_S
 from planner.memory.operations import CoordinateFrame
-from planner.memory.seeing import Seeing, SeeingModel
+from planner.memory.part import UpdaterModel
 from planner.memory.sightings import VISIBILITIES
-from planner.parts.kinds import PLANNERS
+from planner.parts.kinds import PLANNERS, UPDATERS
+from planner.parts.option import Option, OptionValue
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.making import PlannerChoice
 from planner.world.errors import PlannerError
 
 MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
-PRIVILEGED = "privileged"
-UPDATERS = ("none", PRIVILEGED, *(kind.value for kind in Seeing))
+NO_UPDATER = "none"
 _SCORING = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0, "partnr_v0": Mode.PARTNR_V0}
 _T = TypeVar("_T")
 
@@ -29,15 +29,17 @@ class MemoryRequest:
     """A memory; the words are the memory node's parameters.
 
     Attributes:
-        updater: one of `UPDATERS`.
+        updater: in the catalog of updaters, or `none`.
         visibility: what counts as seen, of `privileged`.
         period_s: least time between two looks through one camera.
+        options: of the updater.
     """
 
     updater: str
-    model: SeeingModel
+    model: UpdaterModel
     visibility: str
     period_s: float
+    options: Mapping[str, OptionValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,12 @@ class _Words:
         return request
 
     def _memory(self) -> MemoryRequest:
-        updater = self._choice(MEMORY, UPDATERS, "")
+        updater = self._choice(MEMORY, (NO_UPDATER, *UPDATERS.names()), "")
+        declared = () if updater == NO_UPDATER else UPDATERS.get(updater).options
         frames = [frame.value for frame in CoordinateFrame]
         return MemoryRequest(
             updater,
-            SeeingModel(
+            UpdaterModel(
                 model=self._text("model"),
                 url=self._text("model_url"),
                 second=self._text("model_second"),
@@ -125,15 +128,12 @@ class _Words:
             ),
             self._choice("visibility", list(VISIBILITIES), "gt"),
             self._number("update_period", UPDATE_PERIOD_S, 0.01, 60.0),
+            self._options(declared),
         )
 
     def _planner(self) -> PlannerRequest:
         name = self._choice(PLANNER, PLANNERS.names(), "")
-        options = {
-            option.name: option.read(self._words.pop(option.name))
-            for option in PLANNERS.get(name).options
-            if option.name in self._words
-        }
+        options = self._options(PLANNERS.get(name).options)
         control = self._choice("control", [c.value for c in Control], Control.DECENTRALIZED.value)
         source = self._choice(
             "memory_source", [s.value for s in MemorySource], MemorySource.SUMMARY.value
@@ -164,6 +164,13 @@ class _Words:
             raise PlannerError(f"--through {EVALUATOR}:={value}: takes no value")
         mode = self._choice("scoring", ("", *_SCORING), "")
         return EvaluatorRequest(_SCORING[mode] if mode else None)
+
+    def _options(self, options: Sequence[Option]) -> dict[str, OptionValue]:
+        return {
+            option.name: option.read(self._words.pop(option.name))
+            for option in options
+            if option.name in self._words
+        }
 
     def _text(self, name: str, default: str = "") -> str:
         return self._words.pop(name, default)

@@ -69,9 +69,10 @@ def test_the_picture_and_the_prompt_reach_the_model(folder: Path) -> None:
 
 
 def test_the_updater_runs_with_it_and_the_memory_takes_what_it_says(folder: Path) -> None:
-    from planner.memory.seeing import Seeing, SeeingModel, load_seeing
+    from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
 
-    make = load_seeing(Seeing.VLM, SeeingModel(str(folder), coordinates=CoordinateFrame.GRID_8))
+    model = UpdaterModel(str(folder), coordinates=CoordinateFrame.GRID_8)
+    make = load_updater(UpdaterRequest("vlm", model))
     layout = layout_of(2)
     updater = make(layout)
     assert updater.name == "vlm"

@@ -20,7 +20,7 @@ from planner.memory.open_vocabulary import (
     _inside,
     _shared,
 )
-from planner.memory.seeing import Seeing, SeeingModel, load_seeing
+from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
 from planner.world.errors import PlannerError
 from planner.world.observation import Observation
 
@@ -117,13 +117,13 @@ def test_siglips_features_have_length_one(siglip: Path) -> None:
 
 def test_they_run_in_the_updaters_seat(owl: Path, siglip: Path) -> None:
     layout = layout_of(1)
-    open_ = SeeingModel(model=str(owl), second=str(siglip))
+    open_ = UpdaterModel(model=str(owl), second=str(siglip))
     for kind, model in (
-        (Seeing.OPEN_VOCABULARY, open_),
-        (Seeing.OBJECT_GRAPH, SeeingModel(model=str(siglip))),
-        (Seeing.VOXELS_ROOM, SeeingModel(model=str(siglip))),
+        ("open-vocabulary", open_),
+        ("object-graph", UpdaterModel(model=str(siglip))),
+        ("voxels-room", UpdaterModel(model=str(siglip))),
     ):
-        memory = Memory(layout, load_seeing(kind, model)(layout))
+        memory = Memory(layout, load_updater(UpdaterRequest(kind, model))(layout))
         for step in range(3):
             frame = replace(flat_frame(), rgb=picture(step))
             memory.observe(Observation.at_rest(float(step), frame))

@@ -42,7 +42,10 @@ def test_help_and_doctor_show_its_parts(installed: dict[str, str]) -> None:
     assert "--max_rooms VALUE rooms to look into (default: 20)" in shown
     assert "lights_out" in planner(installed, "bench", "all", "--help").stdout
     told = planner(installed, "doctor").stdout
+    assert "near-sighted" in planner(installed, "bench", "memory", "--help").stdout
+    assert "near-sighted" in shown
     assert "lights_out (household-parts)" in told
+    assert "near-sighted (household-parts)" in told
     assert "slow_hands (household-parts)" in told
 
 
@@ -59,6 +62,15 @@ def test_its_planner_runs_an_episode_with_its_option(
     assert row["error"] is None
     assert row["verdict"]["end"] == "done"
     assert row["verdict"]["percent_complete"] == 0.5, "it switches off the two lamps of the goal"
+
+
+def test_an_episode_is_run_with_its_memory(installed: dict[str, str], tmp_path: Path) -> None:
+    words = ("--memory", "near-sighted", "--max-distance-m", "6", "-o", str(tmp_path))
+    done = planner(installed, "run", "night_light_0", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = ("--memory", "near-sighted", "--max-distance-m", "11", "-o", str(tmp_path))
+    done = planner(installed, "run", "night_light_0", *words)
+    assert done.stderr == "error: option max_distance_m: 11.0 is greater than 10\n"
 
 
 def test_a_wrong_option_is_one_line(installed: dict[str, str], tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_axes_say_what_a_run_was_given() -> None:
         Control.DECENTRALIZED,
         Observability.PARTIAL,
     )
-    alone = RunSettings(planner="partnr_react", model="m", memory=MemoryKind.LEARNED).axes(1)
+    alone = RunSettings(planner="partnr_react", model="m", memory="learned").axes(1)
     assert (alone.control, alone.observability) == (Control.SINGLE, Observability.CONCEPTGRAPH)
     assert alone.privilege is Privilege.NONE
     expert = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL).axes(2)

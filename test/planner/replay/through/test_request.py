@@ -43,7 +43,7 @@ def test_the_parts_are_read() -> None:
         ([], "name one part"),
         (["memory"], "expected NAME:=VALUE"),
         (["memory:=learned", "evaluator"], "not memory and evaluator"),
-        (["memory:=clairvoyant"], "expected one of none, privileged, learned"),
+        (["memory:=clairvoyant"], "expected one of none, learned"),
         (["memory:=learned", "memory:=vlm"], "given twice"),
         (["memory:=learned", "seed:=1"], "seed: is no option of memory"),
         (["memory:=learned", "update_period:=nan"], "is no number"),

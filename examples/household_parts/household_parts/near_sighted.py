@@ -1,0 +1,53 @@
+"""Memory updater `near-sighted`: as `privileged`, but only of what is near the camera."""
+
+from collections.abc import Sequence
+
+from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
+from planner.memory.updater import MemoryUpdater, Operation
+from planner.parts.option import Option
+from planner.world.entity import Entity
+from planner.world.observation import Observation
+
+
+class NearSighted:
+    """Leaves out what another updater saw too far away."""
+
+    def __init__(self, other: MemoryUpdater, max_distance_m: float) -> None:
+        """Keeps what was seen no farther away than that."""
+        self._other = other
+        self._max_distance_m = max_distance_m
+
+    @property
+    def name(self) -> str:
+        """As it is asked for."""
+        return "near-sighted"
+
+    def update(
+        self, observation: Observation, entities: Sequence[Entity], last_action: str
+    ) -> list[Operation]:
+        """The edits that an observation calls for."""
+        found = self._other.update(observation, entities, last_action)
+        return [
+            operation
+            for operation in found
+            if operation.distance_m is None or operation.distance_m <= self._max_distance_m
+        ]
+
+
+def _make(request: UpdaterRequest) -> MakeUpdater:
+    from planner.memory.privileged import PrivilegedUpdater
+
+    truth, max_distance_m = request.truth, float(request.options["max_distance_m"])
+    return lambda _layout: NearSighted(PrivilegedUpdater(truth), max_distance_m)
+
+
+UPDATER = UpdaterPart(
+    summary="knows what is near the camera",
+    make=_make,
+    needs_truth=True,
+    true_names=True,
+    in_thread=False,
+    options=(
+        Option("max_distance_m", 2.5, "greatest distance, metres", min_value=0.1, max_value=10.0),
+    ),
+)

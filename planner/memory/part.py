@@ -1,0 +1,144 @@
+"""What a memory updater says of itself to those who start it, list it and ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from planner.memory.operations import CoordinateFrame
+from planner.parts.kinds import UPDATERS
+from planner.parts.option import Option, OptionValue
+from planner.world.errors import PlannerError
+
+if TYPE_CHECKING:
+    from planner.memory.sightings import Visibility
+    from planner.memory.updater import MemoryUpdater
+    from planner.world.house import House
+    from planner.world.state import WorldState
+
+INTERFACE = 1
+ClassOf: TypeAlias = "Callable[[int], str | None]"
+Truth: TypeAlias = "Callable[[], WorldState | None]"
+MakeUpdater: TypeAlias = "Callable[[House], MemoryUpdater]"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdaterModel:
+    """The model that an updater reads pictures with.
+
+    Attributes:
+        model: a folder, or with `url` the server's name for it; empty = the updater's own.
+        url: of an OpenAI-compatible server that takes pictures, `.../v1`.
+        second: folder of `vlm`'s LoRA adapter, or of the SigLIP model beside OWLv2; may be empty.
+        coordinates: what the numbers in `vlm`'s answers are.
+        device: torch's name.
+        timeout_s: of one answer of `vlm`.
+    """
+
+    model: str = ""
+    url: str = ""
+    second: str = ""
+    coordinates: CoordinateFrame = CoordinateFrame.PIXEL_384
+    device: str = "cpu"
+    timeout_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class UpdaterRequest:
+    """What an updater is made from: once for all houses.
+
+    Attributes:
+        name: the part's, as it was asked for.
+        truth_source: the world's true state at the time of the picture; see `truth`.
+        visibility: what counts as seen, for `privileged`; None = EPM's thresholds.
+        class_of: the class of an instance id, for updaters that need the truth.
+        options: the values of all options that the part declares.
+    """
+
+    name: str
+    model: UpdaterModel = field(default_factory=UpdaterModel)
+    truth_source: Truth | None = None
+    visibility: Visibility | None = None
+    class_of: ClassOf | None = None
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+
+    @property
+    def truth(self) -> Truth:
+        """The world's true state at the time of the picture, for updaters that need it.
+
+        Raises:
+            PlannerError: where there is no simulator.
+        """
+        if self.truth_source is None:
+            raise PlannerError(f"the memory {self.name} needs a simulator's states")
+        return self.truth_source
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder.
+
+        Raises:
+            PlannerError: where none is named.
+        """
+        if not self.model.model:
+            server = ", or a server" if UPDATERS.get(self.name).takes_server else ""
+            raise PlannerError(f"the memory {self.name} needs a model: its folder{server}")
+        return Path(self.model.model)
+
+    @property
+    def second_folder(self) -> Path | None:
+        """The second model's folder, None where none is named."""
+        return Path(self.model.second) if self.model.second else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdaterPart:
+    """The record of a memory updater.
+
+    Attributes:
+        summary: one line for the help.
+        make: loads the model, once; what it returns makes the updater of a house. What is wrong
+            or missing it raises as `PlannerError`.
+        needs_model: whether a model must be named.
+        takes_server: whether a server may have the model.
+        needs_truth: whether it reads the simulator's ids and states.
+        truth_instead_of_model: whether it reads them where no model is named.
+        true_names: whether its entities have the simulator's names.
+        in_thread: whether an update takes long, so that it runs in a thread of its own.
+        options: beyond what all updaters have.
+        interface: the version of this record that it was written for.
+    """
+
+    summary: str
+    make: Callable[[UpdaterRequest], MakeUpdater]
+    needs_model: bool = False
+    takes_server: bool = False
+    needs_truth: bool = False
+    truth_instead_of_model: bool = False
+    true_names: bool = False
+    in_thread: bool = True
+    options: tuple[Option, ...] = ()
+    interface: int = INTERFACE
+
+    def reads_truth(self, model: str) -> bool:
+        """Whether it reads the simulator's ids and states when it has this model, "" = none."""
+        return self.needs_truth or (self.truth_instead_of_model and not model)
+
+
+def load_updater(request: UpdaterRequest) -> MakeUpdater:
+    """Loads the model, once; what is returned makes the updater of a house.
+
+    Raises:
+        PlannerError: where there is no such updater, its model is missing or unfit, or an extra
+            is not installed.
+        FileError: likewise, for the shipped format.
+    """
+    part = UPDATERS.get(request.name)
+    if request.model.url and not part.takes_server:
+        raise PlannerError(f"the memory {request.name} takes no server; name a folder")
+    if part.needs_model and not request.model.url:
+        # Says which folder is missing.
+        _ = request.folder
+    return part.make(request)

@@ -1,0 +1,19 @@
+"""Memory updater `learned`: the detector that ships, which reads colour and depth."""
+
+from pathlib import Path
+
+from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
+
+
+def _make(request: UpdaterRequest) -> MakeUpdater:
+    from planner.memory.learned.detector import Detector
+    from planner.memory.learned.updater import LearnedUpdater
+
+    model = request.model.model
+    detector = Detector.load(Path(model) if model else None)
+    return lambda layout: LearnedUpdater(layout, detector)
+
+
+UPDATER = UpdaterPart(
+    summary="a detector of colour and depth that runs on a CPU; its model ships", make=_make
+)

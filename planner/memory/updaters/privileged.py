@@ -1,0 +1,20 @@
+"""Memory updater `privileged`: knows what it sees, by the simulator's ids and states."""
+
+from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
+
+
+def _make(request: UpdaterRequest) -> MakeUpdater:
+    from planner.memory.privileged import PrivilegedUpdater
+    from planner.memory.sightings import GT_VISIBILITY
+
+    truth, visibility = request.truth, request.visibility or GT_VISIBILITY
+    return lambda _: PrivilegedUpdater(truth, visibility)
+
+
+UPDATER = UpdaterPart(
+    summary="knows what the camera shows, by the simulator's ids and states",
+    make=_make,
+    needs_truth=True,
+    true_names=True,
+    in_thread=False,
+)

@@ -1,0 +1,50 @@
+"""The updaters by their names, as the node, the bring-up and the bench make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from memory_samples import layout_of
+
+from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
+from planner.parts.kinds import UPDATERS
+from planner.world.errors import PlannerError
+
+BASELINES = ("voxels-plain", "voxels-room", "voxels-room-time-only", "object-graph")
+NEED_A_MODEL = ("vlm", "open-vocabulary")
+
+
+@pytest.mark.parametrize("name", ["privileged", "learned", *BASELINES])
+def test_those_that_need_no_model_have_the_name_they_are_asked_by(name: str) -> None:
+    request = UpdaterRequest(name, truth_source=lambda: None, class_of={1: "cup"}.get)
+    assert load_updater(request)(layout_of(1)).name == name
+
+
+def test_the_truth_is_read_by_privileged_and_by_baselines_without_a_model() -> None:
+    parts = UPDATERS.usable()
+    without = {name for name, part in parts.items() if part.reads_truth("")}
+    with_model = {name for name, part in parts.items() if part.reads_truth("a_folder")}
+    assert without == {"privileged", *BASELINES}
+    assert with_model == {"privileged"}
+
+
+def test_a_server_is_asked_by_vlm_alone() -> None:
+    model = UpdaterModel(model="tiny", url="http://127.0.0.1:9/v1")
+    assert load_updater(UpdaterRequest("vlm", model))(layout_of(1)).name == "vlm"
+    with pytest.raises(PlannerError, match="takes no server"):
+        load_updater(UpdaterRequest("learned", model))
+    with pytest.raises(PlannerError, match="needs the server's name"):
+        load_updater(UpdaterRequest("vlm", UpdaterModel(url=model.url)))
+
+
+@pytest.mark.parametrize("name", ["learned", *NEED_A_MODEL, *BASELINES])
+def test_a_missing_model_is_one_clear_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(PlannerError, match=r"needs? the extra|holds no model|cannot be"):
+        load_updater(UpdaterRequest(name, UpdaterModel(model=str(tmp_path))))
+    if name in BASELINES:
+        with pytest.raises(PlannerError, match="ground-truth classes"):
+            load_updater(UpdaterRequest(name))
+    if name in NEED_A_MODEL:
+        with pytest.raises(PlannerError, match=f"the memory {name} needs a model"):
+            load_updater(UpdaterRequest(name))
