@@ -40,7 +40,7 @@ from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
-from planner.ros.loop_thread import Desk, LoopThread
+from planner.ros.loop_thread import Desk, LoopThread, set_from_thread
 from planner.ros.message_bounds import bounds_of
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.world_clock import WorldClock
@@ -468,12 +468,12 @@ class TaskPlannerNode(Node):
 
         def ask() -> None:
             if not self._judge.service_is_ready():
-                loop.call_soon_threadsafe(lambda: judged.set_result("no judge is there"))
+                set_from_thread(loop, judged, "no judge is there")
                 return
             answer = self._judge.call_async(Trigger.Request())
 
             def hear(done: Any) -> None:
-                loop.call_soon_threadsafe(judged.set_result, str(done.result().message))
+                set_from_thread(loop, judged, str(done.result().message))
 
             answer.add_done_callback(hear)
 

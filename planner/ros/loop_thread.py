@@ -67,6 +67,19 @@ class LoopThread:
         self._loop.call_soon(self._loop.stop)
 
 
+def set_from_thread(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T) -> None:
+    """Sets the result of a loop's future from another thread, where somebody still awaits it.
+
+    One that was given up meanwhile, as after a timeout, stays as it is.
+    """
+
+    def set_result() -> None:
+        if not future.done():
+            future.set_result(value)
+
+    loop.call_soon_threadsafe(set_result)
+
+
 class Desk:
     """Work that other threads leave for the node's executor, done in the order it came."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from planner.ros.loop_thread import LoopThread
+from planner.ros.loop_thread import LoopThread, set_from_thread
 
 
 def until(met: Callable[[], bool]) -> None:
@@ -44,3 +44,27 @@ def test_a_loop_that_has_ended_does_not_answer() -> None:
     with pytest.raises(RuntimeError):
         # The loop is closed: whoever asks then is a defect.
         [loop.answers() for _ in range(2)]
+
+
+def test_an_answer_that_comes_after_its_timeout_is_dropped() -> None:
+    loop = LoopThread("loop")
+    problems: list[dict[str, object]] = []
+
+    async def ask() -> tuple[str, str]:
+        running = asyncio.get_running_loop()
+        running.set_exception_handler(lambda _, context: problems.append(context))
+        given_up: asyncio.Future[str] = running.create_future()
+        in_time: asyncio.Future[str] = running.create_future()
+        given_up.cancel()
+        set_from_thread(running, given_up, "late")
+        set_from_thread(running, in_time, "first")
+        set_from_thread(running, in_time, "second")
+        first = await in_time
+        await asyncio.sleep(0)
+        return str(given_up.cancelled()), first
+
+    try:
+        assert loop.submit(ask()).result(30.0) == ("True", "first")
+        assert not problems
+    finally:
+        loop.stop()
