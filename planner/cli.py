@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, Command] = {
     "attend": Command("planner.attend.cli", "be the executive of goals that you send yourself"),
     "bad-day": Command("planner.bad_day.cli", "runs under schedules of faults, and what held"),
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
-    "check": Command("planner.commands.check", "whether a planner or backend keeps its promises"),
+    "check": Command("planner.commands.check", "whether a part keeps its promises"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, and two shares"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 
 from planner.app.memory_check import check_memory
+from planner.app.metric_check import check_metric
 from planner.app.planner_check import check_planner
+from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterModel, UpdaterRequest
-from planner.parts.kinds import PLANNERS, UPDATERS
+from planner.parts.kinds import PLANNERS, SUITES, UPDATERS
 from planner.parts.option import read_options
 from planner.planning.making import PlannerChoice, make_model
 from planner.world.house_checks import load_episode, load_house
@@ -33,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     memory.add_argument("--model-url", default="", help="the server's, .../v1")
     memory.add_argument("--model-second", default="", help="folder of the second model")
     memory.set_defaults(check=_check_memory)
+    metric = kinds.add_parser("metric", help="on two episodes of the embedded simulator")
+    metric.add_argument("name", metavar="NAME", help="of the metric")
+    metric.add_argument("--episode", default=EPISODE, help=f"name or file; default: {EPISODE}")
+    metric.set_defaults(check=_check_metric)
+    suite = kinds.add_parser("suite", help="that its episodes can be read and judged")
+    suite.add_argument("name", metavar="NAME", help="of the suite")
+    suite.set_defaults(check=_check_suite)
     backend = kinds.add_parser("backend", help="in a house, with an episode or without")
     conformance.add_arguments(backend)
     backend.set_defaults(check=conformance.run)
@@ -60,3 +69,17 @@ def _check_memory(args: argparse.Namespace) -> int:
     report = check_memory(request, load_house(args.house))
     print(report.table())
     return 0 if report.conforms else 1
+
+
+def _check_metric(args: argparse.Namespace) -> int:
+    episode, house = load_episode(args.episode)
+    report = check_metric(args.name, house, episode)
+    print(report.table())
+    return 0 if report.conforms else 1
+
+
+def _check_suite(args: argparse.Namespace) -> int:
+    SUITES.get(args.name)
+    found = find_suite(args.name)
+    print(f"{args.name}: {len(found)} episodes in {len({each.house for each in found})} houses")
+    return 0

@@ -66,6 +66,7 @@ class Catalog(Generic[PartT]):
         interface: int,
         *,
         separator: str = "_",
+        several: bool = False,
     ) -> None:
         """Of this kind.
 
@@ -76,9 +77,12 @@ class Catalog(Generic[PartT]):
             record: the record's class as `module:name`, which is imported with the first part.
             interface: the version of its interface; another one is refused.
             separator: between the words of this project's names; in modules it is `_`.
+            several: whether the attribute of a module is a tuple of records with names of their
+                own; such modules are imported for a list of names. Others are no parts.
         """
         self.kind, self._folder, self._attribute = kind, folder, attribute
         self._record, self._interface, self._separator = record, interface, separator
+        self._several = several
         self.group = f"{OUR_PACKAGE}.{folder.rpartition('.')[2]}"
         self._loaded: dict[str, PartT] = {}
 
@@ -98,13 +102,22 @@ class Catalog(Generic[PartT]):
 
     def _ours(self) -> list[Source]:
         package = importlib.import_module(self._folder)
+        modules = [name for _, name, _ in pkgutil.iter_modules(package.__path__)]
+        if self._several:
+            return [
+                Source(record.name, OUR_PACKAGE, lambda record=record: record)  # type: ignore[misc]
+                for name in modules
+                for record in getattr(
+                    importlib.import_module(f"{self._folder}.{name}"), self._attribute, ()
+                )
+            ]
         return [
             Source(
                 name.replace("_", self._separator),
                 OUR_PACKAGE,
                 lambda name=name: self._of_module(name),  # type: ignore[misc]
             )
-            for _, name, _ in pkgutil.iter_modules(package.__path__)
+            for name in modules
         ]
 
     def _of_module(self, name: str) -> object:

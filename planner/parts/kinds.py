@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from planner.parts.catalog import Catalog
 
 if TYPE_CHECKING:
+    from planner.bench.suite import SuitePart
+    from planner.evaluation.metrics.metric import MetricRecord
     from planner.memory.part import UpdaterPart
     from planner.planning.part import PlannerPart
     from sim_bridge.part import BackendPart
@@ -28,4 +30,15 @@ UPDATERS: Catalog[UpdaterPart] = Catalog(
     1,
     separator="-",
 )
-ALL = (PLANNERS, UPDATERS, BACKENDS)
+METRICS: Catalog[MetricRecord] = Catalog(
+    "metric",
+    "planner.evaluation.metrics",
+    "METRICS",
+    "planner.evaluation.metrics.metric:MetricRecord",
+    1,
+    several=True,
+)
+SUITES: Catalog[SuitePart] = Catalog(
+    "suite", "planner.bench.suites", "SUITE", "planner.bench.suite:SuitePart", 1
+)
+ALL = (PLANNERS, UPDATERS, BACKENDS, METRICS, SUITES)

@@ -1,7 +1,9 @@
 """All parts keep their promises; run it where the package is installed beside planner."""
 
 from planner.app.memory_check import check_memory
+from planner.app.metric_check import check_metric
 from planner.app.planner_check import check_planner
+from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterRequest
 from planner.parts.kinds import BACKENDS
 from planner.planning.making import PlannerChoice
@@ -28,3 +30,13 @@ def test_the_memory_updater_keeps_its_promises() -> None:
     request = UpdaterRequest("near-sighted", options={"max_distance_m": 2.0})
     report = check_memory(request, load_house("train_0"))
     assert report.conforms, report.table()
+
+
+def test_the_metric_keeps_its_promises() -> None:
+    episode, house = load_episode("night_light_0")
+    report = check_metric("calls_a_minute", house, episode)
+    assert report.conforms, report.table()
+
+
+def test_the_suite_can_be_run() -> None:
+    assert {entry.episode_id for entry in find_suite("evenings")} >= {"night_light_0"}

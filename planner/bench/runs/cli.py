@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.command_line import CommandParser
+from planner.parts.kinds import SUITES
 
 _RUN = "planner.bench.runs.run_cli"
 
@@ -43,8 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The first word decides what the others mean."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     listed = "\n".join(f"  {name:10}{sub.summary}" for name, sub in SUBCOMMANDS.items())
+    suites = ", ".join(SUITES.names())
     parser.epilog = (
-        "SUITE is all, train, heldout, a shipped episode, or a folder or file of episodes:\n"
+        f"SUITE is {suites}, a shipped episode, or a folder or file of episodes:\n"
         "`planner bench SUITE --help` lists its options. Other words:\n" + listed
     )
     parser.add_argument("what", metavar="SUITE|WORD", help="what to run, or one of the words below")

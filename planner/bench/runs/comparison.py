@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from planner.bench.runs.rows import Row
 from planner.bench.runs.table import aligned, number
 from planner.evaluation import statistics
-from planner.evaluation.metrics.table import METRICS, Kind, Metric
+from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Comparison
 from planner.world.errors import PlannerError
 
@@ -55,7 +56,7 @@ def compare(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> tuple[Compar
     """Every metric of single episodes that both runs have; pairs without a value drop out."""
     both = pair(first, second).both
     found = []
-    for metric in METRICS.values():
+    for metric in metrics().values():
         if not isinstance(metric, Metric):
             continue
         pairs = [

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.episodes.episode_file import episodes_in
+from planner.parts.kinds import SUITES
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
 from planner.world.share import config_dir
-
-ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,8 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
     """The episodes of a suite, in order of path.
 
     Args:
-        name: `all` or a folder's name of the shipped episodes (`train`, `heldout`), a shipped
-            episode's name, or the path of a folder or file.
+        name: in the catalog of suites (`all`, `train`, `heldout`), a shipped episode's name, or
+            the path of a folder or file.
 
     Raises:
         PlannerError: where there is no such suite, or nothing in it can be judged.
@@ -85,22 +84,18 @@ def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:
     Raises:
         PlannerError: where there is no such suite.
     """
-    shipped = config_dir() / "episodes"
-    folders = sorted(path for path in shipped.iterdir() if any(path.glob("*.json")))
-    if name == ALL:
-        return folders
-    known = {folder.name: folder for folder in folders}
+    known = SUITES.names()
     if name in known:
-        return [known[name]]
+        return list(SUITES.get(name).places())
     path = Path(name)
     if path.exists():
         return [path]
-    files = {found.stem: found for found in shipped.rglob("*.json")}
+    files = {found.stem: found for found in (config_dir() / "episodes").rglob("*.json")}
     if name in files:
         return [files[name]]
     raise PlannerError(
-        f"there is no suite {name!r}: name {', '.join([ALL, *known])}, a shipped episode, "
-        f"or a folder or file of episodes{did_you_mean(name, [ALL, *known, *files, *others])}"
+        f"there is no suite {name!r}: name {', '.join(known)}, a shipped episode, "
+        f"or a folder or file of episodes{did_you_mean(name, [*known, *files, *others])}"
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from planner.bench.runs.rows import Row
 from planner.evaluation import statistics
-from planner.evaluation.metrics.table import METRICS, Metric
+from planner.evaluation.metrics.metric import Metric
+from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
 
 TASK_TYPES = ("constraint_free", "spatial", "temporal", "heterogeneous")
@@ -57,9 +58,11 @@ def summarise(rows: Iterable[Row]) -> Summary:
     """The numbers of some rows; episodes without a verdict have a share in none of them."""
     found = list(rows)
     judged = [row for row in found if row.verdict is not None]
-    lines = [estimated(metric, judged) for metric in METRICS.values() if isinstance(metric, Metric)]
+    lines = [
+        estimated(metric, judged) for metric in metrics().values() if isinstance(metric, Metric)
+    ]
     for name in ("success", "percent_complete"):
-        metric = METRICS[name]
+        metric = metrics()[name]
         for kind in TASK_TYPES:
             some = [row for row in judged if kind in row.task_types]
             if some and isinstance(metric, Metric):

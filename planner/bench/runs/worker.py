@@ -19,7 +19,8 @@ from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
-from planner.evaluation.metrics.table import METRICS, Metric
+from planner.evaluation.metrics.metric import Metric
+from planner.evaluation.metrics.table import metrics
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
 from planner.planning.llm.chat import ChatModel, ModelAwayError
@@ -273,7 +274,7 @@ def _evidence(result: RunResult) -> dict[str, str]:
 def _measures(trace: EpisodeTrace) -> dict[str, dict[str, float] | dict[str, str]]:
     values: dict[str, float] = {}
     left_out: dict[str, str] = {}
-    for name, metric in METRICS.items():
+    for name, metric in metrics().items():
         if not isinstance(metric, Metric):
             continue
         measure = metric.of_episode(trace)

@@ -11,6 +11,7 @@ from planner.evaluation.metrics.measure import (
     attempts,
     parsed,
 )
+from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.metrics.partnr import success
 from planner.evaluation.task import STATE_PREDICATES, Predicate
 from planner.evaluation.trace import Asked, EpisodeTrace
@@ -117,3 +118,12 @@ def _is_for(call: SkillCall, asked: Asked) -> bool:
         on_or_in = asked.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)
         return not on_or_in or call.arguments[2] in asked.lists[1]
     return call.name in (SkillName.PICK, SkillName.NAVIGATE)
+
+
+METRICS = (
+    Metric("skill_success", "EPM", Kind.SHARE, skill_success),
+    Metric("no_skill_failure", "EPM", Kind.RATE, no_skill_failure),
+    Metric("success_after_failure", "EPM", Kind.RATE, success_after_failure),
+    Metric("planning_success", "EPM", Kind.RATE, planning_success),
+    Metric("execution_success", "EPM", Kind.RATE, execution_success),
+)

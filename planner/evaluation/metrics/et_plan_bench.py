@@ -11,6 +11,7 @@ from planner.evaluation.metrics.measure import (
     Measure,
     attempts,
 )
+from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.trace import EpisodeTrace
 
 NO_TRUTH = "no ground truth was given"
@@ -118,3 +119,13 @@ def _words(text: str) -> str:
     """
     words = text.replace("[", " ").replace("]", " ").replace(",", " ").casefold().split()
     return " ".join(words[:4] if words[:1] == ["place"] else words)
+
+
+METRICS = (
+    Metric("criteria_success", "ET-Plan-Bench", Kind.RATE, criteria_success),
+    Metric("sequence_length", "ET-Plan-Bench", Kind.MEAN, sequence_length),
+    Metric("lcs_length", "ET-Plan-Bench", Kind.MEAN, lcs_length),
+    Metric("lcs_ratio", "ET-Plan-Bench", Kind.SHARE, lcs_ratio),
+    Metric("lcs_ratio_published", "ET-Plan-Bench", Kind.SHARE, lcs_ratio_published),
+    Metric("moving_distance", "ET-Plan-Bench", Kind.MEAN, moving_distance),
+)

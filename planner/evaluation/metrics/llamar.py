@@ -17,6 +17,7 @@ from planner.evaluation.metrics.measure import (
     parsed,
     targets,
 )
+from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.trace import EpisodeTrace
 from planner.world.skill import SkillCall
 
@@ -105,3 +106,14 @@ def joint_steps(trace: EpisodeTrace) -> Measure:
         return Measure(None, "no decision was recorded")
     cycles = Counter(agents for agents, _ in {(d.agents, d.cycle) for d in trace.decisions})
     return Measure(float(max(cycles.values())))
+
+
+METRICS = (
+    Metric("llamar_success", "LLaMAR", Kind.RATE, success),
+    Metric("transport_rate", "LLaMAR", Kind.SHARE, transport_rate),
+    Metric("coverage", "LLaMAR", Kind.SHARE, coverage),
+    Metric("coverage_attempted", "LLaMAR", Kind.SHARE, coverage_attempted),
+    Metric("balance", "LLaMAR", Kind.SHARE, balance),
+    Metric("balance_all", "LLaMAR", Kind.SHARE, balance_all),
+    Metric("joint_steps", "LLaMAR", Kind.MEAN, joint_steps),
+)

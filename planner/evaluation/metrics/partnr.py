@@ -14,6 +14,7 @@ from planner.evaluation.metrics.measure import (
     parsed,
     robots,
 )
+from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.task import STATE_PREDICATES
 from planner.evaluation.trace import Asked, CallLine, EpisodeTrace
 from planner.world.skill import SkillCall, SkillName
@@ -184,3 +185,14 @@ def _carries(trace: EpisodeTrace, line: CallLine, call: SkillCall, step: int) ->
         return False
     held = [hold for hold in trace.holds if hold.agent == line.agent and hold.step <= step]
     return bool(held) and held[-1].entity == call.arguments[0]
+
+
+METRICS = (
+    Metric("success", "PARTNR", Kind.RATE, success),
+    Metric("percent_complete", "PARTNR", Kind.SHARE, percent_complete),
+    Metric("sim_steps", "PARTNR", Kind.MEAN, sim_steps),
+    Metric("planning_cycles", "PARTNR", Kind.MEAN, planning_cycles),
+    Metric("task_offloading", "PARTNR", Kind.SHARE, task_offloading),
+    Metric("extraneous_effort", "PARTNR", Kind.SHARE, extraneous_effort),
+    Metric("exploration_efficiency", "PARTNR", Kind.MEAN, exploration_efficiency),
+)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.evaluation.metrics.measure import Measure, attempts
+from planner.evaluation.metrics.metric import PooledMetric
 from planner.evaluation.trace import EpisodeTrace
 
 NOTHING_TO_DO = "vacuous: nothing was to do"
@@ -71,3 +72,18 @@ def _weighted(values: Sequence[tuple[EpisodeTrace, float]]) -> Measure:
         total += value * weight * length
         weights += length
     return Measure(total / weights) if weights else Measure(None, NO_LENGTH)
+
+
+def _weighted_share(trace: EpisodeTrace) -> str:
+    return left_out(trace, weighted=True)
+
+
+def _plain_share(trace: EpisodeTrace) -> str:
+    return left_out(trace, weighted=False)
+
+
+METRICS = (
+    PooledMetric("goal_condition_success", "TEACh", goal_condition_success, _plain_share),
+    PooledMetric("weighted_success", "TEACh", weighted_success, _weighted_share),
+    PooledMetric("weighted_goal_conditions", "TEACh", weighted_goal_conditions, _weighted_share),
+)

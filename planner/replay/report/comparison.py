@@ -12,7 +12,8 @@ from itertools import combinations
 from statistics import fmean
 
 from planner.evaluation import statistics
-from planner.evaluation.metrics.table import METRICS, Kind, Metric, summarise
+from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.table import metrics, summarise
 from planner.evaluation.trace import EpisodeTrace
 from planner.replay.report import document as d
 from planner.world.errors import PlannerError
@@ -144,7 +145,7 @@ def _tests(
 ) -> list[d.PairedTest]:
     """Every metric of single episodes over the tasks that both arms did; repeats are averaged."""
     found = []
-    for metric in METRICS.values():
+    for metric in metrics().values():
         if not isinstance(metric, Metric):
             continue
         pairs = [

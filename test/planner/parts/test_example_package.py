@@ -46,6 +46,9 @@ def test_help_and_doctor_show_its_parts(installed: dict[str, str]) -> None:
     assert "near-sighted" in shown
     assert "lights_out (household-parts)" in told
     assert "near-sighted (household-parts)" in told
+    assert "calls_a_minute (household-parts)" in told
+    assert "evenings (household-parts)" in told
+    assert "evenings" in planner(installed, "bench", "--help").stdout
     assert "slow_hands (household-parts)" in told
 
 
@@ -59,6 +62,8 @@ def test_its_planner_runs_an_episode_with_its_option(
     assert settings["options"] == {"max_rooms": 3}
     row = json.loads((tmp_path / "run" / "rows.jsonl").read_text().splitlines()[0])
     assert row["planner"] == "lights_out"
+    assert row["metrics"]["calls_a_minute"] > 0
+    assert "calls_a_minute" in done.stdout
     assert row["error"] is None
     assert row["verdict"]["end"] == "done"
     assert row["verdict"]["percent_complete"] == 0.5, "it switches off the two lamps of the goal"

@@ -1,0 +1,18 @@
+"""Metric `calls_a_minute`: skill calls begun in a simulated minute."""
+
+from planner.evaluation.metrics.measure import Measure
+from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.trace import EpisodeTrace
+
+STEPS_A_MINUTE = 60 * 30
+
+
+def calls_a_minute(trace: EpisodeTrace) -> Measure:
+    """The number of calls by the minutes that the episode took."""
+    steps = trace.end.sim_steps
+    if not steps:
+        return Measure(None, "vacuous: no time passed")
+    return Measure(len(trace.calls) * STEPS_A_MINUTE / steps)
+
+
+METRIC = Metric("calls_a_minute", "household-parts", Kind.MEAN, calls_a_minute)

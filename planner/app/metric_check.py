@@ -1,0 +1,119 @@
+"""Whether a metric keeps what its record promises, as a published check.
+
+It is computed of two episodes on the embedded simulator: one that `expert` carries out, and one in
+which nothing is done.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.trace import traced
+from planner.evaluation.metrics.measure import Measure
+from planner.evaluation.metrics.metric import Kind, Metric, MetricRecord
+from planner.evaluation.trace import EpisodeTrace
+from planner.evaluation.trace_builder import TraceBuilder
+from planner.parts.check import Finding, Report, Verdict
+from planner.parts.kinds import METRICS
+from planner.planning.making import PlannerChoice, make_planner
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.skill import SkillCall, SkillName
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import default_options
+
+_RANGE = {Kind.RATE: (0.0, 1.0), Kind.SHARE: (0.0, 1.0), Kind.MEAN: (0.0, math.inf)}
+
+
+class _Idle:
+    """Says at once that it is done."""
+
+    name = "idle"
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """There is nothing to learn."""
+
+    async def decide(self, context: Context) -> Decision:
+        return Decision({agent: SkillCall(SkillName.DONE) for agent in context.idle})
+
+
+def check_metric(name: str, house: House, episode: Episode) -> Report:
+    """Runs all checks.
+
+    Args:
+        name: of the metric.
+        house: the episode's.
+        episode: with a structured goal.
+
+    Raises:
+        PartError: where there is no such metric, or its record cannot be used.
+    """
+    metric = METRICS.get(name)
+
+    def expert(task: Task) -> Planner:
+        return make_planner(PlannerChoice("expert"), task, None)
+
+    busy = _trace(house, episode, expert)
+    idle = _trace(house, episode, lambda _: _Idle())
+    measures: list[Measure] = []
+    findings = [_of("is_named_as_asked_for", lambda: _name(metric, name))]
+    for what, traces in (("a_whole_episode", [busy]), ("an_episode_without_a_call", [idle])):
+        findings.append(_of(f"measures_{what}", partial(_measured, metric, traces, measures)))
+    findings.append(_of("measures_the_same_again", lambda: _repeats(metric, busy)))
+    none = all(measure.value is None for measure in measures)
+    verdict = Verdict.SKIPPED if none else Verdict.PASSED
+    text = "neither episode has what it measures; name another" if none else ""
+    findings.append(Finding("has_a_value_for_one_of_them", verdict, text))
+    return Report(tuple(findings))
+
+
+def _trace(house: House, episode: Episode, make: Callable[[Task], Planner]) -> EpisodeTrace:
+    builder = TraceBuilder()
+    backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
+    try:
+        run = prepare_embedded(backend, house, episode, make, images=False, trace=builder)
+        result, planner = run.run(), run.planner.name
+    finally:
+        backend.close()
+    acting = backend_agents(episode)
+    return traced(builder, episode, result, planner=planner, seed=episode.seed, acting=acting)
+
+
+def _of(check: str, run: Callable[[], str]) -> Finding:
+    try:
+        problem = run()
+    # What a metric of others raises is a finding, not the end of the check.
+    except Exception as error:
+        problem = f"raised {error!r}"
+    return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
+
+
+def _name(metric: MetricRecord, name: str) -> str:
+    return "" if metric.name == name else f"its name is {metric.name!r}, not {name!r}"
+
+
+def _measure(metric: MetricRecord, traces: Sequence[EpisodeTrace]) -> Measure:
+    return metric.of_episode(traces[0]) if isinstance(metric, Metric) else metric.of_all(traces)
+
+
+def _measured(metric: MetricRecord, traces: Sequence[EpisodeTrace], measures: list[Measure]) -> str:
+    if not isinstance(metric, Metric) and metric.left_out(traces[0]):
+        return ""
+    measure: object = _measure(metric, traces)
+    if not isinstance(measure, Measure):
+        return f"expected a Measure, got {type(measure).__name__}"
+    measures.append(measure)
+    if measure.value is None:
+        return "" if measure.left_out else "no value, and left_out does not say why"
+    low, high = _RANGE[metric.kind] if isinstance(metric, Metric) else (0.0, 1.0)
+    inside = math.isfinite(measure.value) and low <= measure.value <= high
+    return "" if inside else f"{measure.value} is not between {low:g} and {high:g}"
+
+
+def _repeats(metric: MetricRecord, trace: EpisodeTrace) -> str:
+    first, second = _measure(metric, [trace]), _measure(metric, [trace])
+    return "" if first == second else f"{first.value}, then {second.value}"

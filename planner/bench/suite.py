@@ -1,0 +1,35 @@
+"""What a suite of episodes says of itself to those who list it and run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.parts.option import Option
+
+INTERFACE = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuitePart:
+    """The record of a suite.
+
+    Attributes:
+        summary: one line for the help.
+        places: the folders and files of its episodes, each of which has an evaluation.
+        options: none yet.
+        interface: the version of this record that it was written for.
+    """
+
+    summary: str
+    places: Callable[[], Sequence[Path]]
+    options: tuple[Option, ...] = ()
+    interface: int = INTERFACE
+
+
+def shipped(folder: str) -> list[Path]:
+    """A folder of the shipped episodes, config/episodes/FOLDER, as the places of a suite."""
+    from planner.world.share import config_dir
+
+    return [config_dir() / "episodes" / folder]

@@ -1,0 +1,79 @@
+"""What a metric says of itself to those who compute it, list it and check it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.evaluation import statistics
+from planner.evaluation.metrics.measure import Measure
+from planner.evaluation.statistics import Estimate
+from planner.evaluation.trace import EpisodeTrace
+from planner.parts.option import Option
+
+INTERFACE = 1
+
+
+class Kind(StrEnum):
+    """What an episode's value is: 0 or 1, a share from 0 to 1, or any number from 0."""
+
+    RATE = "rate"
+    SHARE = "share"
+    MEAN = "mean"
+
+
+_MAX = {Kind.SHARE: 1.0, Kind.MEAN: math.inf}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric of single episodes; over episodes a rate or a mean.
+
+    Attributes:
+        name: as in rows and tables.
+        paper: where it is defined, or the package.
+        kind: what an episode's value is.
+        of_episode: the value, or why there is none; raises nothing.
+        options: none yet.
+        interface: the version of this record that it was written for.
+    """
+
+    name: str
+    paper: str
+    kind: Kind
+    of_episode: Callable[[EpisodeTrace], Measure]
+    options: tuple[Option, ...] = ()
+    interface: int = INTERFACE
+
+    @property
+    def summary(self) -> str:
+        """One line for the help."""
+        return f"{self.paper}: {self.kind} of episodes"
+
+    def estimate(self, values: Sequence[float]) -> Estimate:
+        """The rate or mean of some episodes' values, with its interval."""
+        if self.kind is Kind.RATE:
+            return statistics.rate(round(sum(values)), len(values))
+        return statistics.mean(values, least=0.0, most=_MAX[self.kind])
+
+
+@dataclass(frozen=True, slots=True)
+class PooledMetric:
+    """A ratio of sums over episodes; `left_out` says why an episode has no part in it, or ""."""
+
+    name: str
+    paper: str
+    of_all: Callable[[Sequence[EpisodeTrace]], Measure]
+    left_out: Callable[[EpisodeTrace], str]
+    options: tuple[Option, ...] = ()
+    interface: int = INTERFACE
+
+    @property
+    def summary(self) -> str:
+        """One line for the help."""
+        return f"{self.paper}: ratio over all episodes"
+
+
+MetricRecord = Metric | PooledMetric
