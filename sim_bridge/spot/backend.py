@@ -147,11 +147,16 @@ class SpotBackend:
             self.watch.estop.alive()
 
     def _end_unheard(self) -> None:
-        """Ends what nobody can follow any more; what was sent last ends by itself (rule 7)."""
+        """Ends what nobody can follow any more; what was sent last ends by itself (rule 7).
+
+        An arm's command that is still on its way has no end time, so a stop is sent behind it.
+        """
         silent_s = self.clock_s() - self.watch.good_s
         if silent_s > self.safety.link.stale_after_s:
             text = f"no word from the robot for {silent_s:.1f} s"
-            self.motion.end(PrimitiveCode.BACKEND_FAULT, text, reason="COMMS_LOST")
+            ended = self.motion.end(PrimitiveCode.BACKEND_FAULT, text, reason="COMMS_LOST")
+            if ended and self._crew is not None:
+                self._crew.halt()
 
     def _pass(self, dt_s: float) -> None:
         if self.emulator is not None:

@@ -175,6 +175,25 @@ def test_rule_7_a_stalled_link_is_told_and_the_robot_stands(far: FarAway) -> Non
     far.until(lambda: far.gate.obstacles(ROBOT) == ())
 
 
+def test_rule_7_an_arm_command_that_comes_late_is_followed_by_a_stop(far: FarAway) -> None:
+    far.ready()
+    agent = far.emulator.world.agent
+    before_rad = agent.pan_rad
+    far.relay.change(stalled=True)
+    # What is sent now may still be on its way when the link is given up.
+    far.let_pass(0.6)
+    # Behind it: half a turn of the arm.
+    behind = far.backend.base.apply((-3.0, 0.1, 0.5))
+    look = far.gate.start(ROBOT, Primitive(PrimitiveName.LOOK, behind))
+    far.until(lambda: far.gate.poll(look).done)
+    result = far.gate.poll(look).result
+    assert result is not None
+    assert result.evidence["reason"] == "COMMS_LOST"
+    far.relay.change(stalled=False)
+    far.let_pass(5.0)
+    assert abs(agent.pan_rad - before_rad) < math.pi / 2, "it was stopped on the way"
+
+
 def test_a_lossy_link_stops_and_goes_and_arrives(far: FarAway) -> None:
     far.ready()
     far.relay.change(round_trip_s=0.05, loss=0.02)
