@@ -97,6 +97,8 @@ class EvaluatorNode(Node):
         self._verdict: Verdict | None = None
         self._problem = "no state of the world was seen yet"
         self._outlet = Outlet(self, EvaluationMessage, "/evaluation", qos.STATE, self._losses)
+        # Whether somebody who listens lacks the verdict.
+        self._unheard = False
         self._result = Outlet(
             self, EvaluationMessage, "/evaluation/result", qos.LATCHED, self._losses
         )
@@ -116,7 +118,7 @@ class EvaluatorNode(Node):
             self._on_finish,
             callback_group=ReentrantCallbackGroup(),
         )
-        self.create_timer(RETELL_S, self._tell)
+        self.create_timer(RETELL_S, self._on_timer)
 
     # Input
 
@@ -281,9 +283,14 @@ class EvaluatorNode(Node):
                     LatchFile(self._folder, self._task.episode_id).remove()
                 except PlannerError as error:
                     self.get_logger().error(str(error))
-            if not self._result.settle(HEARD_S):
+            self._unheard = not self._result.settle(HEARD_S)
+            if self._unheard:
                 self.get_logger().warning("not all who listen have heard the verdict")
         return self._verdict
+
+    def _on_timer(self) -> None:
+        self._tell()
+        self._unheard = self._unheard and not self._result.settle(0.0)
 
     def _tell(self) -> None:
         self._outlet.publish(self._message())
@@ -315,9 +322,13 @@ class EvaluatorNode(Node):
         return message
 
     def destroy_node(self) -> None:
-        """Says how an episode stands that nobody ended."""
+        """Says how an episode stands that nobody ended; lets a late listener have the verdict."""
         if self._evaluator is not None and self._verdict is None:
             print(f"not finished: {summary(self._evaluator.result())}", flush=True)
+        if self._unheard:
+            # The middleware sends it again until this process ends. ROS is shut down by now, so
+            # nothing says when they have it.
+            time.sleep(HEARD_S)
         super().destroy_node()
 
 
