@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from planner.app.run import EpisodeRun, Event, RunResult, say_nothing
+from planner.app.run import EpisodeRun, RunResult
+from planner.app.time_steps import Foresight, Steps
 from planner.evaluation.asked import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.progress import Mode
@@ -17,6 +18,7 @@ from planner.memory.sightings import GT_VISIBILITY
 from planner.memory.updater import MemoryUpdater
 from planner.planning.full_view import full_belief
 from planner.planning.planner import Planner, Task
+from planner.planning.session_world import Event
 from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -35,7 +37,7 @@ def run_embedded(
     agents: int = 0,
     seed: int | None = None,
     images: bool = True,
-    tell: Callable[[Event], None] | None = None,
+    on_event: Callable[[Event], None] | None = None,
     leaps: bool = True,
     trace: TraceBuilder | None = None,
     updater: MemoryUpdater | None = None,
@@ -51,7 +53,7 @@ def run_embedded(
         acting=acting,
         seed=seed,
         images=images,
-        tell=tell,
+        on_event=on_event,
         leaps=leaps,
         trace=trace,
         updater=updater,
@@ -74,7 +76,7 @@ def prepare_embedded(
     acting: Sequence[str] = (),
     seed: int | None = None,
     images: bool = True,
-    tell: Callable[[Event], None] | None = None,
+    on_event: Callable[[Event], None] | None = None,
     leaps: bool = True,
     trace: TraceBuilder | None = None,
     updater: MemoryUpdater | None = None,
@@ -92,7 +94,7 @@ def prepare_embedded(
         acting: the agents that act; none named = all of the episode.
         seed: instead of the episode's.
         images: whether the memory looks at pictures; without, rays tell what a camera shows.
-        tell: hears each event as it happens.
+        on_event: gets each event as it happens.
         leaps: whether steps in which nothing happens are taken in one go; the events, their
             times and the verdict are the same without, only later.
         trace: hears each state and how the task stands in it.
@@ -154,6 +156,7 @@ def prepare_embedded(
             evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
         )
     )
+    eyes = None if all_known else _Eyes(backend, privileged, memory, cameras, watch)
     return EpisodeRun(
         backend=backend,
         house=house,
@@ -161,16 +164,17 @@ def prepare_embedded(
         planner=make_planner(task),
         memory=memory,
         evaluator=evaluator,
-        eyes=_Eyes(backend, privileged, memory, cameras, watch),
-        tell=tell or say_nothing,
-        leaper=backend if leaps else None,
-        knows=_Truth(backend).belief if all_known else None,
+        steps=Foresight(backend, memory, evaluator, eyes, leaper=backend)
+        if leaps
+        else Steps(backend, memory, evaluator, eyes),
+        on_event=on_event,
+        all_known=_Truth(backend).belief if all_known else None,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Eyes:
-    """See `planner.app.run.Eyes`; `watch` is to see every look."""
+    """See `planner.app.time_steps.Eyes`; `watch` is to see every look."""
 
     backend: EmbeddedBackend
     privileged: PrivilegedUpdater
@@ -190,7 +194,7 @@ class _Eyes:
             self.watch(observation, memory)
         memory.observe(observation)
 
-    def looks_in_vain(self, seconds: Sequence[float]) -> int:
+    def redundant_looks(self, seconds: Sequence[float]) -> int:
         """From how many of looks, so many seconds from now, the memory would surely learn nothing.
 
         Counted up to the first from which it may.
@@ -198,7 +202,7 @@ class _Eyes:
         if self.watch is not None:
             return 0
         backend, known = self.backend, self.memory.entities
-        return self.privileged.looks_in_vain(backend.agents, backend.now_s(), seconds, known)
+        return self.privileged.redundant_looks(backend.agents, backend.now_s(), seconds, known)
 
     def pass_over(self, seconds: float) -> None:
         """Tells the memory that all looked in some seconds, and from where."""

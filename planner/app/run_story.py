@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planner.app.run import EpisodeRun, Event, Leaper
+from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Progress
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
 from planner.narrator.ways import MOVED_M
 from planner.planning.planner import AgentResult, Context, Decision, Planner
+from planner.planning.session_world import Event
 from planner.world.entity import OperationKind
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.geometry import Box
 from planner.world.house import House
 from planner.world.observation import RgbImage
 from planner.world.skill import SkillCall, SkillName, SkillResult
@@ -70,8 +70,7 @@ class RunStory:
         self.say(f"in {self.house.name}, by {', '.join(self.agents)}")
         self._run = run
         self._ways = {agent: [] for agent in self.agents}
-        if run.leaper is not None:
-            run.leaper = _WatchedLeaper(run.leaper, self.look)
+        run.steps.on_advance = self.look
         run.planner = _HeardPlanner(run.planner, self.on_decision)
         if self._untold is not None:
             self.on_progress(*self._untold)
@@ -226,35 +225,3 @@ class _HeardPlanner:
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         self.planner.observe(results)
-
-
-@dataclass(frozen=True, slots=True)
-class _WatchedLeaper:
-    """A leaper before whose leaps somebody looks where they lead."""
-
-    leaper: Leaper
-    look: Callable[[float], None]
-
-    def foresee(self, seconds: float) -> None:
-        self.leaper.foresee(seconds)
-
-    def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
-        return self.leaper.steady_steps(dt_s, working)
-
-    def moves_things(self) -> bool:
-        return self.leaper.moves_things()
-
-    def reach(self, dt_s: float, steps: int) -> Mapping[str, Box]:
-        return self.leaper.reach(dt_s, steps)
-
-    @property
-    def revision(self) -> int:
-        return self.leaper.revision
-
-    @property
-    def handled_revision(self) -> int:
-        return self.leaper.handled_revision
-
-    def leap(self, dt_s: float, steps: int) -> None:
-        self.look(dt_s * steps)
-        self.leaper.leap(dt_s, steps)

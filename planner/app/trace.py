@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
-from planner.app.run import Event, RunResult
+from planner.app.run import RunResult
 from planner.evaluation.progress import Progress
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.planning.session_world import Event
 from planner.planning.trace import ModelCall
 from planner.world.episode import Episode
 from planner.world.state import WorldState

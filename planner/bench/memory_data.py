@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from planner.app.embedded_run import run_embedded
-from planner.app.run import Event
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import STATE_PREDICATES
 from planner.memory.entity_list import EntityList, Occasion
@@ -18,6 +17,7 @@ from planner.memory.memory import Memory
 from planner.memory.operations import CoordinateFrame, to_pixel, write
 from planner.memory.updater import Operation
 from planner.planning.expert.expert import Expert
+from planner.planning.session_world import Event
 from planner.training.conversations import Sample, write_balanced, write_samples
 from planner.training.epm_labels import LabelRules, kind_of, labels, phantom
 from planner.training.frames import Manifest, missing_shards, write_manifest
@@ -96,7 +96,7 @@ def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:
             episode,
             Expert,
             agents=1,
-            tell=recorder.hear,
+            on_event=recorder.hear,
             watch=recorder.watch,
         )
     finally:

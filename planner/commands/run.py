@@ -137,7 +137,7 @@ async def _play(
             acting=acting,
             seed=seed,
             images=not args.no_images and not settings.knows_all,
-            tell=told.on_event,
+            on_event=told.on_event,
             trace=builder,
             updater=models.updater(house, backend),
             all_known=settings.knows_all,

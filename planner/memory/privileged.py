@@ -149,7 +149,7 @@ class PrivilegedUpdater:
             return True
         return bool(self._news.names) and self._in_view(agent, self._news.names)
 
-    def looks_in_vain(
+    def redundant_looks(
         self,
         agents: Sequence[str],
         now_s: float,

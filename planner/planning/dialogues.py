@@ -29,10 +29,10 @@ from planner.planning.repeats import Repeats
 from planner.planning.reply_parser import DONE
 from planner.planning.summaries import shorten
 from planner.planning.trace import Tell, tell_nobody
+from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 
-PLANNER_LIMIT = "planner limit"
 NO_ANSWER = "No answer came. Go on as seems best."
 
 
@@ -80,6 +80,12 @@ class Dialogue:
     shortened: int = 0
     exhausted: bool = False
     done: bool = False
+
+
+def limit_reached(max_cycles: int, evidence: Mapping[str, str]) -> Decision:
+    """The end of a task whose planning cycles are used up."""
+    words = f"planner limit: {max_cycles} planning cycles without Done[]"
+    return Decision(failure=words, end=InstructionCode.CALL_LIMIT, evidence=evidence)
 
 
 class AgentDialogues:
@@ -142,8 +148,7 @@ class AgentDialogues:
         exhausted = any(d is not None and d.exhausted for d in over)
         evidence = self._evidence()
         if exhausted and all(d is not None and d.done for d in over):
-            words = f"{PLANNER_LIMIT}: {self._most} planning cycles without Done[]"
-            return Decision(failure=words, evidence=evidence)
+            return limit_reached(self._most, evidence)
         thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
         return Decision(calls, thought, question, evidence=evidence)
 

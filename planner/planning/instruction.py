@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planner.planning.planner import Task
-from planner.planning.session import InstructionCode
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
+from planner.world.instruct import InstructionCode
 
 # A page of text; what is longer was not meant as an instruction.
 MOST_CHARACTERS = 10_000

@@ -28,7 +28,9 @@ from planner.planning.making import make_planner
 from planner.planning.part import needs_model
 from planner.planning.planner import Task
 from planner.planning.questions import Questions
-from planner.planning.session import Doing, InstructionCode, Outcome, Session
+from planner.planning.ros_world import RosWorld
+from planner.planning.session import Outcome, Session
+from planner.planning.session_world import Status
 from planner.planning.surroundings import Surroundings
 from planner.planning.telling.node import Telling, key_values
 from planner.planning.telling.standing import Standing, accepted
@@ -48,6 +50,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.instruct import InstructionCode
 from planner.world.memory_wire import change_record, entity_record
 from planner.world.skill import SkillCall
 
@@ -61,7 +64,7 @@ FINISH_PATIENCE_S = 5.0
 RESULTS_KEPT_S = 60
 BRIDGE_STATUS = "bridge: world"
 ANSWER = "/instruct/answer"
-NOTHING_YET = Doing(0, "", {})
+NOTHING_YET = Status(0, "", {})
 # The world's clock this far behind what it was: it was started anew, or loaded.
 BACKWARDS_S = 0.5
 
@@ -96,11 +99,11 @@ class TaskPlannerNode(Node):
         self._world_s = 0.0
         self._clock_of_world = WorldClock(self)
         self._work: asyncio.Task[Outcome] | None = None
-        self._doing = NOTHING_YET
+        self._status = NOTHING_YET
         self._desk = Desk(self)
         self._loop = LoopThread("task_planner")
         self._heartbeat = HeartbeatPublisher(self, through_skills=True, answers=self._loop.answers)
-        self._around = Surroundings(self._desk, self._begin, self._cancel, self._say)
+        self._around = Surroundings()
         self._around.enter(self._layout)
         self._words = LockstepWords(self, Voice.PLANNER, self._losses)
         model = self._settings.model
@@ -369,8 +372,7 @@ class TaskPlannerNode(Node):
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         self._say(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
         most = int(goal.request.max_calls) or self._most
-        self._doing = NOTHING_YET
-        self._around.on_doing = partial(self._show, goal, task)
+        self._status = NOTHING_YET
         announce = partial(self._announce, goal)
         model = None
         if told.model is not None:
@@ -382,7 +384,14 @@ class TaskPlannerNode(Node):
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
         asks = told.choice.ask.most_questions > 0
-        session = Session(task, planner, self._around, most, ask if asks else None, self._take_turn)
+        world = RosWorld(
+            self._around,
+            start=lambda *call: self._desk.leave(partial(self._begin, *call)),
+            cancel=lambda agent: self._desk.leave(partial(self._cancel, agent)),
+            log=self._say,
+            on_status=partial(self._show, goal, task),
+        )
+        session = Session(task, planner, world, most, ask if asks else None, self._take_turn)
         outcome = await session.run()
         if model is not None:
             outcome = replace(outcome, evidence={**outcome.evidence, **account.as_evidence()})
@@ -408,7 +417,7 @@ class TaskPlannerNode(Node):
     def _announce(self, goal: Goal, line: str) -> None:
         """Says in the feedback what keeps the planner from deciding; "" = nothing any more."""
         self._say(line or "the model is back")
-        self._feed_back(goal, replace(self._doing, plan=line or self._doing.plan))
+        self._feed_back(goal, replace(self._status, plan=line or self._status.plan))
 
     async def _ask(self, announce: Callable[[str], None], question: str) -> str | None:
         """Asks the person, and tells everybody that the instruction waits for the answer."""
@@ -429,37 +438,37 @@ class TaskPlannerNode(Node):
 
         self._loop.call(take)
 
-    def _show(self, goal: Goal, task: Task, doing: Doing) -> None:
-        self._doing = doing
-        self._feed_back(goal, doing)
+    def _show(self, goal: Goal, task: Task, status: Status) -> None:
+        self._status = status
+        self._feed_back(goal, status)
         if not self._settings.choice.part.needs_model:
             call = ModelCall(
                 planner=self._planner,
                 model="",
                 agents=task.agents,
-                cycle=doing.cycle,
-                reply=doing.plan,
-                calls=tuple(doing.calls[agent] for agent in task.agents),
+                cycle=status.cycle,
+                reply=status.plan,
+                calls=tuple(status.calls[agent] for agent in task.agents),
             )
             self._publish(call)
 
-    def _feed_back(self, goal: Goal, doing: Doing) -> None:
+    def _feed_back(self, goal: Goal, status: Status) -> None:
         feedback = FollowInstruction.Feedback(
-            cycle=doing.cycle,
-            plan=doing.plan,
-            agents=list(doing.calls),
-            calls=list(doing.calls.values()),
+            cycle=status.cycle,
+            plan=status.plan,
+            agents=list(status.calls),
+            calls=list(status.calls.values()),
         )
 
         def tell() -> None:
             if goal == self._goal and goal.is_active:
-                self._stand(self._telling.standing.doing(doing))
+                self._stand(self._telling.standing.running(status))
                 goal.publish_feedback(feedback)
 
         self._desk.leave(tell)
 
     def _publish(self, call: ModelCall) -> None:
-        self._desk.leave(partial(self._telling.trace, call, self._around.now_s))
+        self._desk.leave(partial(self._telling.trace, call, self._around.belief.stamp_s))
 
     async def _let_judge(self) -> None:
         """Asks the evaluator to fix its verdict; a world without one has none to ask."""

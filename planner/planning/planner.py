@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from planner.world.belief import Belief
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillResult
@@ -83,14 +84,15 @@ class Decision:
     """Calls for idle agents (each may be missing: it stays idle), and why, for people.
 
     `Done[]` of every agent ends the task. `question` is asked back instead of acting;
-    `failure` gives up in words. `evidence` is kept with the task's result, the newest value of
-    each key.
+    `failure` gives up in words, with `end` as the code of the task's end. `evidence` is kept with
+    the task's result, the newest value of each key.
     """
 
     calls: Mapping[str, SkillCall] = field(default_factory=dict)
     thought: str = ""
     question: str = ""
     failure: str = ""
+    end: InstructionCode = InstructionCode.GAVE_UP
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,41 +1,31 @@
-"""What a session sees and moves over ROS; everything here runs in the planner's own loop."""
+"""What came in over ROS, whatever the session; everything here runs in the planner's own loop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.planning.delta_log import DeltaLog
-from planner.planning.session import Doing
-from planner.ros.loop_thread import Desk
 from planner.ros.memory_messages import belief_record
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.primitive import Capabilities
-from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import EntityKind
 
-# Begins a call in the executor's thread: agent, call, who hears the result.
-Begin = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
-Cancel = Callable[[str], None]
 NOTHING = Belief(0.0, -1, {})
 
 
 class Surroundings:
-    """The `World` of a session: belief and changes as they came, calls to the skills."""
+    """Belief, changes of the memory and house, as they came."""
 
-    def __init__(self, desk: Desk, begin: Begin, cancel: Cancel, tell: Callable[[str], None]):
-        """Takes what to call in the executor's thread, and who hears the story."""
-        self._desk, self._begin, self._cancel = desk, begin, cancel
-        self._tell = tell
+    def __init__(self) -> None:
         self._graph: Any = None
         self._belief: Belief | None = NOTHING
         self._listeners: list[asyncio.Future[None]] = []
         self._house: House | None = None
         self.log = DeltaLog()
-        self.on_doing: Callable[[Doing], None] = _nobody
 
     # What comes in
 
@@ -66,7 +56,7 @@ class Surroundings:
         """The agents that the memory knows, by name."""
         return tuple(sorted(node.name for node in self.belief.of_kind(EntityKind.AGENT)))
 
-    # The session's side
+    # What is known
 
     @property
     def belief(self) -> Belief:
@@ -86,11 +76,6 @@ class Surroundings:
             raise RuntimeError("a session began before a house was known")
         return self._house
 
-    @property
-    def now_s(self) -> float:
-        """Seconds of the world's clock, as the memory's newest news has it."""
-        return self.belief.stamp_s
-
     def capabilities(self) -> Mapping[str, Capabilities]:
         """What each agent can do by its kind; one of an unknown kind can do nothing."""
         found = {}
@@ -104,36 +89,8 @@ class Surroundings:
         """The memory's lines since a number up to the belief's."""
         return self.log.lines(since, self.belief.sequence)
 
-    async def carry_out(self, agent: str, call: SkillCall) -> SkillResult:
-        """Begins a call and awaits its end; cancelled, it stops the agent and waits for that."""
-        loop = asyncio.get_running_loop()
-        ended: asyncio.Future[SkillResult] = loop.create_future()
-
-        def hear(result: SkillResult) -> None:
-            loop.call_soon_threadsafe(ended.set_result, result)
-
-        self._desk.leave(lambda: self._begin(agent, call, hear))
-        try:
-            return await asyncio.shield(ended)
-        except asyncio.CancelledError:
-            self._desk.leave(lambda: self._cancel(agent))
-            await ended
-            raise
-
     async def news(self) -> None:
         """Returns when something came in."""
         listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listeners.append(listener)
         await listener
-
-    def tell(self, line: str) -> None:
-        """Hears the story."""
-        self._tell(line)
-
-    def show(self, doing: Doing) -> None:
-        """Hears what is going on."""
-        self.on_doing(doing)
-
-
-def _nobody(_doing: Doing) -> None:
-    """Hears nothing."""

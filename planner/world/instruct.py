@@ -20,6 +20,7 @@ class InstructionCode(IntEnum):
     QUESTION = 9
     PLANNER_FAULT = 10
     WORLD_LOST = 11
+    STEP_LIMIT = 12
 
     @classmethod
     def name_of(cls, number: int) -> str:

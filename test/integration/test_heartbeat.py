@@ -15,12 +15,12 @@ from nursery import running
 from planner_harness import Instructions, belief_of_house, planner_alone, script
 from planner_msgs.msg import Heartbeat, WorldGraph
 
-from planner.planning.session import InstructionCode
 from planner.ros import qos
 from planner.ros.heartbeat import HeartbeatRelay, HeartbeatSubscription, safety_topic
 from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
 from planner.world.primitive import PrimitiveCode
 
 ROBOT = "agent_0"

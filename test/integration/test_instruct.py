@@ -18,7 +18,7 @@ import pytest
 from bridge_harness import PATIENCE_S, Client
 from planner_harness import Process, Start, script
 
-from planner.planning.session import InstructionCode
+from planner.world.instruct import InstructionCode
 
 GO, DONE = "Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"
 

@@ -14,7 +14,7 @@ from bridge_harness import Client
 from planner_harness import Instructions, Start
 from planner_msgs.msg import PlannerTrace
 
-from planner.planning.session import InstructionCode
+from planner.world.instruct import InstructionCode
 
 
 def test_a_model_that_is_not_there(alone: Start, client: Client) -> None:

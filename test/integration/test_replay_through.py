@@ -15,11 +15,11 @@ from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation
 from rclpy.action import ActionClient
 
-from planner.planning.session import InstructionCode
 from planner.replay.bag import Bag
 from planner.replay.through.cli import run_through
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
 
 GOAL = {
     "propositions": [

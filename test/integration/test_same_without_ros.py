@@ -16,10 +16,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from planner.app.embedded_run import run_embedded
 from planner.evaluation.progress import Verdict
 from planner.planning.expert.expert import Expert
-from planner.planning.session import InstructionCode
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode
+from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
 from sim_bridge.embedded.backend import EmbeddedBackend
 

@@ -23,9 +23,9 @@ from planner_harness import Instructions, script
 from spot_stack import ROBOT, SpotStack, spot_stack
 from test_model_servers import Model, ModelServer, words_event
 
-from planner.planning.session import InstructionCode
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
 from planner.world.primitive import PrimitiveCode
 from sim_bridge.spot.emulator.machine import Posture
 

@@ -19,10 +19,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from unique_identifier_msgs.msg import UUID
 
-from planner.planning.session import InstructionCode
 from planner.ros.conversions import seconds
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
 
 GOAL = {
     "propositions": [

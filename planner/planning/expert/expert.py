@@ -19,6 +19,7 @@ from planner.planning.expert.words import told_places
 from planner.planning.goal import Wish, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
+from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
 from planner.world.stand_ins import StandIns
 from planner.world.vocabulary import EntityKind, Relation
@@ -73,7 +74,7 @@ class Expert:
     async def decide(self, context: Context) -> Decision:
         """The next call of each idle agent; it never has to wait for anything."""
         if self._progress is None:
-            return Decision(failure=NO_GOAL)
+            return Decision(failure=NO_GOAL, end=InstructionCode.NO_GOAL)
         situation = (context.belief.sequence, context.idle, tuple(context.running))
         if situation == self._last and context.running:
             return Decision(thought="nothing has changed")

@@ -16,6 +16,7 @@ from planner.planning.goal import Goal, Wish, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.react import STATE_SKILLS
 from planner.world.belief import Belief
+from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State, floor_name
 
@@ -105,7 +106,7 @@ class HeuristicExpert:
     async def decide(self, context: Context) -> Decision:
         """The next step of each idle agent's plan; it never has to wait for anything."""
         if self._goal is None:
-            return Decision(failure=NO_GOAL)
+            return Decision(failure=NO_GOAL, end=InstructionCode.NO_GOAL)
         if self._plan is None:
             unknown = sorted(name for name in self._goal.names if name not in context.belief.nodes)
             if unknown:

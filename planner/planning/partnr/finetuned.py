@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.planning.asking import Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.dialogues import PLANNER_LIMIT
+from planner.planning.dialogues import limit_reached
 from planner.planning.grammar import Ability, Naming, TurnForm, turn_grammar, words_of
 from planner.planning.llm.chat import ChatModel, Message, Speaker
 from planner.planning.partnr.react import EVERYBODY, MOST_CYCLES
@@ -87,8 +87,7 @@ class PartnrFinetuned:
             seat.done = call == DONE
         team = self._seats.values()
         if any(seat.exhausted for seat in team) and all(seat.done for seat in team):
-            words = f"{PLANNER_LIMIT}: {self._most} planning cycles without Done[]"
-            return Decision(failure=words, evidence=self._evidence())
+            return limit_reached(self._most, self._evidence())
         thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
         return Decision(calls, thought, evidence=self._evidence())
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from planner.planning.asking import Asked, Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.dialogues import PLANNER_LIMIT
+from planner.planning.dialogues import limit_reached
 from planner.planning.grammar import (
     END_OF_TURN,
     Ability,
@@ -100,8 +100,7 @@ class PartnrTeam:
                 self._tell(f"Result: {FAILURE_PREFIX}{asked.error}.", context)
                 continue
             return self._decision(asked.turn.calls, context)
-        words_of_limit = f"{PLANNER_LIMIT}: {self._most} planning cycles without Done[]"
-        return Decision(failure=words_of_limit, evidence=self._evidence())
+        return limit_reached(self._most, self._evidence())
 
     def _decision(self, calls: Mapping[str, SkillCall], context: Context) -> Decision:
         given = {agent: calls[agent] for agent in context.idle}

@@ -14,7 +14,8 @@ from planner.planning.instruction import (
     is_too_long,
 )
 from planner.planning.planner import Task
-from planner.planning.session import Doing, Outcome
+from planner.planning.session import Outcome
+from planner.planning.session_world import Status
 from planner.world.episode import MOST_AGENTS, Episode
 from planner.world.instruct import InstructionCode, InstructState
 
@@ -67,10 +68,10 @@ class Standing:
             goal="" if task.goal is None else json.dumps(task.goal, ensure_ascii=False),
         )
 
-    def doing(self, doing: Doing) -> Standing:
+    def running(self, status: Status) -> Standing:
         """A new cycle, plan or calls."""
-        calls = tuple(doing.calls.get(agent, "") for agent in self.agents)
-        return replace(self, cycle=doing.cycle, plan=doing.plan, calls=calls)
+        calls = tuple(status.calls.get(agent, "") for agent in self.agents)
+        return replace(self, cycle=status.cycle, plan=status.plan, calls=calls)
 
     def asking(self, question: str) -> Standing:
         """The planner waits for an answer."""

@@ -36,6 +36,7 @@ from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall
 from planner.world.state import WorldState
@@ -265,7 +266,8 @@ class _Asking:
         except ModelAwayError:
             raise
         except ModelError as error:
-            return Decision(failure=f"the model gave no usable answer: {error}"), other
+            words = f"the model gave no usable answer: {error}"
+            return Decision(failure=words, end=InstructionCode.MODEL_FAULT), other
 
     async def _forced(self, context: Context, recorded: RecordedDecision) -> Planner | None:
         """A copy of the planner that goes on as if it had decided what was really done.

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from planner.app.embedded_run import run_embedded
-from planner.app.run import MOST_STEPS, End, RunResult
+from planner.app.run import End, RunResult
+from planner.app.time_steps import MAX_STEPS
 from planner.planning.axes import Axes, Control
 from planner.planning.llm.chat import Message
 from planner.planning.llm.scripted import ScriptedModel
@@ -47,7 +48,7 @@ def test_check_35_a_run_without_done_stops_after_so_many_steps() -> None:
     """PARTNR-C35: 20000 steps."""
     result = ran(Waiter)
     assert (result.end, result.reason) == (End.SIM_STEP_LIMIT, "sim_step_limit")
-    assert result.sim_steps == MOST_STEPS == 20_000
+    assert result.sim_steps == MAX_STEPS == 20_000
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_check_35_a_run_without_done_stops_after_so_many_calls(
     assert len(model.asked) == asked
     assert result.end is End.PLANNER_LIMIT
     assert result.reason.startswith("planner limit: ")
-    assert result.sim_steps < MOST_STEPS
+    assert result.sim_steps < MAX_STEPS
 
 
 def test_check_36_the_run_ends_when_both_are_done() -> None:

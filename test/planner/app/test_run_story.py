@@ -63,7 +63,7 @@ def test_a_story_changes_nothing_and_follows_each_way() -> None:
             episode,
             Expert,
             images=False,
-            tell=story.on_event if told else None,
+            on_event=story.on_event if told else None,
             trace=trace if told else None,
         )
         if told:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from planner.planning.instruction import MOST_CHARACTERS
 from planner.planning.making import PLANNERS
-from planner.planning.session import InstructionCode
+from planner.world.instruct import InstructionCode
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planner.planning.instruction import MOST_CHARACTERS, Request, RequestError, normal, task_of
-from planner.planning.session import InstructionCode
 from planner.world.episode import Episode
+from planner.world.instruct import InstructionCode
 
 AGENTS = ("agent_0", "agent_1")
 

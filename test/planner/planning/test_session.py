@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from planning_toys import ToyWorld, capabilities, prop, task_of
 
+from planner.planning.dialogues import limit_reached
 from planner.planning.effects_shown import is_shown
 from planner.planning.expert.expert import Expert
 from planner.planning.llm.chat import ModelError
@@ -22,12 +23,15 @@ from planner.planning.planner import (
     Task,
 )
 from planner.planning.react import make_react
-from planner.planning.session import Doing, InstructionCode, Outcome, Session
+from planner.planning.ros_world import RosWorld
+from planner.planning.session import Outcome, Session
+from planner.planning.session_world import Status
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
-from planner.world.skill import SkillCall, SkillName, SkillResult, parse_call
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult, parse_call
 
 Make = Callable[..., ToyWorld]
 CUP_TO_COUCH = {"propositions": [prop("is_on_top", ["cup_0"], ["couch_0"])]}
@@ -41,9 +45,10 @@ class Around:
         self._belief = toy.belief()
         self._listeners: list[asyncio.Future[None]] = []
         self.lines: list[str] = []
-        self.shown: list[Doing] = []
+        self.shown: list[Status] = []
         self.stopped: list[str] = []
-        self.telling: set[asyncio.Task[None]] = set()
+        self._skills: dict[str, asyncio.Task[None]] = {}
+        self.world = RosWorld(self, self._start, self._cancel, self.lines.append, self.shown.append)
 
     @property
     def belief(self) -> Belief:
@@ -53,31 +58,39 @@ class Around:
     def layout(self) -> House:
         return self.toy.house.model_copy(update={"objects": ()})
 
-    @property
-    def now_s(self) -> float:
-        return self.toy.now_s
-
     def capabilities(self) -> Mapping[str, Capabilities]:
         return {name: capabilities(kind) for name, kind in self.toy.agents.items()}
 
     def deltas(self, since: int) -> Sequence[str]:
         return []
 
-    async def carry_out(self, agent: str, call: SkillCall) -> SkillResult:
+    def _start(self, agent: str, call: SkillCall, on_end: Callable[[SkillResult], None]) -> None:
+        self._skills[agent] = asyncio.ensure_future(self._carry_out(agent, call, on_end))
+
+    def _cancel(self, agent: str) -> None:
+        self._skills[agent].cancel()
+
+    async def _carry_out(
+        self, agent: str, call: SkillCall, on_end: Callable[[SkillResult], None]
+    ) -> None:
         try:
             await asyncio.sleep(self.skill_s)
         except asyncio.CancelledError:
             self.stopped.append(agent)
-            raise
-        result = self.toy.carry_out(agent, call)
-        task = asyncio.ensure_future(self._spread())
-        self.telling.add(task)
-        task.add_done_callback(self.telling.discard)
-        return result
+            on_end(SkillResult.failure(SkillCode.CANCELED, "The skill was canceled."))
+            return
+        on_end(self.toy.carry_out(agent, call))
+        await self._spread()
 
     async def _spread(self) -> None:
         await asyncio.sleep(self.late_s)
-        self._belief = self.toy.belief()
+        self._show(self.toy.belief())
+
+    def _show(self, belief: Belief) -> None:
+        self._belief = belief
+        self.ring()
+
+    def ring(self) -> None:
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
             if not listener.done():
@@ -88,15 +101,9 @@ class Around:
         self._listeners.append(listener)
         await listener
 
-    def tell(self, line: str) -> None:
-        self.lines.append(line)
-
-    def show(self, doing: Doing) -> None:
-        self.shown.append(doing)
-
 
 def run(planner: Planner, around: Around, task: Task, most: int = 0) -> Outcome:
-    return asyncio.run(asyncio.wait_for(Session(task, planner, around, most).run(), 20))
+    return asyncio.run(asyncio.wait_for(Session(task, planner, around.world, most).run(), 20))
 
 
 def test_a_task_from_words_to_done(toy_world: Make) -> None:
@@ -106,7 +113,7 @@ def test_a_task_from_words_to_done(toy_world: Make) -> None:
     assert outcome.code is InstructionCode.DONE
     assert around.toy.things["cup_0"][1] == "couch_0"
     assert outcome.evidence["failed_calls"] == "0"
-    assert [doing.cycle for doing in around.shown] == list(range(1, len(around.shown) + 1))
+    assert [status.cycle for status in around.shown] == list(range(1, len(around.shown) + 1))
     assert any("Pick[cup_0]" in line for line in around.lines)
     assert around.shown[0].plan
 
@@ -122,7 +129,7 @@ def test_a_late_memory_makes_nobody_do_things_twice(toy_world: Make) -> None:
 def test_a_memory_that_never_shows_it_is_not_waited_for_for_ever(
     toy_world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.planning.session.NEWS_PATIENCE_S", 0.05)
+    monkeypatch.setattr("planner.planning.news_wait.NEWS_PATIENCE_S", 0.05)
     around = Around(toy_world(), late_s=0.3)
     task = task_of(around.toy, CUP_TO_COUCH)
     outcome = run(Expert(task), around, task)
@@ -140,17 +147,10 @@ class Forgets(Around):
     async def _spread(self) -> None:
         known = self.toy.belief()
         left = {name: node for name, node in known.nodes.items() if name not in self.toy.agents}
-        await self._tell_of(replace(known, nodes=left))
+        self._show(replace(known, nodes=left))
         if self.again:
             await asyncio.sleep(0.02)
-            await self._tell_of(self.toy.belief())
-
-    async def _tell_of(self, belief: Belief) -> None:
-        self._belief = belief
-        listeners, self._listeners = self._listeners, []
-        for listener in listeners:
-            if not listener.done():
-                listener.set_result(None)
+            self._show(self.toy.belief())
 
 
 def test_agents_that_a_new_memory_lacks_are_waited_for(toy_world: Make) -> None:
@@ -163,8 +163,8 @@ def test_agents_that_a_new_memory_lacks_are_waited_for(toy_world: Make) -> None:
 def test_agents_that_a_memory_lost_for_good_end_the_task(
     toy_world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.planning.session.NEWS_PATIENCE_S", 0.05)
-    monkeypatch.setattr("planner.planning.session.AGENTS_PATIENCE_S", 0.05)
+    monkeypatch.setattr("planner.planning.news_wait.NEWS_PATIENCE_S", 0.05)
+    monkeypatch.setattr("planner.planning.news_wait.AGENTS_PATIENCE_S", 0.05)
     around = Forgets(toy_world(), again=False)
     task = task_of(around.toy, CUP_TO_COUCH)
     outcome = run(Expert(task), around, task)
@@ -185,7 +185,7 @@ def test_cancelling_stops_every_agent_before_it_returns(toy_world: Make) -> None
     )
 
     async def cancel() -> Outcome:
-        running = asyncio.ensure_future(Session(task, Expert(task), around).run())
+        running = asyncio.ensure_future(Session(task, Expert(task), around.world).run())
         await asyncio.sleep(0.05)
         running.cancel()
         return await running
@@ -212,7 +212,7 @@ def test_cancelling_interrupts_thinking(toy_world: Make) -> None:
     task = task_of(around.toy, CUP_TO_COUCH)
 
     async def cancel() -> Outcome:
-        running = asyncio.ensure_future(Session(task, Slow(), around).run())
+        running = asyncio.ensure_future(Session(task, Slow(), around.world).run())
         await asyncio.sleep(0.05)
         running.cancel()
         return await running
@@ -241,7 +241,7 @@ class Says:
     [
         (Decision(question="Which cup?"), InstructionCode.QUESTION),
         (Decision(failure="no way"), InstructionCode.GAVE_UP),
-        (Decision(failure="planner limit: 50"), InstructionCode.CALL_LIMIT),
+        (Decision(failure="spent", end=InstructionCode.CALL_LIMIT), InstructionCode.CALL_LIMIT),
         (ModelError("it is gone"), InstructionCode.MODEL_FAULT),
         (PlannerError("it broke"), InstructionCode.PLANNER_FAULT),
     ],
@@ -260,7 +260,7 @@ def test_every_end_has_a_code_and_words(
 def test_free_text_that_used_up_its_cycles_says_so(toy_world: Make) -> None:
     around = Around(toy_world())
     task = Task("Please tidy up.", ("agent_0",))
-    outcome = run(Says(Decision(failure="planner limit: 50")), around, task)
+    outcome = run(Says(limit_reached(50, {})), around, task)
     assert outcome.code is InstructionCode.CALL_LIMIT
 
 
@@ -351,7 +351,7 @@ def test_a_question_is_asked_and_the_session_goes_on(toy_world: Make, answer: st
         questions.append(question)
         return answer
 
-    session = Session(Task("Bring the cup.", ("agent_0",)), planner, around, ask=ask)
+    session = Session(Task("Bring the cup.", ("agent_0",)), planner, around.world, ask=ask)
     outcome = asyncio.run(session.run())
     assert outcome.code is InstructionCode.DONE
     assert questions == ["which cup?"]

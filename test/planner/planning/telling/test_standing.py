@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from planner.planning.instruction import MOST_CHARACTERS, Request, task_of
-from planner.planning.session import Doing, Outcome
+from planner.planning.session import Outcome
+from planner.planning.session_world import Status
 from planner.planning.telling.standing import Standing, accepted
 from planner.world.episode import Episode
 from planner.world.instruct import InstructionCode, InstructState
@@ -56,7 +57,7 @@ def test_other_words_have_none(episode: Episode) -> None:
 
 
 def test_calls_stand_in_the_order_of_the_agents() -> None:
-    standing = begun(Request("Sing.")).doing(Doing(3, "because", {"agent_1": "Wait[]"}))
+    standing = begun(Request("Sing.")).running(Status(3, "because", {"agent_1": "Wait[]"}))
     assert (standing.cycle, standing.plan, standing.calls) == (3, "because", ("", "Wait[]"))
 
 
@@ -71,7 +72,7 @@ def test_a_question_and_its_answer_become_the_dialogue() -> None:
 
 @pytest.mark.parametrize("code", InstructionCode)
 def test_each_code_ends_in_one_state(code: InstructionCode) -> None:
-    running = begun(Request("Sing.")).doing(Doing(1, "", {"agent_0": "Wait[]"}))
+    running = begun(Request("Sing.")).running(Status(1, "", {"agent_0": "Wait[]"}))
     question = "which?" if code is InstructionCode.QUESTION else ""
     ended = running.ended(Outcome(code, "so it is", question, {"calls": "1"}))
     expected = {

@@ -11,11 +11,12 @@ import numpy as np
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from planner.app.embedded_run import prepare_embedded
-from planner.app.run import Event, RunResult
+from planner.app.run import RunResult
 from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.session_world import Event
 from planner.planning.trace import ModelCall
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.world.belief import Belief, Source
@@ -429,7 +430,7 @@ class Stage:
             lambda task: Tracing(make(task, self.tell_call), self),
             acting=acting,
             images=pictures,
-            tell=self._hear,
+            on_event=self._hear,
             watch=self._watch,
         )
         self._told = -1

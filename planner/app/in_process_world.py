@@ -1,0 +1,126 @@
+"""The world of a session in this process: a backend, executors and a memory, without ROS.
+
+Planning takes no simulated time here, and waiting for an event never gives way to other tasks: it
+steps the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from planner.app.backend_port import BackendPort
+from planner.app.time_steps import MAX_STEPS, Steps
+from planner.planning.planner import AgentResult
+from planner.planning.session_world import Event, Status
+from planner.skills.executor import SkillExecutor
+from planner.skills.team import Team
+from planner.world.belief import Belief
+from planner.world.house import House
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall, SkillResult
+
+
+class InProcessWorld:
+    """One episode's surroundings of one session."""
+
+    def __init__(
+        self,
+        layout: House,
+        agents: Sequence[str],
+        steps: Steps,
+        all_known: Callable[[], Belief] | None,
+        on_event: Callable[[Event], None],
+    ) -> None:
+        """Makes the agents' executors.
+
+        Args:
+            layout: the house without its objects.
+            agents: those of the task.
+            steps: lets time pass, with backend and memory.
+            all_known: what planners and skills are told instead of what the memory believes.
+            on_event: gets each call that starts or ends.
+        """
+        self.layout = layout
+        self.on_event = on_event
+        self.sim_steps = 0
+        self._steps, self._backend, self._memory = steps, steps.backend, steps.memory
+        self._all_known = all_known
+        team = Team()
+        self._executors = {
+            agent: SkillExecutor(
+                layout,
+                BackendPort(self._backend, agent),
+                self._belief,
+                team=team,
+                report=partial(self._remember, agent),
+            )
+            for agent in agents
+        }
+        self._able = {agent: one.capabilities for agent, one in self._executors.items()}
+        self._running: dict[str, SkillCall] = {}
+
+    @property
+    def belief(self) -> Belief:
+        """The newest belief."""
+        return self._belief()
+
+    def _belief(self) -> Belief:
+        if self._all_known is not None:
+            return self._all_known()
+        return self._memory.belief(self.now_s)
+
+    def _remember(self, agent: str, call: SkillCall, result: SkillResult) -> None:
+        self._memory.note_result(agent, call, result, self.now_s)
+
+    @property
+    def now_s(self) -> float:
+        """Seconds of the world's clock."""
+        return self._backend.now_s()
+
+    def capabilities(self) -> Mapping[str, Capabilities]:
+        """What each agent of the task can do."""
+        return self._able
+
+    def deltas(self, since: int) -> Sequence[str]:
+        """The memory's lines since a number up to the belief's."""
+        return self._memory.deltas_since(since).lines
+
+    def start(self, agent: str, call: SkillCall) -> None:
+        """Starts a call."""
+        self._running[agent] = call
+        self._executors[agent].start(call)
+
+    def take_results(self) -> Sequence[AgentResult]:
+        """The calls that have ended since this was last asked, in the order of the agents."""
+        ended = []
+        for agent, executor in self._executors.items():
+            result = executor.result
+            if agent in self._running and result is not None:
+                ended.append(AgentResult(agent, self._running.pop(agent), result, self.now_s))
+        return ended
+
+    async def next_event(self, *, or_news: bool) -> bool:
+        """Steps the world until a call has ended or, with `or_news`, the memory may have looked."""
+        working = {a: one for a, one in self._executors.items() if a in self._running}
+        while self.sim_steps < MAX_STEPS:
+            self.sim_steps += self._steps.advance(working, MAX_STEPS - self.sim_steps)
+            # The others only wait for their bodies.
+            for executor in [one for one in working.values() if not one.is_waiting]:
+                executor.step()
+            self._steps.look()
+            if or_news or any(one.running is None for one in working.values()):
+                break
+        return self.sim_steps < MAX_STEPS
+
+    async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
+        """The memory hears of each call as it ends: there is nothing to wait for."""
+
+    async def stop(self) -> None:
+        """Cancels every running call; their bodies stop with the world's next step."""
+        for agent in self._running:
+            self._executors[agent].cancel()
+        self._running.clear()
+
+    def on_status(self, status: Status) -> None:
+        """Events tell the same."""

@@ -1,0 +1,65 @@
+"""Waiting for a memory that runs elsewhere, with an end: it may see things otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from planner.planning.effects_shown import is_shown
+from planner.world.belief import Belief
+from planner.world.errors import PlannerError
+from planner.world.skill import SkillCall
+
+# Wall seconds until a decision is made on a belief that does not show what skills did.
+NEWS_PATIENCE_S = 2.0
+# Wall seconds that a memory which was started anew has to tell of the agents again.
+AGENTS_PATIENCE_S = 10.0
+
+
+class NewsSource(Protocol):
+    """A belief that changes while it is waited for."""
+
+    @property
+    def belief(self) -> Belief:
+        """The newest belief."""
+
+    async def news(self) -> None:
+        """Returns when the belief has changed."""
+
+
+class NewsWait:
+    """The waits of one session."""
+
+    def __init__(self, source: NewsSource, log: Callable[[str], None]) -> None:
+        self._source, self._log = source, log
+        self._known: set[str] = set()
+
+    async def until_shown(self, succeeded: Mapping[str, SkillCall]) -> None:
+        """Waits until the belief shows what agents' calls did, or the patience is over."""
+        if not succeeded:
+            return
+        try:
+            async with asyncio.timeout(NEWS_PATIENCE_S):
+                while not all(
+                    is_shown(self._source.belief, agent, call) for agent, call in succeeded.items()
+                ):
+                    await self._source.news()
+        except TimeoutError:
+            late = ", ".join(f"{agent} did {call}" for agent, call in succeeded.items())
+            self._log(f"the memory does not show that {late}; going on with what it shows")
+
+    async def until_known(self, agents: Sequence[str]) -> None:
+        """Waits for agents that were known and that a memory that was started anew lacks.
+
+        Raises:
+            PlannerError: where it does not tell of them in time.
+        """
+        try:
+            async with asyncio.timeout(AGENTS_PATIENCE_S):
+                while not self._known <= self._source.belief.nodes.keys():
+                    await self._source.news()
+        except TimeoutError:
+            lost = ", ".join(sorted(self._known - self._source.belief.nodes.keys()))
+            raise PlannerError(f"the memory no longer tells of {lost}") from None
+        self._known.update(a for a in agents if a in self._source.belief.nodes)

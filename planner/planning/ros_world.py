@@ -1,0 +1,138 @@
+"""The world of a session over ROS; everything here runs in the planner's own loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+from planner.planning.news_wait import NewsSource, NewsWait
+from planner.planning.planner import AgentResult
+from planner.planning.session_world import Event, Status
+from planner.world.belief import Belief
+from planner.world.house import House
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+
+# Starts a call; the last argument gets its result, from any thread.
+StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
+
+
+class Surroundings(NewsSource, Protocol):
+    """What came in over ROS; see `planner.planning.surroundings.Surroundings`."""
+
+    @property
+    def layout(self) -> House:
+        """The house without its objects."""
+
+    def capabilities(self) -> Mapping[str, Capabilities]:
+        """What each agent that the memory knows can do."""
+
+    def deltas(self, since: int) -> Sequence[str]:
+        """The memory's lines since a number up to the belief's."""
+
+    def ring(self) -> None:
+        """Wakes those who wait for news."""
+
+
+class RosWorld:
+    """One session's surroundings: what was heard, and calls to the skill executors."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        start: StartSkill,
+        cancel: Callable[[str], None],
+        log: Callable[[str], None],
+        on_status: Callable[[Status], None],
+    ) -> None:
+        """Takes what starts and cancels an agent's call, and who gets the story and the status."""
+        self._around, self._start, self._cancel = surroundings, start, cancel
+        self._log, self._on_status = log, on_status
+        self._wait = NewsWait(surroundings, log)
+        self._running: dict[str, SkillCall] = {}
+        self._ended: list[AgentResult] = []
+
+    @property
+    def belief(self) -> Belief:
+        """The newest belief."""
+        return self._around.belief
+
+    @property
+    def layout(self) -> House:
+        """The house without its objects."""
+        return self._around.layout
+
+    @property
+    def now_s(self) -> float:
+        """Seconds of the world's clock, as the memory's newest news has it."""
+        return self.belief.stamp_s
+
+    def capabilities(self) -> Mapping[str, Capabilities]:
+        """What each agent that the memory knows can do."""
+        return self._around.capabilities()
+
+    def deltas(self, since: int) -> Sequence[str]:
+        """The memory's lines since a number up to the belief's."""
+        return self._around.deltas(since)
+
+    def start(self, agent: str, call: SkillCall) -> None:
+        """Asks the agent's skill executor for a call; Done has nothing to execute."""
+        if call.name is SkillName.DONE:
+            self._ended.append(AgentResult(agent, call, SkillResult.success(), self.now_s))
+            return
+        self._running[agent] = call
+        loop = asyncio.get_running_loop()
+
+        def hear(result: SkillResult) -> None:
+            loop.call_soon_threadsafe(partial(self._end, agent, call, result))
+
+        self._start(agent, call, hear)
+
+    def _end(self, agent: str, call: SkillCall, result: SkillResult) -> None:
+        del self._running[agent]
+        self._ended.append(AgentResult(agent, call, result, self.now_s))
+        self._around.ring()
+
+    def take_results(self) -> Sequence[AgentResult]:
+        """The calls that have ended since this was last asked."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    async def next_event(self, *, or_news: bool) -> bool:
+        """Waits until a call has ended or, with `or_news`, something came in."""
+        while not self._ended:
+            await self._around.news()
+            if or_news:
+                break
+        return True
+
+    async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
+        """Waits for the memory, which hears of ended calls on a way of its own."""
+        await self._wait.until_shown(succeeded)
+        await self._wait.until_known(agents)
+
+    async def stop(self) -> None:
+        """Cancels every running call; returns when all agents have stopped."""
+        for agent in self._running:
+            self._cancel(agent)
+        while self._running:
+            await self._around.news()
+
+    def on_event(self, event: Event) -> None:
+        """Logs it."""
+        self._log(_line(event))
+
+    def on_status(self, status: Status) -> None:
+        """Passes it on."""
+        self._on_status(status)
+
+
+def _line(event: Event) -> str:
+    agent, call, result = event.agent, event.call, event.result
+    if result is None:
+        return f"{agent} begins {call}"
+    if result.succeeded:
+        return f"{agent} did {call}"
+    return f"{agent} failed {call}: {SkillCode(result.code).name}: {result.text}"

@@ -1,0 +1,83 @@
+"""What a session needs around it, whatever carries the calls out: ROS or this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from planner.planning.planner import AgentResult
+from planner.world.belief import Belief
+from planner.world.house import House
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall, SkillResult
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A call that started (`result` None) or ended."""
+
+    stamp_s: float
+    agent: str
+    call: SkillCall
+    result: SkillResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is going on: planning cycle, the plan in words, each agent's running call."""
+
+    cycle: int
+    plan: str
+    calls: Mapping[str, str]
+
+
+class World(Protocol):
+    """The surroundings of one session."""
+
+    @property
+    def belief(self) -> Belief:
+        """The newest belief."""
+
+    @property
+    def layout(self) -> House:
+        """The house without its objects."""
+
+    @property
+    def now_s(self) -> float:
+        """Seconds of the world's clock."""
+
+    def capabilities(self) -> Mapping[str, Capabilities]:
+        """What each agent can do; agents that are not of the task may be among them."""
+
+    def deltas(self, since: int) -> Sequence[str]:
+        """The memory's lines since a sequence number up to the belief's."""
+
+    def start(self, agent: str, call: SkillCall) -> None:
+        """Starts a call of an agent that has none running."""
+
+    def take_results(self) -> Sequence[AgentResult]:
+        """The calls that have ended since this was last asked."""
+
+    async def next_event(self, *, or_news: bool) -> bool:
+        """Waits until a call has ended or, with `or_news`, the memory may have changed.
+
+        Returns:
+            False where the world's time is used up.
+        """
+
+    async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
+        """Waits until the belief has the agents and shows what calls that succeeded did.
+
+        Raises:
+            PlannerError: where an agent that was known is known no longer.
+        """
+
+    async def stop(self) -> None:
+        """Cancels every running call; returns when all agents have stopped."""
+
+    def on_event(self, event: Event) -> None:
+        """Gets each call that starts or ends, in order."""
+
+    def on_status(self, status: Status) -> None:
+        """Gets the status after each decision that gave calls."""
