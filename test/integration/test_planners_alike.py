@@ -1,0 +1,214 @@
+"""Every registered planner, over ROS in lockstep and in process: the same session either way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from bridge_harness import Client, write_world
+from nursery import running
+from planner_harness import LATCHED, Instructions, script
+from planner_msgs.msg import Evaluation, SkillReport, WorldGraph
+from planner_msgs.srv import LoadEpisode
+
+from planner.app.embedded_run import prepare_embedded
+from planner.app.run import EpisodeRun
+from planner.parts.kinds import PLANNERS
+from planner.planning.grammar import END_OF_TURN
+from planner.planning.making import PlannerChoice, make_model, make_planner
+from planner.planning.session_world import Event
+from planner.planning.trace_store import SolvedTask, TraceStore
+from planner.ros.memory_messages import belief_record
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.house_checks import load_episode
+from planner.world.instruct import InstructionCode
+from planner.world.skill import SkillName
+from sim_bridge.embedded.backend import EmbeddedBackend
+
+Call = tuple[str, str, int, str]
+THOUGHT = "Thought: This is the next step."
+
+
+def _proposition(name: str, thing: str, *places: str) -> dict[str, object]:
+    return {"function_name": name, "args": {"objects": [thing], "receptacles": list(places)}}
+
+
+# By name: what is asked for, and how many agents do it.
+ASKED: Mapping[str, tuple[Sequence[Mapping[str, object]], int]] = {
+    "cup": ((_proposition("is_on_top", "cup_0", "table_1", "couch_0"),), 1),
+    "cup_and_apple": (
+        tuple(
+            _proposition("is_on_top", thing, "table_1", "couch_0") for thing in ("cup_0", "apple_0")
+        ),
+        2,
+    ),
+    "cabinet": ((_proposition("is_inside", "apple_0", "cabinet_0"),), 1),
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a run leaves to compare; no skill executor is asked for Done."""
+
+    code: InstructionCode
+    text: str
+    evidence: Mapping[str, str]
+    calls: tuple[Call, ...]
+    success: bool
+    percent_complete: float
+    satisfied: tuple[tuple[str, bool], ...]
+
+
+@dataclass
+class Stack:
+    """The nodes around the task planner, for one episode."""
+
+    episode: Episode
+    house: House
+    path: Path
+    folder: Path
+    agents: tuple[str, ...]
+    client: Client
+
+    def prepare(self, backend: EmbeddedBackend, choice: PlannerChoice, model: str) -> EpisodeRun:
+        """The same without ROS."""
+        return prepare_embedded(
+            backend,
+            self.house,
+            self.episode,
+            lambda task: make_planner(choice, task, make_model(model, "")),
+            acting=self.agents,
+        )
+
+    def known_at_first(self) -> set[str]:
+        """What the memory knows after the first look."""
+        backend = EmbeddedBackend()
+        try:
+            run = self.prepare(backend, PlannerChoice("expert"), "")
+            run.steps.begin()
+            return set(run.memory.belief(0.0).nodes)
+        finally:
+            backend.close()
+
+    def load(self, known: set[str]) -> None:
+        """Loads the world again; returns when the memory has seen what agents see first."""
+        graphs = self.client.listen(WorldGraph, "/world_graph", LATCHED)
+        answer = self.client.call(LoadEpisode, "/world/load", episode=str(self.path))
+        assert answer.success, answer.message
+        self.client.wait(
+            lambda: any(known <= belief_record(g).nodes.keys() for g in graphs[-1:]),
+            f"a memory that knows {sorted(known)}",
+        )
+
+
+@pytest.fixture(scope="module", params=ASKED)
+def stack(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    small_house: House,
+    small_episode: Episode,
+) -> Iterator[Stack]:
+    propositions, count = ASKED[request.param]
+    robot, person = small_episode.agents
+    # It sees the table with all that is asked for from the beginning.
+    facing = robot.model_copy(update={"start": (2.2, 1.9, math.pi / 2)})
+    asked = small_episode.model_copy(
+        update={"evaluation": {"propositions": propositions}, "agents": (facing, person)}
+    )
+    folder = tmp_path_factory.mktemp("world")
+    path = write_world(folder, small_house, asked)
+    episode, house = load_episode(str(path))
+    with ExitStack() as nodes:
+        nodes.enter_context(running("bridge", episode=path, time_mode="fast", idle_time="hold"))
+        nodes.enter_context(running("memory", episode=path))
+        nodes.enter_context(running("skill_executor", episode=path, use_sim_time=True))
+        nodes.enter_context(running("evaluator", episode=path))
+        client = Client()
+        nodes.callback(client.close)
+        agents = tuple(agent.uid for agent in episode.agents)[:count]
+        yield Stack(episode, house, path, folder, agents, client)
+
+
+def in_process(stack: Stack, choice: PlannerChoice, model: str = "") -> tuple[Ended, list[Event]]:
+    """A run without ROS."""
+    backend = EmbeddedBackend()
+    try:
+        run = stack.prepare(backend, choice, model)
+        result = run.run()
+    finally:
+        backend.close()
+    verdict, outcome = result.verdict, result.outcome
+    calls = tuple(
+        (event.agent, str(event.call), int(event.result.code), event.result.text)
+        for event in result.events
+        if event.result is not None and event.call.name is not SkillName.DONE
+    )
+    ended = Ended(
+        outcome.code,
+        outcome.text,
+        outcome.evidence,
+        calls,
+        verdict.success,
+        verdict.percent_complete,
+        tuple((p.text, p.satisfied) for p in verdict.propositions),
+    )
+    return ended, list(result.events)
+
+
+def over_ros(stack: Stack, planner: str, known: set[str], **parameters: object) -> Ended:
+    """A run of the nodes."""
+    client = stack.client
+    client.forget()
+    stack.load(known)
+    reports = client.listen(SkillReport, "/skills/results", 100)
+    verdicts = client.listen(Evaluation, "/evaluation/result", 10)
+    with running("task_planner", episode=stack.path, planner=planner, **parameters):
+        result = Instructions(client).follow(agents=list(stack.agents))
+        client.wait(lambda: verdicts, "the verdict")
+    # Parts of Rearrange are reported besides the whole.
+    whole = [r for r in reports if all(item.key != "part_of" for item in r.evidence)]
+    verdict = verdicts[-1]
+    return Ended(
+        InstructionCode(result.code),
+        result.text,
+        {item.key: item.value for item in result.evidence},
+        tuple((r.agent, r.call, int(r.code), r.text) for r in whole),
+        verdict.status == Evaluation.SUCCEEDED,
+        pytest.approx(verdict.percent_complete),
+        tuple((p.text, p.satisfied) for p in verdict.propositions),
+    )
+
+
+def replies(events: Sequence[Event], *, bare: bool) -> list[str]:
+    """The calls of a run as a model would reply them, in the order in which agents are asked."""
+    thought = "" if bare else f"{THOUGHT}\n"
+    return [f"{thought}{e.call}\n{END_OF_TURN}" for e in events if e.result is None]
+
+
+@pytest.mark.parametrize("planner", PLANNERS.names())
+def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: str) -> None:
+    part = PLANNERS.get(planner)
+    options: dict[str, str] = {}
+    parameters: dict[str, str] = {}
+    model = ""
+    if part.needs_model:
+        _, events = in_process(stack, PlannerChoice("expert"))
+        model = script(stack.folder / f"{planner}.txt", *replies(events, bare=part.bare_replies))
+        parameters["model"] = model
+    if any(option.name == "traces" for option in part.options):
+        options["traces"] = parameters["traces"] = str(stack.folder / "traces.db")
+        with TraceStore(stack.folder / "traces.db") as store:
+            store.add([SolvedTask("Bring the book to the kitchen.", "Navigate[book_0]")])
+    expected, _ = in_process(stack, PlannerChoice(planner, options=options), model)
+    found = over_ros(stack, planner, stack.known_at_first(), **parameters)
+    costs = found.evidence.keys() - expected.evidence.keys()
+    assert bool(costs) is part.needs_model
+    evidence = {key: text for key, text in found.evidence.items() if key not in costs}
+    assert replace(found, evidence=evidence) == expected
+    assert expected.code is InstructionCode.DONE
+    assert expected.success
