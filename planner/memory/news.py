@@ -58,7 +58,8 @@ class News:
         truths = state.entities
         if _differ(self._entities, entities):
             known = {entity.name: entity for entity in entities}
-            stale.update(n for n, e in known.items() if self._known.get(n) is not e)
+            before = map(self._known.get, known)
+            stale.update(itertools.compress(known, map(operator.is_not, known.values(), before)))
             stale.update(self._known.keys() - known.keys())
             self._known, self._entities = known, entities
         if len(truths) != len(self._truths):

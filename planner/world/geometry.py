@@ -154,9 +154,11 @@ class Box:
 
     def contains(self, point_m: Vec3, margin_m: float = 0.0) -> bool:
         """Whether the point lies in the box grown by `margin_m`."""
-        return all(
-            low - margin_m <= value <= high + margin_m
-            for low, value, high in zip(self.minimum_m, point_m, self.maximum_m, strict=True)
+        (a, b, c), (d, e, f), (x, y, z) = self.minimum_m, self.maximum_m, point_m
+        return (
+            a - margin_m <= x <= d + margin_m
+            and b - margin_m <= y <= e + margin_m
+            and c - margin_m <= z <= f + margin_m
         )
 
     def overlaps(self, other: Box, margin_m: float = 0.0) -> bool:
@@ -169,11 +171,9 @@ class Box:
 
     def distance_m(self, point_m: Vec3) -> float:
         """Euclidean distance from a point to the box; 0 inside."""
-        gaps = (
-            max(low - value, 0.0, value - high)
-            for low, value, high in zip(self.minimum_m, point_m, self.maximum_m, strict=True)
-        )
-        return math.sqrt(sum(gap * gap for gap in gaps))
+        (a, b, c), (d, e, f), (x, y, z) = self.minimum_m, self.maximum_m, point_m
+        dx, dy, dz = max(a - x, 0.0, x - d), max(b - y, 0.0, y - e), max(c - z, 0.0, z - f)
+        return math.sqrt(dx * dx + dy * dy + dz * dz)
 
     def horizontal_gap_m(self, other: Box) -> float:
         """Distance between the two footprints; 0 where they overlap."""

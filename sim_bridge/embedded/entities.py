@@ -131,15 +131,16 @@ class Piece:
 
 def _turn(point: Vec3, joint: Joint, angle_rad: float) -> Vec3:
     """Rodrigues' rotation of a point about a hinge."""
-    norm = math.sqrt(sum(a * a for a in joint.axis))
-    kx, ky, kz = (a / norm for a in joint.axis)
-    px, py, pz = (p - o for p, o in zip(point, joint.origin, strict=True))
+    (kx, ky, kz), (ox, oy, oz), (px, py, pz) = joint.axis, joint.origin, point
+    norm = math.sqrt(kx * kx + ky * ky + kz * kz)
+    kx, ky, kz = kx / norm, ky / norm, kz / norm
+    px, py, pz = px - ox, py - oy, pz - oz
     c, s = math.cos(angle_rad), math.sin(angle_rad)
     dot = (kx * px + ky * py + kz * pz) * (1 - c)
     return (
-        joint.origin[0] + px * c + (ky * pz - kz * py) * s + kx * dot,
-        joint.origin[1] + py * c + (kz * px - kx * pz) * s + ky * dot,
-        joint.origin[2] + pz * c + (kx * py - ky * px) * s + kz * dot,
+        ox + px * c + (ky * pz - kz * py) * s + kx * dot,
+        oy + py * c + (kz * px - kx * pz) * s + ky * dot,
+        oz + pz * c + (kx * py - ky * px) * s + kz * dot,
     )
 
 
