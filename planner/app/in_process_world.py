@@ -106,10 +106,11 @@ class InProcessWorld:
         while self.sim_steps < MAX_STEPS:
             self.sim_steps += self._steps.advance(working, MAX_STEPS - self.sim_steps)
             # The others only wait for their bodies.
-            for executor in [one for one in working.values() if not one.is_waiting]:
+            stirring = [one for one in working.values() if not one.is_waiting]
+            for executor in stirring:
                 executor.step()
             self._steps.look()
-            if or_news or any(one.running is None for one in working.values()):
+            if or_news or any(one.running is None for one in stirring):
                 break
         return self.sim_steps < MAX_STEPS
 

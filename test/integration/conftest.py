@@ -27,6 +27,7 @@ LONGEST = (
     "test_task_planner.py",
     "test_demo.py",
     "test_bridge_robustness.py",
+    "test_planners_alike.py",
     "test_same_without_ros.py",
     "test_documented_commands.py",
 )

@@ -206,6 +206,7 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
             store.add([SolvedTask("Bring the book to the kitchen.", "Navigate[book_0]")])
     expected, _ = in_process(stack, PlannerChoice(planner, options=options), model)
     found = over_ros(stack, planner, stack.known_at_first(), **parameters)
+    assert (found.code, found.text) == (expected.code, expected.text)
     costs = found.evidence.keys() - expected.evidence.keys()
     assert bool(costs) is part.needs_model
     evidence = {key: text for key, text in found.evidence.items() if key not in costs}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from bridge_harness import Client, write_world
+from bridge_harness import Client
 from nursery import running
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, SkillReport
@@ -16,23 +15,12 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from planner.app.embedded_run import run_embedded
 from planner.evaluation.progress import Verdict
 from planner.planning.expert.expert import Expert
-from planner.world.episode import Episode
-from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-GOAL = {
-    "propositions": [
-        {
-            "function_name": "is_on_top",
-            "args": {"objects": [name], "receptacles": ["table_1", "couch_0"]},
-        }
-        for name in ("cup_0", "apple_0")
-    ]
-}
 Trace = list[tuple[str, str, int, str]]
 
 
@@ -93,13 +81,6 @@ def _is_the_same(name: str, agents: int = 1) -> None:
     trace, verdict = over_ros(name, [a.uid for a in load_episode(name)[0].agents[:agents]])
     assert trace == expected
     _is_judged_the_same(verdict, judged)
-
-
-def test_one_agent_does_the_same_with_and_without_ros(
-    tmp_path: Path, small_house: House, small_episode: Episode
-) -> None:
-    asked = small_episode.model_copy(update={"evaluation": GOAL})
-    _is_the_same(str(write_world(tmp_path, small_house, asked)))
 
 
 def test_a_shipped_episode_is_done_the_same_with_and_without_ros() -> None:
