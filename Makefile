@@ -65,7 +65,7 @@ nightly: setup ## interfaces for C++ too; judge and reference, 10,000 random cas
 
 test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 GB, minutes)
 	@$(TIMED) vllm env PLANNER_VLLM_PYTHON="$$(scripts/vllm.sh)" \
-	  $(BIN)/pytest -n 0 test/planner/planning/test_vllm.py $(ARGS)
+	  $(BIN)/pytest -n 0 test/planner/models/test_vllm.py $(ARGS)
 
 # What is asked may have blanks, quotes and dollars: it goes by the environment, as it was typed.
 export DEMO_TASK := $(value TASK)

@@ -25,9 +25,10 @@ from pathlib import Path
 from machine import print_table
 
 from planner.app.embedded_run import run_embedded
-from planner.planning.expert.expert import Expert
-from planner.planning.gbnf import read_grammar
-from planner.planning.grammar import (
+from planner.models.chat import Message, Speaker
+from planner.models.gbnf import read_grammar
+from planner.models.in_process import InProcessModel
+from planner.models.replies.turn_grammar import (
     Ability,
     Naming,
     TurnForm,
@@ -36,9 +37,8 @@ from planner.planning.grammar import (
     word_of,
     words_of,
 )
-from planner.planning.llm.chat import Message, Speaker
-from planner.planning.llm.in_process import InProcessModel
-from planner.planning.llm.scripted import ScriptedModel
+from planner.models.scripted import ScriptedModel
+from planner.planning.expert.expert import Expert
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.agents import capabilities_of
@@ -52,7 +52,8 @@ from sim_bridge.embedded.options import EmbeddedOptions
 
 PAPERS_GROWTH = 32.8
 # tiny_models.py stands among the tests that share it.
-sys.path.append(str(Path(__file__).parents[1] / "test" / "planner" / "planning"))
+for folder in ("planning", "models"):
+    sys.path.append(str(Path(__file__).parents[1] / "test" / "planner" / folder))
 Row = tuple[str, str, str]
 
 

@@ -64,7 +64,7 @@ COMMANDS: Mapping[str, Command] = {
     "spot-run": Command("sim_bridge.spot.run_program", "a program of the SDK, on the emulator"),
     "spot-look": Command("sim_bridge.spot.look_cli", "what a Spot says of itself; moves nothing"),
     "train": Command("planner.commands.training", "data sets and models of the memory"),
-    "serve": Command("planner.planning.serve", "a language model on this machine's GPUs, by vLLM"),
+    "serve": Command("planner.models.serve", "a language model on this machine's GPUs, by vLLM"),
     "up": Command("planner.up", "start the nodes and keep them running"),
 }
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import End, RunResult
+from planner.models.chat import ChatModel
 from planner.parts.check import Finding, Report, Verdict
-from planner.planning.llm.chat import ChatModel
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.episode import Episode

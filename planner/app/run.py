@@ -12,7 +12,7 @@ from planner.app.time_steps import Steps
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.progress import Verdict
 from planner.memory.memory import Memory
-from planner.planning.llm.chat import ModelAwayError
+from planner.models.chat import ModelAwayError
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Ask, Outcome, Session
 from planner.planning.session_world import Event

@@ -9,8 +9,8 @@ from planner.app.run import RunResult
 from planner.evaluation.progress import Progress
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.models.trace import ModelCall
 from planner.planning.session_world import Event
-from planner.planning.trace import ModelCall
 from planner.world.episode import Episode
 from planner.world.state import WorldState
 

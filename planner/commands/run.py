@@ -18,12 +18,12 @@ from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.suites import Job
 from planner.evaluation.trace import write_traces
 from planner.evaluation.trace_builder import Decided
+from planner.models.chat import ModelError
+from planner.models.trace import ModelCall
 from planner.narrator import story
 from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import PLANNERS
-from planner.planning.llm.chat import ModelError
 from planner.planning.making import make_planner
-from planner.planning.trace import ModelCall
 from planner.replay.state_log import StateLogWriter
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from planner.models.chat import ChatModel, Completion, Message, transcript
+from planner.models.markup import plain
+from planner.models.replies.turn_grammar import END_OF_TURN, Naming, TurnForm, TurnGrammar
+from planner.models.replies.turn_parser import Turn, read_turn
+from planner.models.trace import ModelCall, Tell, tell_nobody
 from planner.planning.axes import Axes
-from planner.planning.grammar import END_OF_TURN, Naming, TurnForm, TurnGrammar
-from planner.planning.llm.chat import ChatModel, Completion, Message, transcript
 from planner.planning.planner import Task
-from planner.planning.prompts.markup import plain
-from planner.planning.reply_parser import Turn, read_turn
-from planner.planning.trace import ModelCall, Tell, tell_nobody
+from planner.planning.prompts.partnr_state import TOKEN
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall
 
@@ -94,7 +95,7 @@ class Asker:
         Raises:
             ModelError: where there is no reply.
         """
-        messages = plain(messages)
+        messages = plain(messages, TOKEN)
         ends = grammar.form is not TurnForm.BARE
         max_tokens = self.options.max_tokens or _MAX_TOKENS[grammar.form]
         answer = await self.model.complete(

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from planner.planning.asking import Asked, Asker, AskOptions
-from planner.planning.axes import Axes
-from planner.planning.grammar import (
+from planner.models.chat import ChatModel, ContextFullError, Message, Speaker
+from planner.models.replies.turn_grammar import (
     END_OF_TURN,
     Ability,
     Naming,
@@ -23,12 +22,13 @@ from planner.planning.grammar import (
     turn_grammar,
     words_of,
 )
-from planner.planning.llm.chat import ChatModel, ContextFullError, Message, Speaker
+from planner.models.replies.turn_parser import DONE
+from planner.models.trace import Tell, tell_nobody
+from planner.planning.asking import Asked, Asker, AskOptions
+from planner.planning.axes import Axes
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.repeats import Repeats
-from planner.planning.reply_parser import DONE
 from planner.planning.summaries import shorten
-from planner.planning.trace import Tell, tell_nobody
 from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from planner.models.chat import ChatModel
+from planner.models.in_process import InProcessModel
+from planner.models.openai_compatible import OpenAiCompatible
+from planner.models.recorded import RecordedModel, RecordingModel
+from planner.models.scripted import ScriptedModel
+from planner.models.trace import Tell, tell_nobody
 from planner.parts.kinds import PLANNERS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes
-from planner.planning.llm.chat import ChatModel
-from planner.planning.llm.in_process import InProcessModel
-from planner.planning.llm.openai_compatible import OpenAiCompatible
-from planner.planning.llm.recorded import RecordedModel, RecordingModel
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.part import PlannerPart, PlannerRequest, needs_model
 from planner.planning.planner import Planner, Task
-from planner.planning.trace import Tell, tell_nobody
 from planner.world.errors import FileError, PlannerError
 
 SCRIPTED, RECORDED, LOCAL = "scripted:", "recorded:", "local:"

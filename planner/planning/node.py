@@ -21,9 +21,10 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from planner.models.ledger import Account, LedgerModel
+from planner.models.trace import ModelCall
 from planner.planning import settings
 from planner.planning.instruction import Request, RequestError, task_of
-from planner.planning.llm.ledger import Account, LedgerModel
 from planner.planning.making import make_planner
 from planner.planning.part import needs_model
 from planner.planning.planner import Task
@@ -34,7 +35,6 @@ from planner.planning.session_world import Status
 from planner.planning.surroundings import Surroundings
 from planner.planning.telling.node import Telling, key_values
 from planner.planning.telling.standing import Standing, accepted
-from planner.planning.trace import ModelCall
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from planner.models.chat import ChatModel
+from planner.models.replies.turn_grammar import Naming
+from planner.models.trace import Tell, tell_nobody
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes
-from planner.planning.grammar import Naming
-from planner.planning.llm.chat import ChatModel
 from planner.planning.planner import Planner, Task
-from planner.planning.trace import Tell, tell_nobody
 from planner.world.errors import PlannerError
 
 INTERFACE = 1

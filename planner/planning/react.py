@@ -6,15 +6,15 @@ and a server's prefix cache holds it.
 
 from __future__ import annotations
 
+from planner.models.chat import ChatModel, Message, Speaker
+from planner.models.replies.turn_grammar import Ability, Naming, TurnForm
+from planner.models.replies.turn_parser import check_reference
+from planner.models.trace import Tell, tell_nobody
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, MemorySource
 from planner.planning.dialogues import AgentDialogues
-from planner.planning.grammar import Ability, Naming, TurnForm
-from planner.planning.llm.chat import ChatModel, Message, Speaker
 from planner.planning.planner import Context, Task
 from planner.planning.prompts.epm import SYSTEM, in_order, opening, result_turn
-from planner.planning.reply_parser import check_reference
-from planner.planning.trace import Tell, tell_nobody
 from planner.world.primitive import Capabilities, PrimitiveName
 from planner.world.skill import SkillCall, SkillName
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.planning.llm.chat import ModelError
+from planner.models.chat import ModelError
 from planner.planning.planner import Context, Decision, Exchange, Planner, Task
 from planner.planning.session_world import Event, Status, World
 from planner.world.errors import PlannerError

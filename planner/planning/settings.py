@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from planner.models.chat import ChatModel
+from planner.models.ledger import Account, Prices
+from planner.models.retries import PatientModel
 from planner.parts.kinds import PLANNERS
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
-from planner.planning.llm.chat import ChatModel
-from planner.planning.llm.ledger import Account, Prices
-from planner.planning.llm.patient import PatientModel
 from planner.planning.making import PlannerChoice, make_model
 from planner.ros import parameters
 from planner.ros.part_options import declare_options

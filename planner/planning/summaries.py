@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.planning.llm.chat import Message, Speaker
+from planner.models.chat import Message, Speaker
 
 
 def shorten(messages: list[Message], shortened: Callable[[str], str]) -> int:

@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from planner.memory.vision_model import VisionModel, load_vision_model
+from planner.models.vision_model import VisionModel, load_vision_model
 from planner.training.conversations import TRAIN_FILE
 from planner.world.errors import FileError, PlannerError
 from planner.world.observation import RgbImage

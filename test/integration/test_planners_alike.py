@@ -17,8 +17,8 @@ from planner_msgs.srv import LoadEpisode
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import EpisodeRun
+from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.parts.kinds import PLANNERS
-from planner.planning.grammar import END_OF_TURN
 from planner.planning.making import PlannerChoice, make_model, make_planner
 from planner.planning.session_world import Event
 from planner.planning.trace_store import SolvedTask, TraceStore

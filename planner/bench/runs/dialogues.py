@@ -19,7 +19,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from planner.bench.runs.rows import RowAxes
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     ChatModel,
     Completion,
     Message,
@@ -27,7 +27,7 @@ from planner.planning.llm.chat import (
     Speaker,
     transcript,
 )
-from planner.planning.trace import ModelCall
+from planner.models.trace import ModelCall
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 

@@ -11,10 +11,10 @@ from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
 from planner.memory.part import MakeUpdater, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.updater import MemoryUpdater
+from planner.models.chat import ChatModel
+from planner.models.recorded import RecordedModel
+from planner.models.retries import PatientModel
 from planner.parts.option import read_options
-from planner.planning.llm.chat import ChatModel
-from planner.planning.llm.patient import PatientModel
-from planner.planning.llm.recorded import RecordedModel
 from planner.planning.making import RECORDED, SCRIPTED, make_model
 from planner.world.errors import PlannerError
 from planner.world.house import House

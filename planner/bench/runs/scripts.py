@@ -7,7 +7,7 @@ from pathlib import Path
 from planner.bench.runs.manifest import TRACES_NAME
 from planner.episodes.episode_file import write_text
 from planner.evaluation.trace import EpisodeTrace, read_traces
-from planner.planning.grammar import END_OF_TURN
+from planner.models.replies.turn_grammar import END_OF_TURN
 
 _THOUGHT = "Thought: This is the next step."
 

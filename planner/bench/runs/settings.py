@@ -11,11 +11,11 @@ from pydantic import Field, model_validator
 
 from planner.evaluation.progress import Mode
 from planner.memory.part import UpdaterPart
+from planner.models.ledger import Prices
 from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
-from planner.planning.llm.ledger import Prices
 from planner.planning.making import PlannerChoice
 from planner.planning.part import PlannerPart, needs_model
 from planner.world.errors import PlannerError

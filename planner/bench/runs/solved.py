@@ -15,10 +15,10 @@ from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import SuiteEpisode, find_suite
 from planner.evaluation.trace import EpisodeTrace, read_traces
+from planner.models.chat import Speaker
+from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.planning.finetuning import Sample, TraceStep, samples_of
-from planner.planning.grammar import END_OF_TURN
 from planner.planning.instruction import normal
-from planner.planning.llm.chat import Speaker
 from planner.planning.partnr.finetuned import NAME as FINETUNED
 from planner.planning.prompts.partnr import ACTIONS, TEAM_ACTIONS
 from planner.planning.prompts.partnr_state import world_of

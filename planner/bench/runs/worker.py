@@ -23,11 +23,11 @@ from planner.evaluation.metrics.metric import Metric
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
-from planner.planning.llm.chat import ChatModel, ModelAwayError
-from planner.planning.llm.ledger import Account, LedgerModel
+from planner.models.chat import ChatModel, ModelAwayError
+from planner.models.ledger import Account, LedgerModel
+from planner.models.trace import ModelCall
 from planner.planning.making import make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.trace import ModelCall
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode

@@ -14,7 +14,7 @@ def _make(request: UpdaterRequest) -> MakeUpdater:
             raise PlannerError("the memory vlm needs the server's name for its model")
         seer = ServerSeer(model.url, model.model, timeout_s=model.timeout_s)
     else:
-        from planner.memory.in_process_seer import InProcessSeer
+        from planner.models.in_process_vision import InProcessSeer
 
         seer = InProcessSeer(
             request.folder,

@@ -10,19 +10,19 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from planner.models.chat import ChatModel, Message, Speaker
+from planner.models.replies.turn_grammar import Ability, Naming, TurnForm, turn_grammar, words_of
+from planner.models.replies.turn_parser import DONE
+from planner.models.trace import Tell, tell_nobody
 from planner.planning.asking import Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
-from planner.planning.grammar import Ability, Naming, TurnForm, turn_grammar, words_of
-from planner.planning.llm.chat import ChatModel, Message, Speaker
 from planner.planning.partnr.react import EVERYBODY, MOST_CYCLES
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.prompts.partnr import world_description
 from planner.planning.prompts.partnr_state import PastAction, prompt
 from planner.planning.react import able_to
 from planner.planning.repeats import Repeats
-from planner.planning.reply_parser import DONE
-from planner.planning.trace import Tell, tell_nobody
 from planner.world.skill import FAILURE_PREFIX, SkillCall
 
 NAME = "partnr_finetuned"

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.models.chat import ChatModel, Message, Speaker
+from planner.models.replies.turn_grammar import Ability, Naming, TurnForm
+from planner.models.trace import Tell, tell_nobody
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import AgentDialogues
-from planner.planning.grammar import Ability, Naming, TurnForm
-from planner.planning.llm.chat import ChatModel, Message, Speaker
 from planner.planning.planner import Context, Task
 from planner.planning.prompts import partnr
 from planner.planning.react import able_to
-from planner.planning.trace import Tell, tell_nobody
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import AgentKind

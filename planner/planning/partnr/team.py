@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from planner.planning.asking import Asked, Asker, AskOptions
-from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.dialogues import limit_reached
-from planner.planning.grammar import (
+from planner.models.chat import ChatModel, ContextFullError, Message, Speaker
+from planner.models.replies.turn_grammar import (
     END_OF_TURN,
     Ability,
     Naming,
@@ -22,15 +20,17 @@ from planner.planning.grammar import (
     turn_grammar,
     words_of,
 )
-from planner.planning.llm.chat import ChatModel, ContextFullError, Message, Speaker
+from planner.models.replies.turn_parser import DONE
+from planner.models.trace import Tell, tell_nobody
+from planner.planning.asking import Asked, Asker, AskOptions
+from planner.planning.axes import Axes, Control, MemorySource
+from planner.planning.dialogues import limit_reached
 from planner.planning.partnr.react import EVERYBODY, TOOLS
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.prompts import partnr
 from planner.planning.react import able_to
 from planner.planning.repeats import Repeats
-from planner.planning.reply_parser import DONE
 from planner.planning.summaries import shorten
-from planner.planning.trace import Tell, tell_nobody
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 
 # PARTNR-1.4: of the one planner of all agents.

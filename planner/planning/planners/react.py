@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from planner.models.replies.turn_grammar import Naming
 from planner.planning.axes import MemorySource
-from planner.planning.grammar import Naming
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
 

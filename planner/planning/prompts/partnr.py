@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from planner.planning.grammar import is_speakable
+from planner.models.replies.turn_grammar import is_speakable
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import SkillName
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State

@@ -9,8 +9,8 @@ from diagnostic_msgs.msg import KeyValue
 from planner_msgs.msg import InstructStatus, PlannerTrace
 from rclpy.node import Node
 
+from planner.models.trace import ModelCall
 from planner.planning.telling.standing import Standing
-from planner.planning.trace import ModelCall
 from planner.ros import qos
 from planner.ros.conversions import header
 from planner.ros.outlet import Outlet

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from planner.models.chat import ChatModel, ModelAwayError, ModelError
+from planner.models.trace import ModelCall
 from planner.planning.delta_log import DeltaLog
 from planner.planning.instruction import Request, task_of
-from planner.planning.llm.chat import ChatModel, ModelAwayError, ModelError
 from planner.planning.making import make_model, make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
-from planner.planning.trace import ModelCall
 from planner.replay.through.decisions import RecordedDecision, RecordedWork, recorded_work
 from planner.replay.through.recorded import (
     CHANGES,

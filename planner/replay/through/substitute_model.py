@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from planner.models.chat import ChatModel, Completion, Message, ModelError
+from planner.models.replies.turn_grammar import THOUGHT, Naming, agent_label, word_of
 from planner.planning.axes import Control
-from planner.planning.grammar import THOUGHT, Naming, agent_label, word_of
-from planner.planning.llm.chat import ChatModel, Completion, Message, ModelError
 from planner.planning.making import PlannerChoice
 from planner.planning.planner import Context
 from planner.replay.through.decisions import RecordedDecision

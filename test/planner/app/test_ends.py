@@ -10,9 +10,9 @@ import pytest
 from planner.app.embedded_run import run_embedded
 from planner.app.run import End, RunResult
 from planner.app.time_steps import MAX_STEPS
+from planner.models.chat import Message
+from planner.models.scripted import ScriptedModel
 from planner.planning.axes import Axes, Control
-from planner.planning.llm.chat import Message
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.house_checks import load_episode

@@ -6,19 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from planning_toys import ToyWorld
+from planning_toys import THINGS, Spots, ToyWorld
 
 from planner.world.house import House
-from planner.world.vocabulary import Relation
-
-Spots = dict[str, tuple[Relation, str]]
-THINGS: Spots = {
-    "cup_0": (Relation.ON, "table_0"),
-    "apple_0": (Relation.ON, "table_0"),
-    "book_0": (Relation.ON, "table_1"),
-    "lamp_0": (Relation.ON, "table_1"),
-    "spoon_0": (Relation.WITHIN, "chest_of_drawers_0"),
-}
 
 
 @pytest.fixture

@@ -36,6 +36,16 @@ _STATE_SKILLS = {
 }
 Fault = Callable[[str, SkillCall], SkillResult | None]
 
+Spots = dict[str, tuple[Relation, str]]
+# Where things lie in the small house, unless a test says otherwise.
+THINGS: Spots = {
+    "cup_0": (Relation.ON, "table_0"),
+    "apple_0": (Relation.ON, "table_0"),
+    "book_0": (Relation.ON, "table_1"),
+    "lamp_0": (Relation.ON, "table_1"),
+    "spoon_0": (Relation.WITHIN, "chest_of_drawers_0"),
+}
+
 
 def capabilities(kind: AgentKind) -> Capabilities:
     body = default_bodies()[kind]

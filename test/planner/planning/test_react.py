@@ -10,13 +10,13 @@ from itertools import pairwise
 import pytest
 from planning_toys import ToyWorld, capabilities, play
 
+from planner.models.chat import Message, ModelError, Speaker, transcript
+from planner.models.scripted import ScriptedModel
+from planner.models.trace import ModelCall
 from planner.planning.asking import AskOptions
 from planner.planning.dialogues import AgentDialogues
-from planner.planning.llm.chat import Message, ModelError, Speaker, transcript
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.react import MOST_CALLS, make_react
-from planner.planning.trace import ModelCall
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from planning_toys import ToyWorld, capabilities, prop, task_of
 
+from planner.models.chat import ModelError
+from planner.models.scripted import ScriptedModel
 from planner.planning.dialogues import limit_reached
 from planner.planning.effects_shown import is_shown
 from planner.planning.expert.expert import Expert
-from planner.planning.llm.chat import ModelError
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.planner import (
     AgentResult,
     Context,

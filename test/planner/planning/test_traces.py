@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_toys import capabilities
 
+from planner.models.scripted import ScriptedModel
 from planner.planning.finetuning import TraceStep, samples_of
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Context, Task
 from planner.planning.prompts.partnr_state import TOKEN

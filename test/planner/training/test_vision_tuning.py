@@ -115,7 +115,7 @@ def test_datasets_reads_the_conversations(data: Path) -> None:
 def test_loss_falls_the_adapter_loads_back_and_the_updater_runs_with_it(
     data: Path, model: Path, tmp_path: Path
 ) -> None:
-    from planner.memory.in_process_seer import InProcessSeer
+    from planner.models.in_process_vision import InProcessSeer
 
     told: list[TuningProgress] = []
     samples = read_conversations(data)

@@ -17,9 +17,9 @@ from planner.bench.runs.dialogues import (
     read_dialogue,
     recording_text,
 )
-from planner.planning.llm.chat import Message, Speaker, Timings, Usage, transcript
-from planner.planning.llm.recorded import RecordedModel
-from planner.planning.trace import ModelCall
+from planner.models.chat import Message, Speaker, Timings, Usage, transcript
+from planner.models.recorded import RecordedModel
+from planner.models.trace import ModelCall
 from planner.world.errors import FileError
 
 HEAD = HeadLine(

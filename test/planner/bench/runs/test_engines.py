@@ -25,7 +25,7 @@ from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import Job, find_suite, jobs_of
 from planner.bench.runs.worker import EpisodeWorker, Outcome, acting_agents
 from planner.evaluation.trace import read_traces
-from planner.planning.llm.chat import ModelAwayError
+from planner.models.chat import ModelAwayError
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 

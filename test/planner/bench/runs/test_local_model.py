@@ -16,8 +16,8 @@ from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import find_suite, jobs_of
-from planner.planning.llm.chat import ChatModel
-from planner.planning.llm.in_process import InProcessModel
+from planner.models.chat import ChatModel
+from planner.models.in_process import InProcessModel
 
 pytestmark = [
     pytest.mark.skipif(not HAS_TORCH, reason="the extra `local` (torch) is not installed"),

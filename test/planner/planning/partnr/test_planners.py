@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from planning_toys import Outcome, ToyWorld, capabilities, play, prop
 
+from planner.models.chat import ContextFullError, Message, Speaker, transcript
+from planner.models.scripted import ScriptedModel
+from planner.models.trace import ModelCall
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.llm.chat import ContextFullError, Message, Speaker, transcript
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
 from planner.planning.prompts.partnr import MOST_OF_CLASS, summary, world_description
 from planner.planning.prompts.partnr_state import TOKEN
-from planner.planning.trace import ModelCall
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind, EntityKind

@@ -14,10 +14,10 @@ from planner.app.embedded_run import prepare_embedded
 from planner.app.run import RunResult
 from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
+from planner.models.trace import ModelCall
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.session_world import Event
-from planner.planning.trace import ModelCall
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.world.belief import Belief, Source
 from planner.world.entity import Entity, MemoryChange, OperationKind

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from stage import Stage
 
+from planner.models.scripted import ScriptedModel
+from planner.models.trace import ModelCall
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.trace import ModelCall
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House

@@ -12,7 +12,7 @@ from tiny_vision_model import make_tiny_vision_model
 from planner.memory.memory import Memory
 from planner.memory.operation_grammar import operation_grammar
 from planner.memory.operations import CoordinateFrame, Reading, parse
-from planner.memory.vision_model import load_vision_model
+from planner.models.vision_model import load_vision_model
 from planner.world.errors import PlannerError
 from planner.world.observation import Observation
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_random_weights_say_only_what_the_grammar_lets_through(folder: Path) -> None:
-    from planner.memory.in_process_seer import InProcessSeer
+    from planner.models.in_process_vision import InProcessSeer
 
     seer = InProcessSeer(folder, most_tokens=48)
     layout = Memory(layout_of(2), None).snapshot().entities
@@ -47,7 +47,7 @@ def test_random_weights_say_only_what_the_grammar_lets_through(folder: Path) -> 
 
 
 def test_another_grammar_is_another_answer(folder: Path) -> None:
-    from planner.memory.in_process_seer import InProcessSeer
+    from planner.models.in_process_vision import InProcessSeer
 
     seer = InProcessSeer(folder)
     for word in ("Remove 149", "No updates"):

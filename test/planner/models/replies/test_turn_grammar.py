@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_toys import ToyWorld, capabilities
 
-from planner.planning.gbnf import GrammarError, read_grammar
-from planner.planning.grammar import (
+from planner.models.gbnf import GrammarError, read_grammar
+from planner.models.replies.turn_grammar import (
     Ability,
     Naming,
     TurnForm,
@@ -29,9 +29,9 @@ from planner.planning.grammar import (
     turn_grammar,
     words_of,
 )
+from planner.models.replies.turn_parser import Turn, read_turn
 from planner.planning.partnr.react import EVERYBODY, TOOLS
 from planner.planning.react import able_to
-from planner.planning.reply_parser import Turn, read_turn
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import AgentKind

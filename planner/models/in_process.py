@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     Completion,
     ContextFullError,
     Message,

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     ChatModel,
     Completion,
     Message,

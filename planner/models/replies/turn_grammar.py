@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
-from planner.planning.gbnf import Grammar, quoted, read_grammar
+from planner.models.gbnf import Grammar, quoted, read_grammar
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import ARGUMENT_ROLES, FREE_TEXT_TOOLS, Role, SkillCall, SkillName
 from planner.world.vocabulary import EntityKind

@@ -10,21 +10,22 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from planner.planning.llm.chat import Message
-from planner.planning.prompts.partnr_state import TOKEN
+from planner.models.chat import Message
 
 # Llama, Qwen and Phi; Mistral; Gemma.
 _MARKUP = re.compile(r"<(?=\|)|[<\[](?=/?(?:s>|INST\]))|<(?=(?:start|end)_of_turn>)")
 
 
-def plain(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages without markup but for the fine-tuned planner's own token at their end."""
+def plain(messages: Iterable[Message], own_end: str = "") -> tuple[Message, ...]:
+    """The messages without markup, except `own_end`, a caller's own token, where a text ends so."""
     return tuple(
-        replace(message, text=_plain(message.text)) if _MARKUP.search(message.text) else message
+        replace(message, text=_plain(message.text, own_end))
+        if _MARKUP.search(message.text)
+        else message
         for message in messages
     )
 
 
-def _plain(text: str) -> str:
-    own = TOKEN if text.endswith(TOKEN) else ""
+def _plain(text: str, own_end: str) -> str:
+    own = own_end if own_end and text.endswith(own_end) else ""
     return _MARKUP.sub(lambda found: f"{found[0]} ", text.removesuffix(own)) + own

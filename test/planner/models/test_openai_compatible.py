@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     Completion,
     ContextFullError,
     Message,
@@ -22,8 +22,8 @@ from planner.planning.llm.chat import (
     ModelError,
     Speaker,
 )
-from planner.planning.llm.openai_compatible import Dialect, OpenAiCompatible, Retries
-from planner.planning.llm.patient import PatientModel
+from planner.models.openai_compatible import Dialect, OpenAiCompatible, Retries
+from planner.models.retries import PatientModel
 
 HELLO = (Message(Speaker.USER, "hello"),)
 FAST = Retries(most=2, first_wait_s=0.01, longest_wait_s=0.05)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from planner.planning.grammar import (
+from planner.models.replies.turn_grammar import (
     ASK,
     END_OF_TURN,
     Naming,

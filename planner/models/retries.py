@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from planner.planning.llm.chat import ChatModel, Completion, Message, ModelAwayError
+from planner.models.chat import ChatModel, Completion, Message, ModelAwayError
 
 WAITING = "waiting for model"
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 5.0

@@ -12,19 +12,19 @@ import pytest
 from planning_toys import ToyWorld, play
 from tiny_models import HAS_TORCH, make_tiny
 
-from planner.planning.asking import AskOptions
-from planner.planning.grammar import Ability, TurnForm, Words, turn_grammar
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     Completion,
     ContextFullError,
     Message,
     ModelError,
     Speaker,
 )
-from planner.planning.llm.in_process import NEEDS_EXTRA, InProcessModel
+from planner.models.in_process import NEEDS_EXTRA, InProcessModel
+from planner.models.replies.turn_grammar import Ability, TurnForm, Words, turn_grammar
+from planner.models.trace import ModelCall
+from planner.planning.asking import AskOptions
 from planner.planning.partnr.react import make_partnr_react
 from planner.planning.planner import Task
-from planner.planning.trace import ModelCall
 from planner.world.skill import SkillName
 from planner.world.vocabulary import AgentKind
 

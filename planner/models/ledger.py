@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from planner.planning.llm.chat import ChatModel, Completion, Message, Usage
+from planner.models.chat import ChatModel, Completion, Message, Usage
 
 
 @dataclass(frozen=True, slots=True)

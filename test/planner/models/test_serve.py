@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.planning.serve import GIB, ModelSize, detect_gpus, plan_for, size_of
+from planner.models.serve import GIB, ModelSize, detect_gpus, plan_for, size_of
 
 LLAMA_8B = {
     "num_hidden_layers": 32,
@@ -148,7 +148,7 @@ def test_what_cannot_be_served_is_told(
 def test_without_a_gpu_it_says_what_to_say(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("planner.planning.serve.shutil.which", lambda name: None)
+    monkeypatch.setattr("planner.models.serve.shutil.which", lambda name: None)
     assert detect_gpus() == (0.0, 0)
     assert main(["serve", "org/m-8B"]) == 2
     assert "--gpu-memory" in capsys.readouterr().err

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from planner.bringup import ARGUMENTS
+from planner.models.chat import Completion, Message, ModelError, Speaker
+from planner.models.recorded import RecordedModel, RecordingModel
+from planner.models.scripted import ScriptedModel
 from planner.parts.kinds import PLANNERS
-from planner.planning.llm.chat import Completion, Message, ModelError, Speaker
-from planner.planning.llm.recorded import RecordedModel, RecordingModel
-from planner.planning.llm.scripted import ScriptedModel
 from planner.planning.making import PlannerChoice, make_model, make_planner
 from planner.planning.part import needs_model
 from planner.planning.planner import Task

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     Completion,
     Message,
     ModelAwayError,
@@ -17,8 +17,8 @@ from planner.planning.llm.chat import (
     Timings,
     Usage,
 )
-from planner.planning.llm.ledger import Account, LedgerModel, Prices
-from planner.planning.llm.patient import WAITING, PatientModel
+from planner.models.ledger import Account, LedgerModel, Prices
+from planner.models.retries import WAITING, PatientModel
 
 HELLO = (Message(Speaker.USER, "hello"),)
 

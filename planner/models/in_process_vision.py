@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from planner.memory.vision_model import NEEDS_EXTRA, load_vision_model
-from planner.memory.vlm import MOST_TOKENS
+from planner.models.vision_model import NEEDS_EXTRA, load_vision_model
 from planner.world.errors import PlannerError
 from planner.world.observation import RgbImage
 
+MOST_TOKENS = 512
+
 
 class InProcessSeer:
-    """One LLaVA-OneVision class model of a folder; a `planner.memory.vlm.Seer` for one thread."""
+    """One LLaVA-OneVision class model of a folder; for one thread."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     Completion,
     ContextFullError,
     Message,

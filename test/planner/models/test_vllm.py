@@ -18,17 +18,17 @@ from typing import Any
 import pytest
 import tiny_models
 
-from planner.planning.grammar import Ability, TurnForm, Words, turn_grammar
-from planner.planning.llm.chat import (
+from planner.models.chat import (
     Completion,
     ContextFullError,
     Message,
     ModelError,
     Speaker,
 )
-from planner.planning.llm.openai_compatible import Dialect, OpenAiCompatible, Retries
-from planner.planning.llm.patient import PatientModel
-from planner.planning.serve import cpu_command
+from planner.models.openai_compatible import Dialect, OpenAiCompatible, Retries
+from planner.models.replies.turn_grammar import Ability, TurnForm, Words, turn_grammar
+from planner.models.retries import PatientModel
+from planner.models.serve import cpu_command
 from planner.world.skill import SkillName
 
 PYTHON = os.environ.get("PLANNER_VLLM_PYTHON", "")

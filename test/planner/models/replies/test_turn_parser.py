@@ -9,15 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planning_toys import ToyWorld
 
-from planner.planning.grammar import Ability, Naming, TurnForm, Words, turn_grammar, words_of
-from planner.planning.react import EpmScript
-from planner.planning.reply_parser import (
+from planner.models.replies.turn_grammar import (
+    Ability,
+    Naming,
+    TurnForm,
+    Words,
+    turn_grammar,
+    words_of,
+)
+from planner.models.replies.turn_parser import (
     MOST_CHARACTERS,
     Turn,
     check_call,
     check_reference,
     read_turn,
 )
+from planner.planning.react import EpmScript
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode, parse_call
 

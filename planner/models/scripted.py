@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from planner.planning.llm.chat import Completion, Message, ModelError, Timings, Usage
+from planner.models.chat import Completion, Message, ModelError, Timings, Usage
 
 Reply = Callable[[Sequence[Message]], str]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from planner.planning.llm.chat import Timings, Usage
+from planner.models.chat import Timings, Usage
 
 
 @dataclass(frozen=True, slots=True)
