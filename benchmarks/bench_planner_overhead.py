@@ -25,7 +25,7 @@ from pathlib import Path
 from machine import print_table
 
 from planner.app.embedded_run import run_embedded
-from planner.models.chat import Message, Speaker
+from planner.models.chat import Message, Request, Speaker
 from planner.models.gbnf import read_grammar
 from planner.models.in_process import InProcessModel
 from planner.models.replies.turn_grammar import (
@@ -191,7 +191,7 @@ def token_cost_rows() -> list[Row]:
             began_s, tokens = time.process_time(), 0
             for seed in range(8):
                 answer = asyncio.run(
-                    model.complete(ask, grammar=grammar, seed=seed, max_tokens=most)
+                    model.complete(Request(ask, grammar=grammar, seed=seed, max_tokens=most))
                 )
                 tokens += answer.usage.reply_tokens
             return (time.process_time() - began_s) / tokens * 1e3

@@ -9,9 +9,10 @@ from planner.app.metric_check import check_metric
 from planner.app.planner_check import check_planner
 from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterModel, UpdaterRequest
+from planner.models.making import ModelChoice, make_model
 from planner.parts.kinds import PLANNERS, SUITES, UPDATERS
 from planner.parts.option import read_options
-from planner.planning.making import PlannerChoice, make_model
+from planner.planning.making import PlannerChoice
 from planner.world.house_checks import load_episode, load_house
 from sim_bridge import conformance
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 def _check_planner(args: argparse.Namespace) -> int:
     PLANNERS.get(args.name)
     episode, house = load_episode(args.episode)
-    model = make_model(args.model, args.model_url)
+    model = make_model(ModelChoice(args.model, args.model_url))
     report = check_planner(PlannerChoice(args.name), house, episode, model)
     print(report.table())
     return 0 if report.conforms else 1

@@ -19,10 +19,11 @@ from planner.bench.runs.suites import Job
 from planner.evaluation.trace import write_traces
 from planner.evaluation.trace_builder import Decided
 from planner.models.chat import ModelError
+from planner.models.making import model_forms, part_and_source
 from planner.models.trace import ModelCall
 from planner.narrator import story
 from planner.parts.flags import add_option_flags, read_option_flags
-from planner.parts.kinds import PLANNERS
+from planner.parts.kinds import MODELS, PLANNERS
 from planner.planning.making import make_planner
 from planner.replay.state_log import StateLogWriter
 from planner.world.episode import Episode
@@ -45,8 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         default="",
-        help="language model, for the planners with one: a server's name for it, local:FOLDER, "
-        "scripted:FILE or recorded:FILE",
+        help=f"language model, for the planners with one: {model_forms()}",
     )
     parser.add_argument("--model-url", default="", help="address of the model's server, .../v1")
     parser.add_argument(
@@ -72,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, help="folder for the picture; default demo_output/TIME_EPISODE"
     )
     add_option_flags(parser.add_argument_group("options of planners"), PLANNERS.usable())
+    add_option_flags(parser.add_argument_group("options of models"), MODELS.usable())
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,10 +93,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> RunSettings:
+    model, _ = part_and_source(args.model)
+    own = MODELS.get(model).options if model else ()
     return RunSettings(
         planner=args.planner,
         model=args.model,
         model_url=args.model_url,
+        model_options=read_option_flags(args, own, MODELS.usable()),
         memory=args.memory,
         **read_memory_flags(args),
         options=read_option_flags(args, PLANNERS.get(args.planner).options, PLANNERS.usable()),
@@ -125,7 +129,7 @@ async def _play(
         decisions: list[Decided] = []
 
         def hear(call: ModelCall) -> None:
-            if settings.model:
+            if settings.model and call.answered:
                 decisions.append(decided(call, backend.now_s()))
 
         chat = models.chat(Job(Path(args.episode), episode.episode_id, episode.house, seed))

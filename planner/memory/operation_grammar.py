@@ -1,4 +1,4 @@
-"""The grammar of EPM's answers as GBNF, made for the entities of the moment.
+"""EPM's answers as a form of reply: the grammar for the entities of the moment, and the parser.
 
 Plain GBNF only (literals, alternatives, groups, stars), which vLLM, llama.cpp and llguidance all
 read. It lets through what the strict parser reads and what the entity list would not refuse for
@@ -8,8 +8,11 @@ its number; whether a pixel has depth the list finds out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from planner.memory.operations import GRID_CELLS, NO_UPDATES, CoordinateFrame
+from planner.memory.operations import GRID_CELLS, NO_UPDATES, CoordinateFrame, Parsed, parse
+from planner.models.replies.form import ReplyError
 from planner.world.entity import Entity
 
 # From 0 to one less than the model's picture is wide.
@@ -49,3 +52,29 @@ def operation_grammar(
 
 def _one_of(numbers: Iterable[int]) -> str:
     return " | ".join(f'"{number}"' for number in numbers)
+
+
+@dataclass(frozen=True)
+class OperationsReply:
+    """A `planner.models.replies.form.ReplyForm` for these entities."""
+
+    entities: tuple[Entity, ...]
+    frame: CoordinateFrame = CoordinateFrame.PIXEL_384
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ()
+
+    @cached_property
+    def grammar(self) -> str:
+        """GBNF of the moment."""
+        return operation_grammar(self.entities, self.frame)
+
+    def read(self, text: str, *, ended: bool) -> Parsed:
+        """The operations; an answer that was cut off ends after its last whole one.
+
+        Raises:
+            ReplyError: where there is none.
+        """
+        whole = text if ended else text.rpartition("\n")[0]
+        if not whole.strip():
+            raise ReplyError("gave no whole operation")
+        return parse(whole)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from planner.memory.operations import CoordinateFrame
+from planner.models.trace import OnCall, ignore_call
 from planner.parts.kinds import UPDATERS
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
@@ -29,7 +30,8 @@ class UpdaterModel:
     """The model that an updater reads pictures with.
 
     Attributes:
-        model: a folder, or with `url` the server's name for it; empty = the updater's own.
+        model: a folder, or with `url` the server's name for it; of `vlm` also any chat model that
+            takes pictures (`ModelChoice`). Empty = the updater's own.
         url: of an OpenAI-compatible server that takes pictures, `.../v1`.
         second: folder of `vlm`'s LoRA adapter, or of the SigLIP model beside OWLv2; may be empty.
         coordinates: what the numbers in `vlm`'s answers are.
@@ -55,6 +57,7 @@ class UpdaterRequest:
         visibility: what counts as seen, for `privileged`; None = EPM's thresholds.
         class_of: the class of an instance id, for updaters that need the truth.
         options: the values of all options that the part declares.
+        on_call: hears each call of a chat model.
     """
 
     name: str
@@ -63,6 +66,7 @@ class UpdaterRequest:
     visibility: Visibility | None = None
     class_of: ClassOf | None = None
     options: Mapping[str, OptionValue] = field(default_factory=dict)
+    on_call: OnCall = ignore_call
 
     @property
     def truth(self) -> Truth:

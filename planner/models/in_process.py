@@ -18,20 +18,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from planner.models.chat import (
     Completion,
     ContextFullError,
     Message,
     ModelError,
+    Request,
     Timings,
     Usage,
+    cut_at,
 )
+from planner.models.token_grammar import TokenGrammars, TokenMatcher
 
 NEEDS_EXTRA = "a model in this process needs the extra `local`: pip install -e '.[local]'"
-MOST_ROWS = 16
+MAX_ROWS = 16
 # How long the first request of a batch waits for others.
 GATHER_S = 0.003
 # Tokens of the end of an answer in which stop strings are looked for.
@@ -43,15 +43,10 @@ class _Row:
     """One request on its way."""
 
     prompt: list[int]
-    grammar: str
-    stop: tuple[str, ...]
-    max_tokens: int
-    seed: int
-    deadline_s: float
+    request: Request
     began_s: float
     future: Future[Completion] = field(default_factory=Future)
-    matcher: Any = None
-    mask: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    matcher: TokenMatcher | None = None
     noise: Any = None
     said: list[int] = field(default_factory=list)
     first_s: float = math.nan
@@ -69,7 +64,7 @@ class InProcessModel:
         device: str = "cpu",
         adapter: Path | None = None,
         temperature: float = 0.0,
-        most_rows: int = MOST_ROWS,
+        max_rows: int = MAX_ROWS,
     ) -> None:
         """Loads the model and starts its thread.
 
@@ -78,14 +73,13 @@ class InProcessModel:
             device: `cpu`, `cuda`, ...
             adapter: folder of a LoRA adapter (peft), merged into the weights.
             temperature: 0 = always the likeliest token.
-            most_rows: greatest batch.
+            max_rows: greatest batch.
 
         Raises:
             ModelError: without the extra, for a folder that holds no model, or a tokenizer
                 without a chat template.
         """
         try:
-            import llguidance.hf
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError as error:
@@ -107,11 +101,13 @@ class InProcessModel:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self._torch, self._model = torch, model.to(device).eval()
         self._device, self._temperature = device, temperature
-        self._name, self._most_rows = folder.name, most_rows
+        self._name, self._max_rows = folder.name, max_rows
         self._context = int(getattr(model.config, "max_position_embeddings", 0) or 1 << 30)
-        self._vocabulary = int(model.get_output_embeddings().weight.shape[0])
-        self._words = llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
-        self._grammars: dict[str, Any] = {}
+        vocabulary = int(model.get_output_embeddings().weight.shape[0])
+        try:
+            self._grammars = TokenGrammars(folder.name, self._tokenizer, vocabulary)
+        except ImportError as error:
+            raise ModelError(f"{NEEDS_EXTRA} ({error})") from None
         self._rows: queue.SimpleQueue[_Row | None] = queue.SimpleQueue()
         self.batches: list[int] = []
         self._thread = threading.Thread(target=self._serve, name="model", daemon=True)
@@ -122,34 +118,22 @@ class InProcessModel:
         """The folder's name."""
         return self._name
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        grammar: str = "",
-        stop: Sequence[str] = (),
-        max_tokens: int = 256,
-        seed: int | None = None,
-        deadline_s: float = 60.0,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """The model's answer, one row of a batch.
 
         Raises:
             ContextFullError: where the prompt and the longest answer do not fit.
-            ModelError: for a bad grammar, or where there is no answer in time.
+            ModelError: for a bad grammar, pictures, or where there is no answer in time.
         """
-        prompt = self._prompt(messages)
-        if len(prompt) + max_tokens > self._context:
+        prompt = self._prompt(request.messages)
+        if len(prompt) + request.max_tokens > self._context:
             raise ContextFullError(
                 f"{self._name}: the model's context is full: {len(prompt)} tokens of the prompt "
-                f"and {max_tokens} of the answer do not fit into {self._context}"
+                f"and {request.max_tokens} of the answer do not fit into {self._context}"
             )
-        row = _Row(
-            prompt, grammar, tuple(stop), max_tokens, seed or 0, deadline_s, time.monotonic()
-        )
-        if grammar:
-            row.matcher = self._matcher(grammar)
-            row.mask = np.zeros((self._vocabulary + 31) // 32, np.int32)
+        row = _Row(prompt, request, time.monotonic())
+        if request.grammar:
+            row.matcher = self._grammars.matcher(request.grammar)
         self._rows.put(row)
         try:
             return await asyncio.wrap_future(row.future)
@@ -157,6 +141,8 @@ class InProcessModel:
             row.error = row.error or "cancelled"
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
+        if any(message.pictures for message in messages):
+            raise ModelError(f"{self._name}: reads no pictures")
         turns = [{"role": m.speaker.value, "content": m.text} for m in messages]
         try:
             text = self._tokenizer.apply_chat_template(
@@ -166,30 +152,13 @@ class InProcessModel:
             raise ModelError(f"{self._name}: its chat template refuses: {error}") from None
         return [int(t) for t in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
 
-    def _matcher(self, grammar: str) -> Any:
-        from llguidance import LLMatcher
-        from llguidance.gbnf_to_lark import any_to_lark
-
-        if grammar not in self._grammars:
-            if len(self._grammars) >= 256:
-                self._grammars.clear()
-            try:
-                compiled = LLMatcher.grammar_from_lark(any_to_lark(grammar))
-            except Exception as error:
-                raise ModelError(f"{self._name}: bad grammar: {error}") from None
-            self._grammars[grammar] = LLMatcher(self._words, compiled)
-        matcher = self._grammars[grammar].deep_copy()
-        if matcher.is_error():
-            raise ModelError(f"{self._name}: bad grammar: {matcher.get_error()}")
-        return matcher
-
     # In the model's thread
 
     def _serve(self) -> None:
         while (first := self._rows.get()) is not None:
             rows = [first]
             until_s = time.monotonic() + GATHER_S
-            while len(rows) < self._most_rows:
+            while len(rows) < self._max_rows:
                 try:
                     more = self._rows.get(timeout=max(until_s - time.monotonic(), 0.0))
                 except queue.Empty:
@@ -220,8 +189,7 @@ class InProcessModel:
             row.future.set_exception(ModelError(f"{self._name}: {reason}"))
             return
         text = self._tokenizer.decode(row.said, skip_special_tokens=True)
-        for word in row.stop:
-            text = text.partition(word)[0]
+        text = cut_at(text, row.request.stop)
         usage = Usage(len(row.prompt), 0, len(row.said))
         timings = Timings(row.first_s, time.monotonic() - row.began_s)
         row.future.set_result(Completion(text, usage, timings, row.finish))
@@ -234,7 +202,7 @@ class InProcessModel:
         mask = torch.tensor([[0] * (width - len(r.prompt)) + [1] * len(r.prompt) for r in rows])
         ids, mask = ids.to(self._device), mask.to(self._device)
         for row in rows:
-            row.noise = torch.Generator().manual_seed(row.seed)
+            row.noise = torch.Generator().manual_seed(row.request.seed or 0)
         cache = None
         while any(not row.finish and not row.error for row in rows):
             places = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -259,10 +227,7 @@ class InProcessModel:
         """The next token of a row, which may be its last."""
         torch = self._torch
         if row.matcher is not None:
-            row.matcher.unsafe_compute_mask_ptr(row.mask.ctypes.data, row.mask.nbytes)
-            bits = np.unpackbits(row.mask.view(np.uint8), bitorder="little")
-            refused = torch.from_numpy(bits[: logits.shape[0]] == 0)
-            logits.masked_fill_(refused, -math.inf)
+            row.matcher.forbid(logits)
         if self._temperature > 0:
             # Gumbel noise from the row's own seed: a row's answer does not hang on its batch.
             uniform = torch.rand(logits.shape, generator=row.noise).clamp(1e-12, 1 - 1e-7)
@@ -278,17 +243,15 @@ class InProcessModel:
             row.finish = "stop"
             return
         row.said.append(token)
-        if row.matcher is not None:
-            row.matcher.consume_token(token)
-            if row.matcher.is_stopped():
-                row.finish = "stop"
-        tail = self._tokenizer.decode(row.said[-_TAIL:], skip_special_tokens=True)
-        if any(word in tail for word in row.stop):
+        if row.matcher is not None and row.matcher.take(token):
             row.finish = "stop"
-        elif not row.finish and len(row.said) >= row.max_tokens:
+        tail = self._tokenizer.decode(row.said[-_TAIL:], skip_special_tokens=True)
+        if any(word in tail for word in row.request.stop):
+            row.finish = "stop"
+        elif not row.finish and len(row.said) >= row.request.max_tokens:
             row.finish = "length"
-        elif not row.finish and time.monotonic() - row.began_s > row.deadline_s:
-            row.error = f"no complete answer within {row.deadline_s:.1f} s"
+        elif not row.finish and time.monotonic() - row.began_s > row.request.deadline_s:
+            row.error = f"no complete answer within {row.request.deadline_s:.1f} s"
 
     async def close(self) -> None:
         """Ends the thread when it has answered what it was asked."""

@@ -1,110 +1,107 @@
-"""A vision-language model inside this process, held to the operations' grammar token by token."""
+"""A vision-language model inside this process, held to a grammar token by token."""
 
 from __future__ import annotations
 
+import asyncio
+import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
-import numpy as np
-
+from planner.models.chat import Completion, ModelError, Request, Timings, Usage, cut_at
+from planner.models.token_grammar import TokenGrammars
 from planner.models.vision_model import NEEDS_EXTRA, load_vision_model
-from planner.world.errors import PlannerError
-from planner.world.observation import RgbImage
-
-MOST_TOKENS = 512
 
 
-class InProcessSeer:
-    """One LLaVA-OneVision class model of a folder; for one thread."""
+class InProcessVision:
+    """One LLaVA-OneVision class model of a folder; answers one request after the other."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        device: str = "cpu",
-        adapter: Path | None = None,
-        timeout_s: float = 30.0,
-        most_tokens: int = MOST_TOKENS,
-    ) -> None:
+    def __init__(self, folder: Path, *, device: str = "cpu", adapter: Path | None = None) -> None:
         """Loads the model.
 
         Args:
             folder: of the model; see `load_vision_model`.
             device: torch's name.
             adapter: folder of a LoRA adapter, as `planner train memory` writes it.
-            timeout_s: after which an answer is cut off where it is.
-            most_tokens: after which likewise.
 
         Raises:
-            PlannerError: without the extra `vlm`, or where the folder holds no such model.
+            ModelError: without the extra `vlm`, or where the folder holds no such model.
         """
-        try:
-            import llguidance.hf
-        except ImportError as error:
-            raise PlannerError(f"{NEEDS_EXTRA} ({error})") from None
         self._loaded = load_vision_model(folder, device=device, adapter=adapter)
-        self._timeout_s, self._most_tokens = timeout_s, most_tokens
-        self._vocabulary = int(self._loaded.model.get_output_embeddings().weight.shape[0])
-        self._words = llguidance.hf.from_tokenizer(self._loaded.tokenizer, n_vocab=self._vocabulary)
+        vocabulary = int(self._loaded.model.get_output_embeddings().weight.shape[0])
+        try:
+            self._grammars = TokenGrammars(folder.name, self._loaded.tokenizer, vocabulary)
+        except ImportError as error:
+            raise ModelError(f"{NEEDS_EXTRA} ({error})") from None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vision")
 
-    def answer(self, image: RgbImage, prompt: str, grammar: str) -> str:
-        """See `Seer`; an answer that is cut off ends after its last whole operation."""
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._loaded.name
+
+    async def complete(self, request: Request) -> Completion:
+        """The likeliest answer; at the deadline what there is of it, where that is accepted.
+
+        Raises:
+            ModelError: for a bad grammar, not exactly one picture, or no answer in time.
+        """
+        given_up = Event()
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._thread, self._answer, request, given_up)
+        finally:
+            given_up.set()
+
+    async def close(self) -> None:
+        """Ends the model's thread."""
+        self._thread.shutdown(wait=False)
+
+    def _answer(self, request: Request, given_up: Event) -> Completion:
         import torch
 
+        began_s, first_s = time.monotonic(), math.nan
         loaded = self._loaded
-        inputs = loaded.encoded(image, prompt)
-        matcher = self._matcher(grammar)
-        mask = np.zeros((self._vocabulary + 31) // 32, np.int32)
-        end = loaded.tokenizer.eos_token_id
-        until_s = time.monotonic() + self._timeout_s
+        fed: dict[str, Any] = dict(loaded.encoded_dialogue(request.messages))
+        prompt_tokens = int(fed["input_ids"].shape[1])
+        matcher = self._grammars.matcher(request.grammar) if request.grammar else None
         said: list[int] = []
-        done, cache = False, None
-        fed = dict(inputs)
+        finish, cache = "length", None
         with torch.inference_mode():
-            while not done and len(said) < self._most_tokens and time.monotonic() < until_s:
+            while finish != "stop" and len(said) < request.max_tokens:
+                if given_up.is_set() or time.monotonic() - began_s > request.deadline_s:
+                    break
                 made = loaded.model(**fed, past_key_values=cache, use_cache=True, logits_to_keep=1)
                 cache = made.past_key_values
                 logits = made.logits[0, -1].float().cpu()
-                matcher.unsafe_compute_mask_ptr(mask.ctypes.data, mask.nbytes)
-                allowed = np.unpackbits(mask.view(np.uint8), bitorder="little")
-                refused = torch.from_numpy(allowed[: logits.shape[0]] == 0)
-                token = int(logits.masked_fill(refused, -torch.inf).argmax())
-                if token == end:
-                    done = True
+                if matcher is not None:
+                    matcher.forbid(logits)
+                token = int(logits.argmax())
+                first_s = time.monotonic() - began_s if math.isnan(first_s) else first_s
+                if token == loaded.tokenizer.eos_token_id:
+                    finish = "stop"
                     break
                 said.append(token)
-                matcher.consume_token(token)
-                done = matcher.is_stopped()
-                fed = self._next(fed, token)
+                if matcher is not None and matcher.take(token):
+                    finish = "stop"
+                fed = _next(fed, token)
+        if finish != "stop" and len(said) < request.max_tokens and not request.accepts_partial:
+            raise ModelError(f"{self.name}: no complete answer within {request.deadline_s:.1f} s")
         text = str(loaded.tokenizer.decode(said, skip_special_tokens=True))
-        if not done:
-            text = text.rpartition("\n")[0]
-        if not text:
-            raise PlannerError(
-                f"the memory's model {loaded.name} gave no whole operation in "
-                f"{self._timeout_s:g} s and {self._most_tokens} tokens"
-            )
-        return text
+        cut = cut_at(text, request.stop)
+        usage = Usage(prompt_tokens, 0, len(said))
+        timings = Timings(first_s, time.monotonic() - began_s)
+        return Completion(cut, usage, timings, "stop" if cut != text else finish)
 
-    def _next(self, fed: dict[str, Any], token: int) -> dict[str, Any]:
-        """The inputs of the next step: the new token alone, the rest is in the cache."""
-        import torch
 
-        mask = fed["attention_mask"]
-        return {
-            "input_ids": torch.tensor([[token]], device=mask.device),
-            "attention_mask": torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1),
-        }
+def _next(fed: dict[str, Any], token: int) -> dict[str, Any]:
+    """The inputs of the next step: the new token alone, the rest is in the cache."""
+    import torch
 
-    def _matcher(self, grammar: str) -> Any:
-        from llguidance import LLMatcher
-        from llguidance.gbnf_to_lark import any_to_lark
-
-        try:
-            matcher = LLMatcher(self._words, LLMatcher.grammar_from_lark(any_to_lark(grammar)))
-        except Exception as error:
-            raise PlannerError(f"{self._loaded.name}: bad grammar: {error}") from None
-        if matcher.is_error():
-            raise PlannerError(f"{self._loaded.name}: bad grammar: {matcher.get_error()}")
-        return matcher
+    mask = fed["attention_mask"]
+    return {
+        "input_ids": torch.tensor([[token]], device=mask.device),
+        "attention_mask": torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1),
+    }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from planner.models.chat import ChatModel, Completion, Message, Usage
+from planner.models.chat import ChatModel, Completion, Request, Usage, WrappedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,41 +65,21 @@ class Account:
         }
 
 
-class LedgerModel:
+class LedgerModel(WrappedModel):
     """A model whose calls are booked; several episodes share one model and one run's account."""
 
     def __init__(
         self, model: ChatModel, accounts: Sequence[Account], prices: Prices | None = None
     ) -> None:
         """Books every call to all `accounts`, such as the episode's and the run's."""
-        self._model, self._accounts = model, tuple(accounts)
+        super().__init__(model)
+        self._accounts = tuple(accounts)
         self._prices = prices or Prices()
 
-    @property
-    def name(self) -> str:
-        """The name of the model behind it."""
-        return self._model.name
-
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        grammar: str = "",
-        stop: Sequence[str] = (),
-        max_tokens: int = 256,
-        seed: int | None = None,
-        deadline_s: float = 60.0,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """The other model's answer with what it cost."""
         try:
-            answer = await self._model.complete(
-                messages,
-                grammar=grammar,
-                stop=stop,
-                max_tokens=max_tokens,
-                seed=seed,
-                deadline_s=deadline_s,
-            )
+            answer = await self._model.complete(request)
         except BaseException:
             for account in self._accounts:
                 account.failed_calls += 1
@@ -108,7 +88,3 @@ class LedgerModel:
         for account in self._accounts:
             account.book(answer)
         return answer
-
-    async def close(self) -> None:
-        """Closes the model behind it."""
-        await self._model.close()

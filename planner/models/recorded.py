@@ -6,7 +6,6 @@ The file has one JSON object a line: first `{"version": 1, "model": ...}`, then 
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,11 +17,14 @@ from planner.models.chat import (
     Completion,
     Message,
     ModelError,
+    Request,
     Speaker,
     Timings,
     Usage,
-    transcript,
+    WrappedModel,
 )
+from planner.models.dialogue_file import DIALOGUE_ENDING, read_dialogue
+from planner.models.role import Role
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 
@@ -32,13 +34,15 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class _Head(FileModel):
-    version: Literal[1]
+    version: Literal[1] = 1
     model: str
 
 
 class _Turn(FileModel):
     speaker: Speaker
     text: str
+    # Their digests: a replay compares pictures and does not show them.
+    pictures: tuple[str, ...] = ()
 
 
 class _Call(FileModel):
@@ -49,13 +53,21 @@ class _Call(FileModel):
     prompt_tokens: Count = 0
     cached_tokens: Count = 0
     reply_tokens: Count = 0
+    role: Role = Role.PLANNER
 
     def completion(self) -> Completion:
         usage = Usage(self.prompt_tokens, self.cached_tokens, self.reply_tokens)
         return Completion(self.reply, usage, Timings(0.0, 0.0), self.finish)
 
 
-class RecordingModel:
+def _turns_of(messages: Sequence[Message]) -> tuple[_Turn, ...]:
+    return tuple(
+        _Turn(speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures))
+        for m in messages
+    )
+
+
+class RecordingModel(WrappedModel):
     """Passes calls on to another model and appends each to a file as it is answered."""
 
     def __init__(self, model: ChatModel, path: Path) -> None:
@@ -64,124 +76,74 @@ class RecordingModel:
         Raises:
             FileError: where it cannot be written.
         """
-        self._model, self._path = model, path
-        self._write("w", {"version": VERSION, "model": model.name})
+        super().__init__(model)
+        self._path = path
+        self._write("w", _Head(model=model.name))
 
-    @property
-    def name(self) -> str:
-        """The name of the model behind it."""
-        return self._model.name
-
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        grammar: str = "",
-        stop: Sequence[str] = (),
-        max_tokens: int = 256,
-        seed: int | None = None,
-        deadline_s: float = 60.0,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """The other model's answer, written down before it is returned."""
-        answer = await self._model.complete(
-            messages,
-            grammar=grammar,
-            stop=stop,
-            max_tokens=max_tokens,
-            seed=seed,
-            deadline_s=deadline_s,
+        answer = await self._model.complete(request)
+        call = _Call(
+            messages=_turns_of(request.messages),
+            grammar=request.grammar,
+            reply=answer.text,
+            finish=answer.finish,
+            prompt_tokens=answer.usage.prompt_tokens,
+            cached_tokens=answer.usage.cached_tokens,
+            reply_tokens=answer.usage.reply_tokens,
+            role=request.role,
         )
-        record = {
-            "messages": [{"speaker": m.speaker.value, "text": m.text} for m in messages],
-            "grammar": grammar,
-            "reply": answer.text,
-            "finish": answer.finish,
-            "prompt_tokens": answer.usage.prompt_tokens,
-            "cached_tokens": answer.usage.cached_tokens,
-            "reply_tokens": answer.usage.reply_tokens,
-        }
-        self._write("a", record)
+        self._write("a", call)
         return answer
 
-    def _write(self, mode: Literal["w", "a"], record: dict[str, object]) -> None:
+    def _write(self, mode: Literal["w", "a"], line: _Head | _Call) -> None:
         try:
             with self._path.open(mode, encoding="utf-8") as file:
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                file.write(line.model_dump_json() + "\n")
         except OSError as error:
             raise FileError(self._path, "", f"cannot be written: {error}") from None
-
-    async def close(self) -> None:
-        """Closes the model behind it."""
-        await self._model.close()
 
 
 class RecordedModel:
     """Answers as a recorded model did, as long as it is asked the same."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the recording.
+        """Reads what `RecordingModel` wrote, or a dialogue file.
 
         Raises:
             FileError: naming the line that cannot be used.
         """
         self._path = path
-        self._calls: list[_Call] = []
         self._next = 0
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(path, "", f"cannot be read: {error}") from None
-        if not lines:
-            raise FileError(path, "", "is empty")
-        for number, line in enumerate(lines, start=1):
-            try:
-                if number == 1:
-                    self._model = _Head.model_validate_json(line).model
-                else:
-                    self._calls.append(_Call.model_validate_json(line))
-            except ValidationError as error:
-                plain = from_validation(path, error)
-                where = f"line {number}" + (f": {plain.field}" if plain.field else "")
-                raise FileError(path, where, plain.reason) from None
+        is_dialogue = path.name.endswith(DIALOGUE_ENDING)
+        self._model, self._calls = _of_dialogue(path) if is_dialogue else _of_recording(path)
 
     @property
     def name(self) -> str:
         """The name of the recorded model."""
         return self._model
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        grammar: str = "",
-        stop: Sequence[str] = (),
-        max_tokens: int = 256,
-        seed: int | None = None,
-        deadline_s: float = 60.0,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """The recorded answer to exactly this dialogue.
 
         Raises:
             ModelError: at the first dialogue that differs, with the difference, and after the
                 last one.
         """
-        del grammar, stop, max_tokens, seed, deadline_s
         number = self._next + 1
         if number > len(self._calls):
             raise ModelError(f"{self._path}: has {len(self._calls)} calls and was asked for more")
         call = self._calls[self._next]
-        recorded = tuple(Message(m.speaker, m.text) for m in call.messages)
-        if recorded != tuple(messages):
-            raise ModelError(self._difference(number, recorded, messages))
+        asked = _turns_of(request.messages)
+        if call.messages != asked:
+            raise ModelError(self._difference(number, call.messages, asked))
         self._next = number
         return call.completion()
 
-    def _difference(
-        self, number: int, recorded: Sequence[Message], asked: Sequence[Message]
-    ) -> str:
+    def _difference(self, number: int, recorded: Sequence[_Turn], asked: Sequence[_Turn]) -> str:
         lines = difflib.unified_diff(
-            transcript(recorded).splitlines(),
-            transcript(asked).splitlines(),
+            _lines_of(recorded),
+            _lines_of(asked),
             f"recorded call {number}",
             f"asked call {number}",
             lineterm="",
@@ -192,3 +154,53 @@ class RecordedModel:
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+def _lines_of(turns: Sequence[_Turn]) -> list[str]:
+    lines = []
+    for turn in turns:
+        pictures = [f"[picture {digest}]" for digest in turn.pictures]
+        lines += [f"[{turn.speaker.value}]", *pictures, *turn.text.splitlines()]
+    return lines
+
+
+def _of_recording(path: Path) -> tuple[str, list[_Call]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    if not lines:
+        raise FileError(path, "", "is empty")
+    model, calls = "", []
+    for number, line in enumerate(lines, start=1):
+        try:
+            if number == 1:
+                model = _Head.model_validate_json(line).model
+            else:
+                calls.append(_Call.model_validate_json(line))
+        except ValidationError as error:
+            plain = from_validation(path, error)
+            where = f"line {number}" + (f": {plain.field}" if plain.field else "")
+            raise FileError(path, where, plain.reason) from None
+    return model, calls
+
+
+def _of_dialogue(path: Path) -> tuple[str, list[_Call]]:
+    dialogue = read_dialogue(path)
+    calls = [
+        _Call(
+            messages=tuple(
+                _Turn(speaker=m.speaker, text=m.text, pictures=m.pictures) for m in turn.messages
+            ),
+            grammar=turn.grammar,
+            reply=turn.line.reply,
+            finish=turn.line.finish,
+            prompt_tokens=turn.line.prompt_tokens,
+            cached_tokens=turn.line.cached_tokens,
+            reply_tokens=turn.line.reply_tokens,
+            role=turn.line.role,
+        )
+        for turn in dialogue.turns
+        if turn.line.is_answered
+    ]
+    return dialogue.head.model, calls

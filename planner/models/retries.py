@@ -1,89 +1,116 @@
-"""Waiting for a model whose server is stopped or starting, and saying so."""
+"""Trying again: the one place for deadlines, busy servers and models that are away."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from planner.models.chat import ChatModel, Completion, Message, ModelAwayError
+from planner.models.chat import (
+    ChatModel,
+    Completion,
+    ModelAwayError,
+    ModelBusyError,
+    ModelError,
+    Request,
+    WrappedModel,
+)
 
 WAITING = "waiting for model"
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 5.0
+_FIRST_WAIT_S, _MAX_WAIT_S = 0.5, 5.0
+# A model that gives what it has at the deadline ends with the token in hand.
+_PARTIAL_GRACE_S = 10.0
 
-# Hears `waiting for model: ...` before each wait, and "" when the model is back.
-Say = Callable[[str], None]
-
-
-def _nobody(_line: str) -> None:
-    """Hears nothing."""
+# Called with `waiting for model: ...` before each wait, and with "" when the model is back.
+OnWait = Callable[[str], None]
 
 
-class PatientModel:
-    """Asks the same again until the model is back, so that nothing of an episode is lost."""
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often a failed request is sent again, and the wait before each, seconds, doubling."""
+
+    max_count: int = 3
+    first_wait_s: float = 0.5
+    max_wait_s: float = 8.0
+
+
+def _ignore(_line: str) -> None:
+    pass
+
+
+class RetryingModel(WrappedModel):
+    """Asks the same again while that may help, so that nothing of an episode is lost.
+
+    Failures that another try may not have are tried again within the request's deadline. A model
+    that is away is waited for on top of that, with a deadline for each attempt.
+    """
 
     def __init__(
         self,
         model: ChatModel,
-        patience_s: float,
-        say: Say = _nobody,
         *,
+        wait_s: float = 0.0,
+        retries: Retries | None = None,
+        on_wait: OnWait = _ignore,
         first_wait_s: float = _FIRST_WAIT_S,
     ) -> None:
-        """Waits at most `patience_s` wall seconds on end, 0 = not at all."""
-        self._model, self._patience_s = model, patience_s
-        self._first_wait_s = first_wait_s
-        self.say = say
+        """Waits at most `wait_s` wall seconds on end for a model that is away, 0 = not at all."""
+        super().__init__(model)
+        self._wait_s, self._first_wait_s = wait_s, first_wait_s
+        self._retries = retries or Retries()
+        self.on_wait = on_wait
 
-    @property
-    def name(self) -> str:
-        """The name of the model behind it."""
-        return self._model.name
-
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        grammar: str = "",
-        stop: Sequence[str] = (),
-        max_tokens: int = 256,
-        seed: int | None = None,
-        deadline_s: float = 60.0,
-    ) -> Completion:
-        """The other model's answer; `deadline_s` is for each attempt, not for the waiting.
+    async def complete(self, request: Request) -> Completion:
+        """The other model's answer.
 
         Raises:
             ModelAwayError: where the model did not come back in time.
-            ModelError: for all else.
+            ModelError: for all else, with a late answer among it.
         """
         # From the first failure on: a client that takes long to start shortens no patience.
-        gone_since_s: float | None = None
+        away_since_s: float | None = None
         wait_s = self._first_wait_s
         while True:
             try:
-                answer = await self._model.complete(
-                    messages,
-                    grammar=grammar,
-                    stop=stop,
-                    max_tokens=max_tokens,
-                    seed=seed,
-                    deadline_s=deadline_s,
-                )
+                answer = await self._in_time(request)
             except ModelAwayError as error:
                 now_s = time.monotonic()
-                gone_since_s = now_s if gone_since_s is None else gone_since_s
-                gone_s = now_s - gone_since_s
-                left_s = self._patience_s - gone_s
+                away_since_s = now_s if away_since_s is None else away_since_s
+                away_s = now_s - away_since_s
+                left_s = self._wait_s - away_s
+                if self._wait_s <= 0:
+                    raise
                 if left_s <= 0:
-                    raise ModelAwayError(f"{error}; waited {gone_s:.0f} s for the model") from None
-                self.say(f"{WAITING}: {error}")
+                    raise ModelAwayError(f"{error}; waited {away_s:.0f} s for the model") from None
+                self.on_wait(f"{WAITING}: {error}")
                 await asyncio.sleep(min(wait_s, left_s))
-                wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+                wait_s = min(2 * wait_s, _MAX_WAIT_S)
             else:
-                if gone_since_s is not None:
-                    self.say("")
+                if away_since_s is not None:
+                    self.on_wait("")
                 return answer
 
-    async def close(self) -> None:
-        """Closes the model behind it."""
-        await self._model.close()
+    async def _in_time(self, request: Request) -> Completion:
+        grace_s = _PARTIAL_GRACE_S if request.accepts_partial else 0.0
+        try:
+            async with asyncio.timeout(request.deadline_s + grace_s):
+                return await self._try(request)
+        except TimeoutError:
+            raise ModelError(
+                f"{self.name}: no complete answer within {request.deadline_s:.1f} s"
+            ) from None
+
+    async def _try(self, request: Request) -> Completion:
+        wait_s = self._retries.first_wait_s
+        for attempt in range(self._retries.max_count + 1):
+            try:
+                return await self._model.complete(request)
+            except ModelBusyError as error:
+                if attempt == self._retries.max_count:
+                    if not attempt:
+                        raise
+                    raise type(error)(f"after {attempt + 1} tries: {error}") from None
+                await asyncio.sleep(min(max(wait_s, error.wait_s), self._retries.max_wait_s))
+                wait_s *= 2
+        raise AssertionError("the last try returns or raises")

@@ -1,11 +1,12 @@
-"""A planner's calls of its model: everything needed to read, count and train on them."""
+"""Calls of models: everything needed to read, count and train on them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from planner.models.chat import Timings, Usage
+from planner.models.chat import Message, Timings, Usage, transcript
+from planner.models.role import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,30 +14,42 @@ class ModelCall:
     """One call, or one decision of a planner without a model (`model` is empty then).
 
     Attributes:
+        planner: name of who asks: the planner, or another part with the role.
         cycle: planning cycle of this planner, from 1.
-        prompt: the full text sent.
+        messages: the full dialogue sent.
         grammar: GBNF that constrained the answer; "" = none.
         reply: the full text received.
+        finish: how the reply ended, as in `Completion`.
         calls: parsed skill calls, one an agent, in the order of `agents`; "" for none.
-        error: why the reply was refused; "" = accepted.
+        error: why the reply was refused, or why there is none; "" = accepted.
+        answered: whether there is a reply.
+        role: what the call is for.
     """
 
     planner: str
     model: str
     agents: tuple[str, ...]
     cycle: int
-    prompt: str = ""
+    messages: tuple[Message, ...] = ()
     grammar: str = ""
     reply: str = ""
+    finish: str = "stop"
     calls: tuple[str, ...] = ()
     error: str = ""
+    answered: bool = True
     usage: Usage = field(default_factory=Usage)
     timings: Timings = field(default_factory=Timings)
     parameters: Mapping[str, str] = field(default_factory=dict)
+    role: Role = Role.PLANNER
+
+    @property
+    def prompt(self) -> str:
+        """The dialogue as one text."""
+        return transcript(self.messages)
 
 
-Tell = Callable[[ModelCall], None]
+OnCall = Callable[[ModelCall], None]
 
 
-def tell_nobody(_call: ModelCall) -> None:
-    """For those who only want decisions."""
+def ignore_call(_call: ModelCall) -> None:
+    """For those who want only the answers."""

@@ -2,7 +2,7 @@
 
 Loaded from a folder on disk, never from a hub. The processor is put together from its parts
 without its video part, which alone would need torchvision: a torchvision that does not match the
-installed torch breaks every import of transformers. Used to answer (`in_process_seer`) and to
+installed torch breaks every import of transformers. Used to answer (`in_process_vision`) and to
 train (`planner.training.vision_tuning`). Needs the extra `vlm`.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.world.errors import PlannerError
+from planner.models.chat import Message, ModelError, Speaker
+from planner.models.picture import Picture
 from planner.world.observation import RgbImage
 
 NEEDS_EXTRA = (
@@ -50,17 +51,38 @@ class VisionModel:
             prompt: the text beside it.
             answer: what the model says; None ends where its answer begins.
         """
-        user = [{"type": "image"}, {"type": "text", "text": prompt}]
-        turns: list[dict[str, object]] = [{"role": "user", "content": user}]
+        messages = [Message(Speaker.USER, prompt, (Picture.of(image),))]
         if answer is not None:
-            content = [{"type": "text", "text": answer}]
-            turns.append({"role": "assistant", "content": content})
+            messages.append(Message(Speaker.ASSISTANT, answer))
+        return self.encoded_dialogue(messages)
+
+    def encoded_dialogue(self, messages: Sequence[Message]) -> Mapping[str, Any]:
+        """Tensors of a dialogue with one picture, on the device; it goes on after a user's turn.
+
+        Raises:
+            ModelError: for another number of pictures, or a dialogue that the model cannot have.
+        """
+        pictures = [picture for message in messages for picture in message.pictures]
+        if len(pictures) != 1:
+            raise ModelError(f"{self.name}: reads one picture, got {len(pictures)}")
+        turns = [
+            {
+                "role": m.speaker.value,
+                "content": [
+                    *({"type": "image"} for _ in m.pictures),
+                    {"type": "text", "text": m.text},
+                ],
+            }
+            for m in messages
+        ]
+        goes_on = messages[-1].speaker is not Speaker.ASSISTANT
         try:
             text = self.tokenizer.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=answer is None
+                turns, tokenize=False, add_generation_prompt=goes_on
             )
         except Exception as error:
-            raise PlannerError(f"{self.name}: its chat template refuses: {error}") from None
+            raise ModelError(f"{self.name}: its chat template refuses: {error}") from None
+        image = pictures[0].image
         made = self.processor(images=[image], text=[text], return_tensors="pt")
         return {
             name: value.to(self.device)
@@ -80,13 +102,13 @@ def load_vision_model(
         adapter: folder of a LoRA adapter (peft), merged into the weights.
 
     Raises:
-        PlannerError: without the extra, or where the folder holds no such model.
+        ModelError: without the extra, or where the folder holds no such model.
     """
     try:
         import torch
         from transformers import AutoTokenizer, LlavaOnevisionForConditionalGeneration
     except ImportError as error:
-        raise PlannerError(f"{NEEDS_EXTRA} ({error})") from None
+        raise ModelError(f"{NEEDS_EXTRA} ({error})") from None
     _check_folder(folder)
     dtype = torch.float32 if device == "cpu" else torch.bfloat16
     try:
@@ -96,7 +118,7 @@ def load_vision_model(
         )
         processor = _processor(folder, tokenizer, model.config)
     except (OSError, ValueError) as error:
-        raise PlannerError(f"{folder}: cannot be loaded: {error}") from None
+        raise ModelError(f"{folder}: cannot be loaded: {error}") from None
     if not tokenizer.chat_template:
         tokenizer.chat_template = _template(folder)
     if adapter is not None:
@@ -108,10 +130,10 @@ def _check_folder(folder: Path) -> None:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise PlannerError(f"{folder}: holds no model: there is no readable config.json") from None
+        raise ModelError(f"{folder}: holds no model: there is no readable config.json") from None
     kind = config.get("model_type") if isinstance(config, dict) else None
     if kind != MODEL_TYPE:
-        raise PlannerError(f"{folder}: config.json: model_type is {kind!r}, not {MODEL_TYPE!r}")
+        raise ModelError(f"{folder}: config.json: model_type is {kind!r}, not {MODEL_TYPE!r}")
 
 
 def _template(folder: Path) -> str:
@@ -120,20 +142,20 @@ def _template(folder: Path) -> str:
         read = json.loads((folder / "chat_template.json").read_text(encoding="utf-8"))
         return str(read["chat_template"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise PlannerError(f"{folder}: has no chat template") from None
+        raise ModelError(f"{folder}: has no chat template") from None
 
 
 def _adapted(model: Any, adapter: Path) -> Any:
     try:
         from peft import PeftModel
     except ImportError:
-        raise PlannerError(f"an adapter needs the extra `train`: {NEEDS_EXTRA}") from None
+        raise ModelError(f"an adapter needs the extra `train`: {NEEDS_EXTRA}") from None
     if not (adapter / "adapter_config.json").is_file():
-        raise PlannerError(f"{adapter}: holds no adapter: there is no adapter_config.json")
+        raise ModelError(f"{adapter}: holds no adapter: there is no adapter_config.json")
     try:
         return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
     except (OSError, ValueError, RuntimeError) as error:
-        raise PlannerError(f"{adapter}: does not fit the model: {error}") from None
+        raise ModelError(f"{adapter}: does not fit the model: {error}") from None
 
 
 def _processor(folder: Path, tokenizer: Any, config: Any) -> Any:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from planner.bench.suite import SuitePart
     from planner.evaluation.metrics.metric import MetricRecord
     from planner.memory.part import UpdaterPart
+    from planner.models.part import ModelPart
     from planner.planning.part import PlannerPart
     from sim_bridge.part import BackendPart
 
@@ -41,4 +42,7 @@ METRICS: Catalog[MetricRecord] = Catalog(
 SUITES: Catalog[SuitePart] = Catalog(
     "suite", "planner.bench.suites", "SUITE", "planner.bench.suite:SuitePart", 1
 )
-ALL = (PLANNERS, UPDATERS, BACKENDS, METRICS, SUITES)
+MODELS: Catalog[ModelPart] = Catalog(
+    "model", "planner.models.models", "MODEL", "planner.models.part:ModelPart", 1
+)
+ALL = (PLANNERS, UPDATERS, BACKENDS, MODELS, METRICS, SUITES)

@@ -1,19 +1,24 @@
-"""Asking a model for a turn: grammar, call, reading of the reply, trace."""
+"""Asking a model for a turn: what the planners' calls of a model have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from planner.models.chat import ChatModel, Completion, Message, transcript
+from planner.models.caller import Caller, Remark
+from planner.models.chat import ChatModel, Message
 from planner.models.markup import plain
-from planner.models.replies.turn_grammar import END_OF_TURN, Naming, TurnForm, TurnGrammar
-from planner.models.replies.turn_parser import Turn, read_turn
-from planner.models.trace import ModelCall, Tell, tell_nobody
+from planner.models.replies.turn import TurnReply, allow
+from planner.models.replies.turn_grammar import END_OF_TURN, Naming, TurnGrammar
+from planner.models.replies.turn_parser import Turn
+from planner.models.role import Role
+from planner.models.trace import OnCall, ignore_call
 from planner.planning.axes import Axes
 from planner.planning.planner import Task
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.world.belief import Belief
+from planner.world.errors import PlannerError
 from planner.world.skill import CallError, SkillCall
 
 
@@ -38,27 +43,13 @@ class AskOptions:
     show_states: bool = False
 
 
-# A character may take four tokens of a tokenizer that falls back to bytes, a thought at worst
-# all of its characters; usual ones have a tenth of it.
-_MAX_TOKENS = {
-    TurnForm.CALL: 128,
-    TurnForm.BARE: 128,
-    TurnForm.THOUGHT: 640,
-    TurnForm.TEAM: 768,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A reply: the turn it makes, or why it was refused."""
 
     turn: Turn
     said: str
-    error: CallError | None = None
-
-
-def allow(_call: SkillCall) -> None:
-    """Refuses nothing."""
+    error: PlannerError | CallError | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +62,20 @@ class Asker:
     naming: Naming
     axes: Axes
     options: AskOptions = field(default_factory=AskOptions)
-    tell: Tell = tell_nobody
+    tell: OnCall = ignore_call
+
+    @cached_property
+    def _caller(self) -> Caller:
+        return Caller(
+            self.planner,
+            self.model,
+            Role.PLANNER,
+            seed=self.task.seed,
+            deadline_s=self.options.deadline_s,
+            constrained=self.options.constrained,
+            parameters={"exact": "false", **self.axes.as_parameters()},
+            on_call=self.tell,
+        )
 
     async def ask(
         self,
@@ -95,68 +99,28 @@ class Asker:
         Raises:
             ModelError: where there is no reply.
         """
-        messages = plain(messages, TOKEN)
-        ends = grammar.form is not TurnForm.BARE
-        max_tokens = self.options.max_tokens or _MAX_TOKENS[grammar.form]
-        answer = await self.model.complete(
-            messages,
-            grammar=grammar.text if self.options.constrained else "",
-            stop=(END_OF_TURN,) if ends else (),
-            max_tokens=max_tokens,
-            seed=self.task.seed,
-            deadline_s=self.options.deadline_s,
-        )
-        said = answer.text.partition(END_OF_TURN)[0].strip()[: max_tokens * 8]
-        cut = answer.finish == "stop"
-        try:
-            turn = read_turn(answer.text, grammar, belief, self.naming, cut=cut)
-            for call in turn.calls.values():
-                check(call)
-        except CallError as error:
-            self._trace(messages, grammar, answer, cycle, None, str(error), notes)
-            return Asked(Turn(), said, error)
-        # A server cuts the stop string off: only an answer that ran out of tokens lacks it.
-        note = "" if turn.ended else f"no {END_OF_TURN}"
-        self._trace(messages, grammar, answer, cycle, turn, note, notes)
-        return Asked(turn, said)
-
-    def _trace(
-        self,
-        messages: tuple[Message, ...],
-        grammar: TurnGrammar,
-        answer: Completion,
-        cycle: int,
-        turn: Turn | None,
-        error: str,
-        notes: Mapping[str, str] | None,
-    ) -> None:
+        form = TurnReply(grammar, belief, self.naming, check)
         agents = tuple(grammar.call_rules)
-        calls = turn.calls if turn is not None else {}
-        more = {
-            "seed": str(self.task.seed),
-            "grammar_hash": grammar.content_hash,
-            "constrained": str(self.options.constrained).lower(),
-            "exact": str(turn is not None and turn.exact).lower(),
-            **self.axes.as_parameters(),
-            **(notes or {}),
-        }
-        if answer.cost:
-            more["cost"] = f"{answer.cost:.6f}"
-        if turn is not None and turn.question:
-            more["question"] = turn.question
-        self.tell(
-            ModelCall(
-                planner=self.planner,
-                model=self.model.name,
-                agents=agents,
-                cycle=cycle,
-                prompt=transcript(messages),
-                grammar=grammar.text if self.options.constrained else "",
-                reply=answer.text,
-                calls=tuple(str(calls[a]) if a in calls else "" for a in agents),
-                error=error,
-                usage=answer.usage,
-                timings=answer.timings,
-                parameters=more,
-            )
+        max_tokens = self.options.max_tokens or form.max_tokens
+        reply = await self._caller.ask(
+            plain(messages, TOKEN),
+            form,
+            agents=agents,
+            cycle=cycle,
+            max_tokens=max_tokens,
+            parameters=notes,
+            remark=lambda turn: _remark(turn, agents),
         )
+        said = reply.completion.text.partition(END_OF_TURN)[0].strip()[: max_tokens * 8]
+        return Asked(reply.value or Turn(), said, reply.error)
+
+
+def _remark(turn: Turn, agents: tuple[str, ...]) -> Remark:
+    parameters = {"exact": str(turn.exact).lower()}
+    if turn.question:
+        parameters["question"] = turn.question
+    return Remark(
+        tuple(str(turn.calls[a]) if a in turn.calls else "" for a in agents),
+        "" if turn.ended else f"no {END_OF_TURN}",
+        parameters,
+    )

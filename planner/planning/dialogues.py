@@ -23,7 +23,7 @@ from planner.models.replies.turn_grammar import (
     words_of,
 )
 from planner.models.replies.turn_parser import DONE
-from planner.models.trace import Tell, tell_nobody
+from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import Asked, Asker, AskOptions
 from planner.planning.axes import Axes
 from planner.planning.planner import AgentResult, Context, Decision, Task
@@ -97,7 +97,7 @@ class AgentDialogues:
         task: Task,
         model: ChatModel,
         options: AskOptions | None = None,
-        tell: Tell = tell_nobody,
+        tell: OnCall = ignore_call,
     ) -> None:
         """Takes the model and whoever wants to hear of each call of it."""
         self._script, self._task = script, task

@@ -1,67 +1,19 @@
-"""Planners and models by the names that parameters use."""
+"""Planners by the names that parameters use."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from planner.models.chat import ChatModel
-from planner.models.in_process import InProcessModel
-from planner.models.openai_compatible import OpenAiCompatible
-from planner.models.recorded import RecordedModel, RecordingModel
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import Tell, tell_nobody
+from planner.models.trace import OnCall, ignore_call
 from planner.parts.kinds import PLANNERS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes
 from planner.planning.part import PlannerPart, PlannerRequest, needs_model
 from planner.planning.planner import Planner, Task
-from planner.world.errors import FileError, PlannerError
-
-SCRIPTED, RECORDED, LOCAL = "scripted:", "recorded:", "local:"
-
-
-def make_model(
-    model: str, url: str, record: str = "", temperature: float = 0.0
-) -> ChatModel | None:
-    """The model that the parameters name, or None where they name none.
-
-    Args:
-        model: a server's name for it, `local:FOLDER` (a model in this process),
-            `scripted:FILE` (replies separated by blank lines) or `recorded:FILE`.
-        url: base address of the server.
-        record: file that gets every call of the model; "" = none.
-        temperature: of sampling; 0 = the likeliest token (PARTNR-D58).
-
-    Raises:
-        PlannerError: for an address or a file that cannot be used.
-    """
-    if not model:
-        if url:
-            raise PlannerError("the parameter model_url is set, but model names no model")
-        return None
-    made: ChatModel
-    if model.startswith(SCRIPTED):
-        made = ScriptedModel(_replies(Path(model.removeprefix(SCRIPTED))))
-    elif model.startswith(RECORDED):
-        made = RecordedModel(Path(model.removeprefix(RECORDED)))
-    elif model.startswith(LOCAL):
-        made = InProcessModel(Path(model.removeprefix(LOCAL)), temperature=temperature)
-    elif url:
-        made = OpenAiCompatible(url, model, temperature=temperature)
-    else:
-        raise PlannerError(f"the parameter model is {model}, but model_url names no server")
-    return RecordingModel(made, Path(record)) if record else made
-
-
-def _replies(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
-    return [part.strip() for part in text.split("\n\n") if part.strip()]
+from planner.world.errors import PlannerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +44,7 @@ class PlannerChoice:
 
 
 def make_planner(
-    choice: PlannerChoice, task: Task, model: ChatModel | None, tell: Tell = tell_nobody
+    choice: PlannerChoice, task: Task, model: ChatModel | None, tell: OnCall = ignore_call
 ) -> Planner:
     """A planner for one task.
 

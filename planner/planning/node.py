@@ -376,7 +376,7 @@ class TaskPlannerNode(Node):
         announce = partial(self._announce, goal)
         model = None
         if told.model is not None:
-            told.model.say = announce
+            told.model.on_wait = announce
             model = LedgerModel(told.model, (account, told.run), told.prices)
         try:
             planner = make_planner(told.choice_for(most), task, model, self._publish)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from planner.models.chat import ChatModel
 from planner.models.replies.turn_grammar import Naming
-from planner.models.trace import Tell, tell_nobody
+from planner.models.trace import OnCall, ignore_call
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes
@@ -36,7 +36,7 @@ class PlannerRequest:
     axes: Axes = field(default_factory=Axes)
     ask: AskOptions = field(default_factory=AskOptions)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
-    tell: Tell = tell_nobody
+    tell: OnCall = ignore_call
 
     @property
     def model(self) -> ChatModel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from planner.models.chat import ChatModel, Message, Speaker
 from planner.models.replies.turn_grammar import Ability, Naming, TurnForm
 from planner.models.replies.turn_parser import check_reference
-from planner.models.trace import Tell, tell_nobody
+from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, MemorySource
 from planner.planning.dialogues import AgentDialogues
@@ -86,7 +86,7 @@ def make_react(
     task: Task,
     model: ChatModel,
     options: AskOptions | None = None,
-    tell: Tell = tell_nobody,
+    tell: OnCall = ignore_call,
     axes: Axes | None = None,
 ) -> AgentDialogues:
     """The planner for one task."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from planner.models.chat import ChatModel
 from planner.models.ledger import Account, Prices
-from planner.models.retries import PatientModel
+from planner.models.making import ModelChoice, make_model, model_forms
+from planner.models.retries import RetryingModel
 from planner.parts.kinds import PLANNERS
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
-from planner.planning.making import PlannerChoice, make_model
+from planner.planning.making import PlannerChoice
 from planner.ros import parameters
 from planner.ros.part_options import declare_options
 
@@ -28,7 +28,7 @@ class Settings:
     """
 
     choice: PlannerChoice
-    model: PatientModel | None
+    model: RetryingModel | None
     prices: Prices
     answer_wait_s: float
     run: Account = field(default_factory=Account)
@@ -110,22 +110,18 @@ def _price(node: Any, name: str) -> float:
     return parameters.number(node, name, 0.0, "money for a million tokens", min_value=0.0)
 
 
-def _model(node: Any) -> PatientModel | None:
-    model = parameters.text(
-        node,
-        "model",
-        "",
-        "the language model: a server's name for it, local:FOLDER, scripted:FILE or recorded:FILE",
+def _model(node: Any) -> RetryingModel | None:
+    model = parameters.text(node, "model", "", f"the language model: {model_forms()}")
+    choice = ModelChoice(
+        model,
+        parameters.text(node, "model_url", "", "address of the model's server, .../v1"),
+        record=parameters.text(
+            node, "record_model", "", "file that gets every call of the model; empty = none"
+        ),
+        wait_s=parameters.number(
+            node, "model_wait", 600.0, "seconds to wait for a model that is away", min_value=0.0
+        ),
     )
-    url = parameters.text(node, "model_url", "", "address of the model's server, .../v1")
-    record = parameters.text(
-        node, "record_model", "", "file that gets every call of the model; empty = none"
-    )
-    temperature = parameters.number(
-        node, "temperature", 0.0, "of sampling; 0 = the likeliest", min_value=0.0, max_value=10.0
-    )
-    wait_s = parameters.number(
-        node, "model_wait", 600.0, "seconds to wait for a model that is away", min_value=0.0
-    )
-    made: ChatModel | None = make_model(model, url, record, temperature)
-    return PatientModel(made, wait_s) if made is not None else None
+    if model:
+        choice = replace(choice, options=declare_options(node, choice.part.options))
+    return make_model(choice)

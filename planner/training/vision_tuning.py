@@ -161,7 +161,7 @@ def tune(
         tell: hears of each step.
 
     Returns:
-        The adapter's folder, which `InProcessSeer` and peft read.
+        The adapter's folder, which `InProcessVision` and peft read.
 
     Raises:
         PlannerError: without the extra `train`, for a model that is none, or a checkpoint of

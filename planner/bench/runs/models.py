@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from planner.bench.runs.dialogues import read_dialogue, recording_text
-from planner.bench.runs.manifest import MANIFEST_NAME, TRACES_NAME
+from planner.bench.runs.manifest import TRACES_NAME
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
 from planner.memory.part import MakeUpdater, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.updater import MemoryUpdater
 from planner.models.chat import ChatModel
-from planner.models.recorded import RecordedModel
-from planner.models.retries import PatientModel
+from planner.models.making import make_model
 from planner.parts.option import read_options
-from planner.planning.making import RECORDED, SCRIPTED, make_model
-from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind
@@ -26,11 +21,6 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 def trace_stem(job: Job) -> str:
     """Begin of the names of an episode's files in a run's `traces/`."""
     return f"{job.episode_id}-{job.seed}"
-
-
-def dialogue_path(run: Path, stem: str) -> Path:
-    """The file of an episode's dialogue."""
-    return run / TRACES_NAME / f"{stem}.dialogue.jsonl"
 
 
 def trace_path(run: Path, stem: str) -> Path:
@@ -48,16 +38,13 @@ class Models:
             PlannerError: for settings that cannot be run, or a model that cannot be used.
         """
         settings.check()
-        self._settings = settings
+        self._settings, self._choice = settings, settings.model_choice
         self._make_updater: MakeUpdater | None = None
         self._world: EmbeddedBackend | None = None
         self._classes: dict[int, str] = {}
         self._load_updater()
-        self._script = _path_after(SCRIPTED, settings.model)
-        self._recording = _path_after(RECORDED, settings.model)
-        if self._recording is not None and self._recording.is_dir():
-            _check_run(self._recording)
-        self._shared = None if self._script or self._recording else self._make(settings.model)
+        self._is_shared = bool(settings.model) and not self._choice.part.per_episode
+        self._shared = make_model(self._choice) if self._is_shared else None
 
     def chat(self, job: Job) -> ChatModel | None:
         """The model of an episode; None for planners without one.
@@ -65,13 +52,9 @@ class Models:
         Raises:
             PlannerError: where nothing was scripted or recorded for it.
         """
-        if self._script is not None:
-            script = self._script
-            file = script / f"{job.episode_id}.txt" if script.is_dir() else script
-            return make_model(f"{SCRIPTED}{file}", "")
-        if self._recording is not None:
-            return _replayed(self._recording, job)
-        return self._shared
+        if self._is_shared:
+            return self._shared
+        return make_model(self._choice, job.episode_id, job.seed)
 
     def updater(self, house: House, world: EmbeddedBackend) -> MemoryUpdater | None:
         """What makes the memory's edits of pictures; None = as the kind of memory says.
@@ -113,27 +96,3 @@ class Models:
         """Ends connections."""
         if self._shared is not None:
             await self._shared.close()
-
-    def _make(self, name: str) -> ChatModel | None:
-        settings = self._settings
-        made = make_model(name, settings.model_url, temperature=settings.temperature)
-        return PatientModel(made, settings.model_wait_s) if made is not None else None
-
-
-def _path_after(prefix: str, model: str) -> Path | None:
-    return Path(model.removeprefix(prefix)) if model.startswith(prefix) else None
-
-
-def _check_run(run: Path) -> None:
-    if not (run / MANIFEST_NAME).is_file():
-        raise PlannerError(f"{run}: is no run whose dialogues could be replayed")
-
-
-def _replayed(recording: Path, job: Job) -> ChatModel:
-    if not recording.is_dir():
-        return RecordedModel(recording)
-    text = recording_text(read_dialogue(dialogue_path(recording, trace_stem(job))))
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"{trace_stem(job)}.jsonl"
-        path.write_text(text, encoding="utf-8")
-        return RecordedModel(path)

@@ -17,10 +17,11 @@ from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
+from planner.models.making import absolute, model_forms, part_and_source
 from planner.parts.flags import add_option_flags, read_option_flags
-from planner.parts.kinds import PLANNERS
+from planner.parts.kinds import MODELS, PLANNERS
+from planner.parts.option import OptionValue
 from planner.planning.axes import Control, MemorySource
-from planner.planning.making import LOCAL, RECORDED, SCRIPTED
 from planner.world.errors import PlannerError
 
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
@@ -34,11 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="",
         metavar="M",
-        help="a server's name for it, local:FOLDER, scripted:FOLDER (EPISODE.txt each) or FILE, "
-        "recorded:RUN or FILE",
+        help=f"{model_forms()}; of scripted and recorded a folder has a file for each episode",
     )
     what.add_argument("--model-url", default="", metavar="URL", help="the server's, .../v1")
-    what.add_argument("--temperature", type=float, default=0.0, help="of sampling")
     what.add_argument("--agents", type=int, default=0, metavar="N", help="how many act; 0 = all")
     what.add_argument(
         "--memory",
@@ -62,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--model-deadline", type=float, default=60.0, help="seconds for an answer")
     what.add_argument("--model-wait", type=float, default=600.0, help="seconds, for one away")
     add_option_flags(what, PLANNERS.usable())
+    add_option_flags(what, MODELS.usable())
     for part in ("prompt", "cached", "reply"):
         what.add_argument(f"--price-{part}", type=float, default=0.0, help="a million tokens")
     how = parser.add_argument_group("how it is run, free to change when resuming")
@@ -116,9 +116,9 @@ def _settings(args: argparse.Namespace) -> RunSettings:
     try:
         return RunSettings(
             planner=args.planner,
-            model=_model(args.model),
+            model=absolute(args.model),
             model_url=args.model_url,
-            temperature=args.temperature,
+            model_options=_model_options(args),
             agents=args.agents,
             memory=args.memory,
             **read_memory_flags(args),
@@ -139,12 +139,11 @@ def _settings(args: argparse.Namespace) -> RunSettings:
         raise PlannerError(f"a setting is out of its range: {error}") from None
 
 
-def _model(name: str) -> str:
-    """With a path that is the same from everywhere, so that a run can be resumed from anywhere."""
-    for prefix in (SCRIPTED, RECORDED, LOCAL):
-        if name.startswith(prefix):
-            return f"{prefix}{Path(name.removeprefix(prefix)).resolve()}"
-    return name
+def _model_options(args: argparse.Namespace) -> dict[str, OptionValue]:
+    """The flags of the chosen model."""
+    name, _ = part_and_source(args.model)
+    own = MODELS.get(name).options if name else ()
+    return read_option_flags(args, own, MODELS.usable())
 
 
 def _engine(args: argparse.Namespace, settings: RunSettings) -> Engine:

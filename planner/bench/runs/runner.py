@@ -8,11 +8,12 @@ from pathlib import Path
 
 from planner.bench.runs.engines import Engine
 from planner.bench.runs.manifest import Manifest, open_run
-from planner.bench.runs.models import dialogue_path, trace_path
+from planner.bench.runs.models import trace_path
 from planner.bench.runs.rows import ROWS_NAME, Fault, Row, RowFile, newest_rows
 from planner.bench.runs.suites import Job
 from planner.bench.runs.worker import Outcome
 from planner.episodes.episode_file import write_text
+from planner.models.dialogue_file import dialogue_path
 from planner.world.errors import PlannerError
 
 # Hears each row with how many are done and how many there are to be.

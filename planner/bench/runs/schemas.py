@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from planner.bench.runs.dialogues import LINES
 from planner.bench.runs.rows import Row
+from planner.models.dialogue_file import LINES
 
 
 def schema_texts() -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from planner.evaluation.progress import Mode
 from planner.memory.part import UpdaterPart
 from planner.models.ledger import Prices
+from planner.models.making import ModelChoice
 from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.asking import AskOptions
@@ -55,14 +56,14 @@ class RunSettings(FileModel):
         memory: one of `memory_names`.
         memory_model, memory_url, memory_second: what the updater reads pictures with.
         memory_options: of the updater, those that are not as by default.
-        options: of the planner, those that are not as by default.
+        options: of the planner, those that are not as by default; model_options likewise.
         prompt_price, cached_price, reply_price: money for a million tokens.
     """
 
     planner: str = "expert"
     model: str = ""
     model_url: str = ""
-    temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
+    model_options: Mapping[str, OptionValue] = Field(default_factory=dict)
     agents: Count = 0
     memory: str = MemoryKind.RAYS.value
     memory_model: str = ""
@@ -85,9 +86,14 @@ class RunSettings(FileModel):
     @model_validator(mode="before")
     @classmethod
     def _read_former_names(cls, given: object) -> object:
-        """Manifests of before had two of the options as settings of their own."""
+        """Manifests of before had three of the options as settings of their own."""
         if not isinstance(given, dict):
             return given
+        if "temperature" in given:
+            given = dict(given)
+            temperature = given.pop("temperature")
+            if temperature:
+                given = {"model_options": {"temperature": temperature}, **given}
         former = {name: given[name] for name in ("traces", "encoder") if name in given}
         rest = {name: value for name, value in given.items() if name not in former}
         named = {name: value for name, value in former.items() if value}
@@ -116,7 +122,13 @@ class RunSettings(FileModel):
                 "--memory full has not"
             )
         read_options(part.options, self.options)
+        self.model_choice.check()
         self._check_memory()
+
+    @property
+    def model_choice(self) -> ModelChoice:
+        """The language model; waited for where it is away."""
+        return ModelChoice(self.model, self.model_url, self.model_options, wait_s=self.model_wait_s)
 
     def _check_memory(self) -> None:
         updater = self.updater

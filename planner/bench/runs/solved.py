@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planner.bench.runs.dialogues import Dialogue, Turn, read_dialogue
-from planner.bench.runs.models import dialogue_path, trace_path
+from planner.bench.runs.models import trace_path
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import SuiteEpisode, find_suite
 from planner.evaluation.trace import EpisodeTrace, read_traces
 from planner.models.chat import Speaker
+from planner.models.dialogue_file import Dialogue, Turn, dialogue_path, read_dialogue
 from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.planning.finetuning import Sample, TraceStep, samples_of
 from planner.planning.instruction import normal

@@ -12,7 +12,6 @@ from functools import partial
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.trace import decided, traced
-from planner.bench.runs.dialogues import DialogueWriter, HeadLine, HeardModel
 from planner.bench.runs.forgetting import forget_houses
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
@@ -24,6 +23,7 @@ from planner.evaluation.metrics.table import metrics
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
 from planner.models.chat import ChatModel, ModelAwayError
+from planner.models.dialogue_file import DialogueWriter, HeadLine
 from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
 from planner.planning.making import make_planner
@@ -58,23 +58,18 @@ def acting_agents(episode: Episode, count: int) -> tuple[str, ...]:
 class _Listener:
     """Hears an episode's calls of the model, while the world stands still."""
 
-    model: HeardModel | None
     writer: DialogueWriter
+    has_model: bool
     run: EpisodeRun | None = None
     decided: list[Decided] = field(default_factory=list)
 
     def hear(self, call: ModelCall) -> None:
-        if self.model is None:
+        if not self.has_model:
             return
-        messages, finish = self.model.take(call.prompt)
         step, stamp_s = self._now()
-        self.writer.turn(call, messages, finish, step, stamp_s)
-        self.decided.append(decided(call, stamp_s))
-
-    def close(self) -> None:
-        """Takes down the calls without an answer."""
-        for messages, error in self.model.failures if self.model is not None else ():
-            self.writer.failed(messages, error, *self._now())
+        self.writer.add(call, step, stamp_s)
+        if call.answered:
+            self.decided.append(decided(call, stamp_s))
 
     def _now(self) -> tuple[int, float]:
         state = self.run.backend.world_state() if self.run is not None else None
@@ -121,9 +116,11 @@ class EpisodeWorker:
         acting = acting_agents(episode, settings.agents)
         chat = self._models.chat(job)
         account, builder = Account(), TraceBuilder()
-        heard = HeardModel(LedgerModel(chat, (account,), settings.prices)) if chat else None
-        listener = _Listener(heard, DialogueWriter(self._head(episode, job, acting, chat)))
-        make = partial(self._planner, listener=listener)
+        booked = LedgerModel(chat, (account,), settings.prices) if chat else None
+        listener = _Listener(
+            DialogueWriter(self._head(episode, job, acting, chat)), has_model=booked is not None
+        )
+        make = partial(self._planner, model=booked, listener=listener)
         backend = self._simulator()
         run = prepare_embedded(
             backend,
@@ -140,7 +137,6 @@ class EpisodeWorker:
         )
         listener.run = run
         result = await run.play()
-        listener.close()
         trace = traced(
             builder,
             episode,
@@ -169,9 +165,9 @@ class EpisodeWorker:
             forget_houses()
             self._house = house
 
-    def _planner(self, task: Task, listener: _Listener) -> Planner:
+    def _planner(self, task: Task, model: ChatModel | None, listener: _Listener) -> Planner:
         choice = self._settings.choice(len(task.agents))
-        return make_planner(choice, task, listener.model, listener.hear)
+        return make_planner(choice, task, model, listener.hear)
 
     def _simulator(self) -> EmbeddedBackend:
         if self._backend is None:
@@ -189,7 +185,7 @@ class EpisodeWorker:
             planner=self._settings.planner,
             model=chat.name if chat is not None else "",
             agents=tuple(acting),
-            axes=self._axes(acting, {}),
+            axes=self._axes(acting, {}).model_dump(mode="json"),
         )
 
     def _axes(self, acting: Sequence[str], evidence: Mapping[str, str]) -> RowAxes:

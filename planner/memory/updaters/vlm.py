@@ -3,26 +3,34 @@
 from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
 from planner.world.errors import PlannerError
 
+# What a folder meant before models had parts.
+_OF_A_FOLDER = "local"
+
 
 def _make(request: UpdaterRequest) -> MakeUpdater:
-    from planner.memory.vlm import Seer, ServerSeer, VlmUpdater
+    from planner.memory.vlm import VlmUpdater
+    from planner.models.blocking import BlockingLoop
+    from planner.models.making import SERVER, ModelChoice, open_model, part_and_source
 
-    model = request.model
-    seer: Seer
-    if model.url:
-        if not model.model:
-            raise PlannerError("the memory vlm needs the server's name for its model")
-        seer = ServerSeer(model.url, model.model, timeout_s=model.timeout_s)
-    else:
-        from planner.models.in_process_vision import InProcessSeer
-
-        seer = InProcessSeer(
-            request.folder,
-            device=model.device,
-            adapter=request.second_folder,
-            timeout_s=model.timeout_s,
-        )
-    return lambda _: VlmUpdater(seer, model.coordinates)
+    asked = request.model
+    if not asked.model:
+        raise PlannerError("the memory vlm needs the server's name for its model")
+    named = asked.model
+    if not asked.url and part_and_source(named)[0] == SERVER:
+        named = f"{_OF_A_FOLDER}:{named}"
+    part = ModelChoice(named, asked.url).part
+    if not part.takes_pictures:
+        raise PlannerError(f"the model {named} takes no pictures")
+    wanted = {"device": asked.device, "adapter": asked.second}
+    options = {o.name: wanted[o.name] for o in part.options if o.name in wanted}
+    model, loop = open_model(ModelChoice(named, asked.url, options)), BlockingLoop()
+    return lambda _: VlmUpdater(
+        model,
+        asked.coordinates,
+        deadline_s=asked.timeout_s,
+        on_call=request.on_call,
+        loop=loop,
+    )
 
 
 UPDATER = UpdaterPart(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from planner.models.chat import ChatModel, Message, Speaker
 from planner.models.replies.turn_grammar import Ability, Naming, TurnForm, turn_grammar, words_of
 from planner.models.replies.turn_parser import DONE
-from planner.models.trace import Tell, tell_nobody
+from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
@@ -49,7 +49,7 @@ class PartnrFinetuned:
         task: Task,
         model: ChatModel,
         options: AskOptions | None = None,
-        tell: Tell = tell_nobody,
+        tell: OnCall = ignore_call,
         axes: Axes | None = None,
     ) -> None:
         """Takes the model and whoever wants to hear of each call of it."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from planner.models.chat import ChatModel, Message, Speaker
 from planner.models.replies.turn_grammar import Ability, Naming, TurnForm
-from planner.models.trace import Tell, tell_nobody
+from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import AgentDialogues
@@ -108,7 +108,7 @@ def make_partnr_react(
     task: Task,
     model: ChatModel,
     options: AskOptions | None = None,
-    tell: Tell = tell_nobody,
+    tell: OnCall = ignore_call,
     axes: Axes | None = None,
     *,
     name: str = "partnr_react",

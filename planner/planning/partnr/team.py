@@ -21,7 +21,7 @@ from planner.models.replies.turn_grammar import (
     words_of,
 )
 from planner.models.replies.turn_parser import DONE
-from planner.models.trace import Tell, tell_nobody
+from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import Asked, Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
@@ -45,7 +45,7 @@ class PartnrTeam:
         task: Task,
         model: ChatModel,
         options: AskOptions | None = None,
-        tell: Tell = tell_nobody,
+        tell: OnCall = ignore_call,
         axes: Axes | None = None,
         *,
         examples: str = "",

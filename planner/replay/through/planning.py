@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner.models.chat import ChatModel, ModelAwayError, ModelError
+from planner.models.making import make_model
 from planner.models.trace import ModelCall
 from planner.planning.delta_log import DeltaLog
 from planner.planning.instruction import Request, task_of
-from planner.planning.making import make_model, make_planner
+from planner.planning.making import make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
 from planner.replay.through.decisions import RecordedDecision, RecordedWork, recorded_work
 from planner.replay.through.recorded import (
@@ -96,7 +97,7 @@ def replay_planner(
     """
     if not recorded.has(GRAPHS):
         raise FileError(recorded.bag.folder, GRAPHS, "is not in the bag: nothing was believed")
-    model = make_model(request.model, request.model_url, request.record_model, request.temperature)
+    model = make_model(request.model)
     tasks = RecordedTask(recorded)
     works = []
     for work in recorded_work(recorded):
@@ -217,7 +218,8 @@ class _Asking:
         told = self._told
 
         def tell(call: ModelCall) -> None:
-            told.append(call)
+            if call.answered:
+                told.append(call)
 
         return make_planner(self._choice, task, self._model, tell)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from planner.evaluation.progress import Mode
@@ -11,6 +11,7 @@ from planner.memory.memory import UPDATE_PERIOD_S
 from planner.memory.operations import CoordinateFrame
 from planner.memory.part import UpdaterModel
 from planner.memory.sightings import VISIBILITIES
+from planner.models.making import ModelChoice
 from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
 from planner.planning.asking import AskOptions
@@ -48,14 +49,10 @@ class PlannerRequest:
 
     Attributes:
         seed: of the task; None = as recorded.
-        record_model: file that gets every call of the model; "" = none.
     """
 
     choice: PlannerChoice
-    model: str = ""
-    model_url: str = ""
-    record_model: str = ""
-    temperature: float = 0.0
+    model: ModelChoice = field(default_factory=ModelChoice)
     seed: int | None = None
 
 
@@ -151,12 +148,17 @@ class _Words:
                 ),
                 options,
             ),
-            model=self._text("model"),
-            model_url=self._text("model_url"),
-            record_model=self._text("record_model"),
-            temperature=self._number("temperature", 0.0, 0.0, 10.0),
+            model=self._model(),
             seed=int(seed) if seed else None,
         )
+
+    def _model(self) -> ModelChoice:
+        choice = ModelChoice(
+            self._text("model"), self._text("model_url"), record=self._text("record_model")
+        )
+        if not choice.model:
+            return choice
+        return replace(choice, options=self._options(choice.part.options))
 
     def _evaluator(self) -> EvaluatorRequest:
         value = self._words.pop(EVALUATOR)

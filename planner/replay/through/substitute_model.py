@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from planner.models.chat import ChatModel, Completion, Message, ModelError
+from planner.models.chat import (
+    ChatModel,
+    Completion,
+    ModelError,
+    Request,
+    WrappedModel,
+    cut_at,
+)
 from planner.models.replies.turn_grammar import THOUGHT, Naming, agent_label, word_of
 from planner.planning.axes import Control
 from planner.planning.making import PlannerChoice
@@ -15,22 +22,17 @@ from planner.world.belief import Belief
 from planner.world.skill import FREE_TEXT_TOOLS, SkillCall, SkillName
 
 
-class SubstituteModel:
+class SubstituteModel(WrappedModel):
     """Passes calls on to a model, but for those whose answer is given beforehand."""
 
     def __init__(self, model: ChatModel) -> None:
         """Takes the model."""
-        self._model = model
+        super().__init__(model)
         self._said: list[str] | None = None
 
     def __deepcopy__(self, _memo: object) -> SubstituteModel:
         """Copies of a planner talk to the same model."""
         return self
-
-    @property
-    def name(self) -> str:
-        """The name of the model behind it."""
-        return self._model.name
 
     @contextmanager
     def saying(self, texts: Sequence[str]) -> Iterator[None]:
@@ -41,40 +43,17 @@ class SubstituteModel:
         finally:
             self._said = None
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        grammar: str = "",
-        stop: Sequence[str] = (),
-        max_tokens: int = 256,
-        seed: int | None = None,
-        deadline_s: float = 60.0,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """See `ChatModel`.
 
         Raises:
             ModelError: where the given answer was refused and the planner asks again.
         """
         if self._said is None:
-            return await self._model.complete(
-                messages,
-                grammar=grammar,
-                stop=stop,
-                max_tokens=max_tokens,
-                seed=seed,
-                deadline_s=deadline_s,
-            )
+            return await self._model.complete(request)
         if not self._said:
             raise ModelError("the last given answer was not accepted")
-        text = self._said.pop()
-        for word in stop:
-            text = text.partition(word)[0]
-        return Completion(text)
-
-    async def close(self) -> None:
-        """Closes the model behind it."""
-        await self._model.close()
+        return Completion(cut_at(self._said.pop(), request.stop))
 
 
 def spoken_turn(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import base64
+from typing import Any
 
 import cv2
 import numpy as np
@@ -8,9 +10,15 @@ import pytest
 from chat_server import chat_server
 
 from planner.memory.memory import Memory
-from planner.memory.operation_grammar import operation_grammar
+from planner.memory.operation_grammar import OperationsReply, operation_grammar
 from planner.memory.operations import CoordinateFrame
-from planner.memory.vlm import ServerSeer, VlmUpdater
+from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
+from planner.memory.updater import Operation
+from planner.memory.vlm import VlmUpdater
+from planner.models.replies.form import ReplyError
+from planner.models.role import Role
+from planner.models.scripted import ScriptedModel
+from planner.models.trace import ModelCall
 from planner.world.entity import Entity
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -20,21 +28,10 @@ from planner.world.observation import CameraFrame, Intrinsics, Observation
 HOUSE = load_house("train_0")
 
 
-class Says:
-    """A model that says what it is told to."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.prompts = text, list[str]()
-
-    def answer(self, image: np.ndarray, prompt: str, grammar: str) -> str:
-        assert image.shape == (384, 384, 3)
-        assert grammar.startswith("root ::= ")
-        self.prompts.append(prompt)
-        return self.text
-
-
-def look(text: str, frame: CoordinateFrame = CoordinateFrame.PIXEL_384) -> tuple[Memory, Says]:
-    says = Says(text)
+def look(
+    text: str, frame: CoordinateFrame = CoordinateFrame.PIXEL_384
+) -> tuple[Memory, ScriptedModel]:
+    says = ScriptedModel([text])
     memory = Memory(HOUSE, VlmUpdater(says, frame))
     depth = np.full((192, 192), 2.0, np.float32)
     depth[:96, :96] = 0
@@ -53,7 +50,12 @@ def test_an_add_lands_where_the_models_pixel_is_in_a_smaller_picture() -> None:
     (cup,) = things(memory)
     assert cup.position_m == pytest.approx((1.0, 0.0, 2.0))
     assert cup.seen_distance_m == pytest.approx(2.0)
-    assert says.prompts[0].endswith("Your next update is:")
+    (request,) = says.requests
+    (message,) = request.messages
+    assert message.text.endswith("Your next update is:")
+    assert message.pictures[0].image.shape == (384, 384, 3)
+    assert request.grammar.startswith("root ::= ")
+    assert request.role is Role.MEMORY
 
 
 def test_the_grid_as_coordinates() -> None:
@@ -96,24 +98,57 @@ def test_the_grammar_names_only_what_may_be_changed() -> None:
     assert "[0-7]" in operation_grammar([table], CoordinateFrame.GRID_8)
 
 
-def test_a_server_gets_picture_prompt_and_grammar() -> None:
-    image = np.zeros((384, 384, 3), np.uint8)
-    image[..., 0] = 200
-    said = "Add (200, 200):cup"
-    with chat_server([said]) as (url, asked):
-        assert ServerSeer(url, "tiny").answer(image, "a prompt", "root ::= x") == said
-    (body,) = asked
+def _updater(url: str, **more: Any) -> VlmUpdater:
+    made = load_updater(UpdaterRequest("vlm", UpdaterModel("tiny", url), **more))(HOUSE)
+    assert isinstance(made, VlmUpdater)
+    return made
+
+
+def _observation() -> Observation:
+    rgb = np.zeros((384, 384, 3), np.uint8)
+    rgb[..., 0] = 200
+    lens = Intrinsics(384, 384, 192.0, 192.0, 192.0, 192.0)
+    depth = np.full((384, 384), 2.0, np.float32)
+    return Observation.at_rest(1.0, CameraFrame(rgb, depth, None, lens, Pose((0, 0, 0))))
+
+
+def test_a_server_gets_picture_prompt_and_grammar_and_the_call_is_traced() -> None:
+    heard: list[ModelCall] = []
+    # The first answer tells how the server takes a grammar.
+    with chat_server(["a7", "Add (200, 200):cup"]) as (url, asked):
+        (operation,) = _updater(url, on_call=heard.append).update(_observation(), (), "")
+    assert operation.description == "cup"
+    body = asked[-1]
     picture, text = body["messages"][0]["content"]
     raw = base64.b64decode(picture["image_url"]["url"].partition(",")[2])
     back = cv2.imdecode(np.frombuffer(raw, np.uint8), cv2.IMREAD_COLOR)
     assert back[0, 0].tolist() == [0, 0, 200]
-    assert text == {"type": "text", "text": "a prompt"}
-    assert body["structured_outputs"] == {"grammar": "root ::= x"}
+    assert text["text"].endswith("Your next update is:")
+    assert body["structured_outputs"]["grammar"].startswith("root ::= ")
+    (call,) = heard
+    assert (call.planner, call.role, call.reply) == ("vlm", Role.MEMORY, "Add (200, 200):cup")
 
 
-def test_a_server_that_is_away_is_one_clear_error() -> None:
+def test_a_server_that_is_away_is_asked_again_and_then_one_clear_error() -> None:
+    heard: list[ModelCall] = []
     with (
-        chat_server([""], status=503) as (url, _asked),
-        pytest.raises(PlannerError, match="away does not answer"),
+        chat_server([""], status=503) as (url, asked),
+        pytest.raises(PlannerError, match=r"after 4 tries: .*status 503"),
     ):
-        ServerSeer(url, "away").answer(np.zeros((384, 384, 3), np.uint8), "p", "g")
+        _updater(url, on_call=heard.append).update(_observation(), (), "")
+    assert len(asked) == 4
+    assert [call.answered for call in heard] == [False]
+
+
+def test_what_was_cut_off_ends_after_its_last_whole_operation() -> None:
+    reply = OperationsReply(())
+    assert len(reply.read("Add (1, 2):cup\nAdd (3", ended=False).operations) == 1
+    with pytest.raises(ReplyError, match="no whole operation"):
+        reply.read("Add (3, 4):c", ended=False)
+
+
+def test_it_works_where_a_loop_is_running() -> None:
+    async def look_inside() -> list[Operation]:
+        return VlmUpdater(ScriptedModel(["No updates"])).update(_observation(), (), "")
+
+    assert asyncio.run(look_inside()) == []

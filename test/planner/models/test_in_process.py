@@ -17,6 +17,7 @@ from planner.models.chat import (
     ContextFullError,
     Message,
     ModelError,
+    Request,
     Speaker,
 )
 from planner.models.in_process import NEEDS_EXTRA, InProcessModel
@@ -57,7 +58,7 @@ def model(folder: Path) -> Iterator[InProcessModel]:
 
 
 def ask(model: InProcessModel, **more: Any) -> Completion:
-    return asyncio.run(model.complete(ASK, **more))
+    return asyncio.run(model.complete(Request(ASK, **more)))
 
 
 @needs_torch
@@ -65,7 +66,7 @@ def test_random_weights_give_only_valid_calls_under_the_grammar(model: InProcess
     async def many() -> list[Completion]:
         return await asyncio.gather(
             *(
-                model.complete(ASK, grammar=GRAMMAR.text, seed=seed, deadline_s=280.0)
+                model.complete(Request(ASK, grammar=GRAMMAR.text, seed=seed, deadline_s=280.0))
                 for seed in range(24)
             )
         )
@@ -84,8 +85,8 @@ def test_a_row_says_the_same_alone_and_in_a_batch(model: InProcessModel) -> None
     async def both() -> list[Completion]:
         other = (Message(Speaker.USER, "A much longer question than that one, of no interest."),)
         return await asyncio.gather(
-            model.complete(ASK, grammar=GRAMMAR.text, seed=3),
-            model.complete(other, grammar=GRAMMAR.text, seed=4),
+            model.complete(Request(ASK, grammar=GRAMMAR.text, seed=3)),
+            model.complete(Request(other, grammar=GRAMMAR.text, seed=4)),
         )
 
     assert asyncio.run(both())[0].text == ask(model, grammar=GRAMMAR.text, seed=3).text
@@ -115,14 +116,14 @@ def test_the_deadline_ends_what_takes_too_long(model: InProcessModel) -> None:
 @needs_torch
 def test_a_cancelled_request_leaves_its_batch(model: InProcessModel) -> None:
     async def cancel() -> float:
-        long = model.complete(ASK, grammar='root ::= "x"{3000,3000}', max_tokens=3500)
+        long = model.complete(Request(ASK, grammar='root ::= "x"{3000,3000}', max_tokens=3500))
         task = asyncio.ensure_future(long)
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         began_s = time.monotonic()
-        await model.complete(ASK, grammar=GRAMMAR.text)
+        await model.complete(Request(ASK, grammar=GRAMMAR.text))
         return time.monotonic() - began_s
 
     # The thread is free again long before three thousand tokens are said.

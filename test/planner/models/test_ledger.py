@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,12 +13,13 @@ from planner.models.chat import (
     Message,
     ModelAwayError,
     ModelError,
+    Request,
     Speaker,
     Timings,
     Usage,
 )
 from planner.models.ledger import Account, LedgerModel, Prices
-from planner.models.retries import WAITING, PatientModel
+from planner.models.retries import WAITING, Retries, RetryingModel
 
 HELLO = (Message(Speaker.USER, "hello"),)
 
@@ -31,7 +32,7 @@ class Model:
     def __init__(self, *outcomes: Completion | Exception) -> None:
         self.outcomes, self.asked, self.closed = list(outcomes), 0, False
 
-    async def complete(self, messages: Sequence[Message], **more: Any) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         self.asked += 1
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
@@ -51,11 +52,11 @@ def test_a_call_an_episode_and_a_run_are_booked() -> None:
     model = Model(ANSWER, ANSWER, ModelError("no"))
     for account in (first, second):
         ledger = LedgerModel(model, (account, run), PRICES)
-        answer = asyncio.run(ledger.complete(HELLO))
+        answer = asyncio.run(ledger.complete(Request(HELLO)))
         assert answer.cost == pytest.approx((400 * 2.0 + 600 * 0.5 + 50 * 10.0) / 1e6)
         assert account.calls == 1
     with pytest.raises(ModelError):
-        asyncio.run(ledger.complete(HELLO))
+        asyncio.run(ledger.complete(Request(HELLO)))
     assert (run.calls, run.failed_calls, second.failed_calls, first.failed_calls) == (2, 1, 1, 0)
     assert run.cached_share == pytest.approx(0.6)
     assert run.seconds == pytest.approx(4.0)
@@ -65,20 +66,27 @@ def test_a_call_an_episode_and_a_run_are_booked() -> None:
 
 def test_what_a_server_does_not_say_counts_nothing() -> None:
     account = Account()
-    asyncio.run(LedgerModel(Model(Completion("a")), (account,)).complete(HELLO))
+    asyncio.run(LedgerModel(Model(Completion("a")), (account,)).complete(Request(HELLO)))
     assert account.as_evidence()["model_seconds"] == "0.000"
     assert account.cached_share == 0.0
 
 
-def patient(model: Model, patience_s: float = 5.0) -> tuple[PatientModel, list[str]]:
+def patient(model: Model, patience_s: float = 5.0) -> tuple[RetryingModel, list[str]]:
     said: list[str] = []
-    return PatientModel(model, patience_s, said.append, first_wait_s=0.001), said
+    made = RetryingModel(
+        model,
+        wait_s=patience_s,
+        retries=Retries(max_count=0),
+        on_wait=said.append,
+        first_wait_s=0.001,
+    )
+    return made, said
 
 
 def test_a_model_that_comes_back_is_waited_for_and_asked_the_same() -> None:
     model = Model(ModelAwayError("refused"), ModelAwayError("starting"), ANSWER)
     made, said = patient(model)
-    assert asyncio.run(made.complete(HELLO)) is ANSWER
+    assert asyncio.run(made.complete(Request(HELLO))) is ANSWER
     assert said == [f"{WAITING}: refused", f"{WAITING}: starting", ""]
     assert model.asked == 3
 
@@ -86,21 +94,26 @@ def test_a_model_that_comes_back_is_waited_for_and_asked_the_same() -> None:
 def test_patience_ends() -> None:
     made, said = patient(Model(*[ModelAwayError("refused")] * 10_000), 0.5)
     with pytest.raises(ModelAwayError, match=r"refused; waited \d+ s for the model"):
-        asyncio.run(made.complete(HELLO))
+        asyncio.run(made.complete(Request(HELLO)))
     assert said
 
 
 def test_other_failures_are_not_waited_for() -> None:
     made, said = patient(Model(ModelError("a refusal")))
     with pytest.raises(ModelError, match="a refusal"):
-        asyncio.run(made.complete(HELLO))
+        asyncio.run(made.complete(Request(HELLO)))
     assert not said
 
 
 def test_waiting_can_be_cancelled() -> None:
     async def cancel() -> None:
-        made = PatientModel(Model(*[ModelAwayError("refused")] * 10), 600.0, first_wait_s=60.0)
-        task = asyncio.ensure_future(made.complete(HELLO))
+        made = RetryingModel(
+            Model(*[ModelAwayError("refused")] * 10),
+            wait_s=600.0,
+            retries=Retries(max_count=0),
+            first_wait_s=60.0,
+        )
+        task = asyncio.ensure_future(made.complete(Request(HELLO)))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -111,7 +124,7 @@ def test_waiting_can_be_cancelled() -> None:
 
 @pytest.mark.parametrize(
     "wrap",
-    [lambda m: LedgerModel(m, ()), lambda m: PatientModel(m, 1.0)],
+    [lambda m: LedgerModel(m, ()), lambda m: RetryingModel(m, wait_s=1.0)],
 )
 def test_closing_and_the_name_go_through(wrap: Callable[[Any], Any]) -> None:
     model = Model()

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from planner.bringup import ARGUMENTS
-from planner.models.chat import Completion, Message, ModelError, Speaker
+from planner.models.chat import Completion, Message, ModelError, Request, Speaker
+from planner.models.making import ModelChoice, make_model
 from planner.models.recorded import RecordedModel, RecordingModel
 from planner.models.scripted import ScriptedModel
 from planner.parts.kinds import PLANNERS
-from planner.planning.making import PlannerChoice, make_model, make_planner
+from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.part import needs_model
 from planner.planning.planner import Task
 from planner.world.errors import FileError, PlannerError
@@ -23,7 +24,9 @@ BYE = (*HELLO, Message(Speaker.ASSISTANT, "hi"), Message(Speaker.USER, "bye"))
 
 
 def ask(model: ScriptedModel | RecordedModel | RecordingModel, *messages: Message) -> Completion:
-    return asyncio.run(model.complete(messages, stop=("Assigned!",), grammar="root ::= [a-z]*"))
+    return asyncio.run(
+        model.complete(Request(messages, stop=("Assigned!",), grammar="root ::= [a-z]*"))
+    )
 
 
 def record(path: Path) -> None:
@@ -89,13 +92,13 @@ def test_a_broken_recording_names_the_line(tmp_path: Path, text: str, where: str
 def test_models_by_name(tmp_path: Path) -> None:
     script = tmp_path / "script.txt"
     script.write_text("Navigate[Object.100]\nAssigned!\n\nDone[]\nAssigned!\n")
-    model = make_model(f"scripted:{script}", "", str(tmp_path / "out.jsonl"))
+    model = make_model(ModelChoice(f"scripted:{script}", record=str(tmp_path / "out.jsonl")))
     assert model is not None
-    assert asyncio.run(model.complete(HELLO)).text.startswith("Navigate")
+    assert asyncio.run(model.complete(Request(HELLO))).text.startswith("Navigate")
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert json.loads(lines[0]) == {"version": 1, "model": "scripted"}
-    assert make_model("", "") is None
-    server = make_model("tiny", "http://127.0.0.1:1/v1")
+    assert make_model(ModelChoice()) is None
+    server = make_model(ModelChoice("tiny", "http://127.0.0.1:1/v1"))
     assert server is not None
     assert server.name == "tiny"
 
@@ -112,7 +115,7 @@ def test_models_by_name(tmp_path: Path) -> None:
 )
 def test_parameters_that_do_not_fit_are_told(model: str, url: str, words: str) -> None:
     with pytest.raises(PlannerError, match=words):
-        make_model(model, url)
+        make_model(ModelChoice(model, url))
 
 
 @pytest.mark.parametrize("name", ["react", "partnr_react", "partnr_finetuned"])

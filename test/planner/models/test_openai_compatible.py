@@ -20,13 +20,14 @@ from planner.models.chat import (
     Message,
     ModelAwayError,
     ModelError,
+    Request,
     Speaker,
 )
-from planner.models.openai_compatible import Dialect, OpenAiCompatible, Retries
-from planner.models.retries import PatientModel
+from planner.models.openai_compatible import Dialect, OpenAiCompatible
+from planner.models.retries import Retries, RetryingModel
 
 HELLO = (Message(Speaker.USER, "hello"),)
-FAST = Retries(most=2, first_wait_s=0.01, longest_wait_s=0.05)
+FAST = Retries(max_count=2, first_wait_s=0.01, max_wait_s=0.05)
 Answer = Callable[["Handler", dict[str, Any]], None]
 
 
@@ -124,11 +125,10 @@ def complete(server: Server, *answers: Answer, **more: Any) -> Completion:
     server.answers = list(answers)
 
     async def ask() -> Completion:
-        model = OpenAiCompatible(
-            server.url, "tiny", dialect=more.pop("dialect", Dialect.VLLM), retries=FAST
-        )
+        plain = OpenAiCompatible(server.url, "tiny", dialect=more.pop("dialect", Dialect.VLLM))
+        model = RetryingModel(plain, retries=FAST)
         try:
-            return await model.complete(HELLO, **({"deadline_s": 30.0} | more))
+            return await model.complete(Request(HELLO, **({"deadline_s": 30.0} | more)))
         finally:
             await model.close()
 
@@ -179,7 +179,7 @@ def test_errors_that_pass_are_tried_again(server: Server, code: int) -> None:
 
 
 def test_errors_for_ever_end_after_bounded_tries(server: Server) -> None:
-    with pytest.raises(ModelError, match="after 3 tries: status 500"):
+    with pytest.raises(ModelError, match=r"after 3 tries: .*status 500"):
         complete(server, status(500))
     assert len(server.bodies) == 3
 
@@ -247,7 +247,7 @@ def silent(handler: Handler, body: dict[str, Any]) -> None:
 @pytest.mark.parametrize("answer", [never_ending, silent])
 def test_the_deadline_ends_what_never_ends(server: Server, answer: Answer) -> None:
     begin = time.monotonic()
-    with pytest.raises(ModelError, match=r"no complete answer of tiny within 0\.5 s"):
+    with pytest.raises(ModelError, match=r"tiny: no complete answer within 0\.5 s"):
         complete(server, answer, deadline_s=0.5)
     assert time.monotonic() - begin < 2.0
 
@@ -273,7 +273,7 @@ def test_cancelling_returns_at_once_and_hangs_up(server: Server) -> None:
 
     async def ask() -> float:
         model = OpenAiCompatible(server.url, "tiny", dialect=Dialect.NONE)
-        task = asyncio.create_task(model.complete(HELLO))
+        task = asyncio.create_task(model.complete(Request(HELLO)))
         while not server.bodies:
             await asyncio.sleep(0.01)
         task.cancel()
@@ -293,10 +293,10 @@ def test_cancelling_returns_at_once_and_hangs_up(server: Server) -> None:
 
 def test_nobody_listens() -> None:
     async def ask() -> None:
-        model = OpenAiCompatible("http://127.0.0.1:9/v1", "tiny", retries=FAST)
-        await model.complete(HELLO)
+        model = RetryingModel(OpenAiCompatible("http://127.0.0.1:9/v1", "tiny"), retries=FAST)
+        await model.complete(Request(HELLO))
 
-    with pytest.raises(ModelError, match="after 3 tries: APIConnectionError"):
+    with pytest.raises(ModelError, match=r"after 3 tries: .*APIConnectionError"):
         asyncio.run(ask())
 
 
@@ -325,9 +325,9 @@ def test_the_dialect_is_found_by_asking(
     server.answers = [answer] * refused
 
     async def ask() -> Dialect:
-        model = OpenAiCompatible(server.url, "tiny", retries=FAST)
+        model = OpenAiCompatible(server.url, "tiny")
         try:
-            await model.complete(HELLO, grammar='root ::= "b"')
+            await model.complete(Request(HELLO, grammar='root ::= "b"'))
         except ModelError:
             assert answer is not held
         await model.close()
@@ -402,11 +402,15 @@ def test_a_server_that_is_stopped_and_started_again_loses_nothing() -> None:
     said: list[str] = []
 
     async def ask() -> Completion:
-        plain = OpenAiCompatible(
-            f"http://127.0.0.1:{port}/v1", "tiny", retries=Retries(most=0), dialect=Dialect.VLLM
+        plain = OpenAiCompatible(f"http://127.0.0.1:{port}/v1", "tiny", dialect=Dialect.VLLM)
+        patient = RetryingModel(
+            plain,
+            wait_s=60.0,
+            retries=Retries(max_count=0),
+            on_wait=said.append,
+            first_wait_s=0.05,
         )
-        patient = PatientModel(plain, 60.0, said.append, first_wait_s=0.05)
-        task = asyncio.ensure_future(patient.complete(HELLO, grammar='root ::= "a"'))
+        task = asyncio.ensure_future(patient.complete(Request(HELLO, grammar='root ::= "a"')))
         while len(said) < 2:
             await asyncio.sleep(0.01)
         made = Server(port)
@@ -439,7 +443,7 @@ def test_logprobs_are_kept(server: Server) -> None:
     async def ask() -> Completion:
         model = OpenAiCompatible(server.url, "tiny", logprobs=True)
         try:
-            return await model.complete(HELLO)
+            return await model.complete(Request(HELLO))
         finally:
             await model.close()
 

@@ -23,11 +23,12 @@ from planner.models.chat import (
     ContextFullError,
     Message,
     ModelError,
+    Request,
     Speaker,
 )
-from planner.models.openai_compatible import Dialect, OpenAiCompatible, Retries
+from planner.models.openai_compatible import Dialect, OpenAiCompatible
 from planner.models.replies.turn_grammar import Ability, TurnForm, Words, turn_grammar
-from planner.models.retries import PatientModel
+from planner.models.retries import Retries, RetryingModel
 from planner.models.serve import cpu_command
 from planner.world.skill import SkillName
 
@@ -119,7 +120,7 @@ def ask(server: Server, count: int = 1, messages: tuple[Message, ...] = ASK, **m
     async def all_of() -> list[Completion]:
         try:
             calls = (
-                made.complete(messages, **({"seed": seed, "deadline_s": 200.0} | more))
+                made.complete(Request(messages, **({"seed": seed, "deadline_s": 200.0} | more)))
                 for seed in range(count)
             )
             return await asyncio.gather(*calls)
@@ -134,10 +135,10 @@ def test_the_server_is_found_out_and_holds_random_weights_to_the_grammar(server:
     async def both() -> tuple[list[Completion], Dialect]:
         made = model(server)
         # One finds out how the server takes a grammar, then many at once: overload is queued.
-        first = await made.complete(ASK, grammar=GRAMMAR.text, seed=99, deadline_s=200.0)
+        first = await made.complete(Request(ASK, grammar=GRAMMAR.text, seed=99, deadline_s=200.0))
         rest = await asyncio.gather(
             *(
-                made.complete(ASK, grammar=GRAMMAR.text, seed=seed, deadline_s=200.0)
+                made.complete(Request(ASK, grammar=GRAMMAR.text, seed=seed, deadline_s=200.0))
                 for seed in range(64)
             )
         )
@@ -204,12 +205,12 @@ def test_a_wrong_name_is_refused(server: Server) -> None:
 def test_a_cancelled_request_frees_the_server(server: Server) -> None:
     async def cancel() -> Completion:
         made = model(server, dialect=Dialect.NONE)
-        task = asyncio.ensure_future(made.complete(ASK, max_tokens=900))
+        task = asyncio.ensure_future(made.complete(Request(ASK, max_tokens=900)))
         await asyncio.sleep(0.2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        answer = await made.complete(ASK, max_tokens=4, deadline_s=100.0)
+        answer = await made.complete(Request(ASK, max_tokens=4, deadline_s=100.0))
         await made.close()
         return answer
 
@@ -220,11 +221,13 @@ def test_a_restart_in_the_middle_loses_nothing(server: Server) -> None:
     said: list[str] = []
 
     async def through() -> Completion:
-        plain = model(server, dialect=Dialect.VLLM, retries=Retries(most=0))
-        patient = PatientModel(plain, START_S, said.append)
+        plain = model(server, dialect=Dialect.VLLM)
+        patient = RetryingModel(
+            plain, wait_s=START_S, retries=Retries(max_count=0), on_wait=said.append
+        )
         server.stop()
         task = asyncio.ensure_future(
-            patient.complete(ASK, grammar=GRAMMAR.text, seed=1, deadline_s=100.0)
+            patient.complete(Request(ASK, grammar=GRAMMAR.text, seed=1, deadline_s=100.0))
         )
         while not said:
             await asyncio.sleep(0.05)

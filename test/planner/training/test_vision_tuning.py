@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -18,6 +19,8 @@ from tiny_vision_model import make_tiny_vision_model
 
 from planner.cli import main
 from planner.memory.operation_grammar import operation_grammar
+from planner.models.chat import Message, Request, Speaker
+from planner.models.picture import Picture
 from planner.training.conversations import TRAIN_FILE, Sample, write_balanced, write_samples
 from planner.training.epm_labels import SampleKind
 from planner.training.vision_tuning import (
@@ -115,7 +118,7 @@ def test_datasets_reads_the_conversations(data: Path) -> None:
 def test_loss_falls_the_adapter_loads_back_and_the_updater_runs_with_it(
     data: Path, model: Path, tmp_path: Path
 ) -> None:
-    from planner.models.in_process_vision import InProcessSeer
+    from planner.models.in_process_vision import InProcessVision
 
     told: list[TuningProgress] = []
     samples = read_conversations(data)
@@ -130,10 +133,11 @@ def test_loss_falls_the_adapter_loads_back_and_the_updater_runs_with_it(
     for part in ("vision_tower", "language_model"):
         assert any(part in name for name in names)
     assert not any("lm_head" in name or "projector" in name for name in names)
-    plain, tuned = InProcessSeer(model), InProcessSeer(model, adapter=adapter)
-    answer = tuned.answer(samples[2].image(), samples[2].prompt, operation_grammar([]))
-    assert answer
-    logits = [_first_logits(seer, samples[2]) for seer in (plain, tuned)]
+    plain, tuned = InProcessVision(model), InProcessVision(model, adapter=adapter)
+    question = Message(Speaker.USER, samples[2].prompt, (Picture.of(samples[2].image()),))
+    asked = Request((question,), grammar=operation_grammar([]), accepts_partial=True)
+    assert asyncio.run(tuned.complete(asked)).text
+    logits = [_first_logits(each, samples[2]) for each in (plain, tuned)]
     assert not np.allclose(*logits)
     # Done is done: another call has nothing left to do and leaves the same adapter.
     again: list[TuningProgress] = []
@@ -145,7 +149,7 @@ def test_loss_falls_the_adapter_loads_back_and_the_updater_runs_with_it(
     with pytest.raises(FileError, match="is no checkpoint"):
         tune(samples, model, tmp_path, TINY, again.append)
     with pytest.raises(PlannerError, match="holds no adapter"):
-        InProcessSeer(model, adapter=tmp_path)
+        InProcessVision(model, adapter=tmp_path)
 
 
 def _first_logits(seer: object, sample: object) -> np.ndarray:

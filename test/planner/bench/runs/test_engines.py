@@ -16,7 +16,7 @@ import pytest
 from planner.bench.runs import worker
 from planner.bench.runs.engines import Engine, OneProcess, Take
 from planner.bench.runs.manifest import new_manifest
-from planner.bench.runs.models import Models, dialogue_path, trace_path
+from planner.bench.runs.models import Models, trace_path
 from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, Fault, Row, newest_rows, read_rows
 from planner.bench.runs.runner import run_jobs
@@ -26,6 +26,7 @@ from planner.bench.runs.suites import Job, find_suite, jobs_of
 from planner.bench.runs.worker import EpisodeWorker, Outcome, acting_agents
 from planner.evaluation.trace import read_traces
 from planner.models.chat import ModelAwayError
+from planner.models.dialogue_file import dialogue_path
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 

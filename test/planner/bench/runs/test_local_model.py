@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tiny_models import HAS_TORCH, make_tiny
 
-from planner.bench.runs import models
-from planner.bench.runs.dialogues import read_dialogue
 from planner.bench.runs.engines import OneProcess
 from planner.bench.runs.manifest import new_manifest
-from planner.bench.runs.models import dialogue_path
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import find_suite, jobs_of
-from planner.models.chat import ChatModel
+from planner.models.dialogue_file import dialogue_path, read_dialogue
 from planner.models.in_process import InProcessModel
 
 pytestmark = [
@@ -31,19 +29,17 @@ def test_episodes_share_batches_and_make_no_call_that_the_grammar_has_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planner: str
 ) -> None:
     made: list[InProcessModel] = []
-    make_model = models.make_model
+    plain = InProcessModel.__init__
 
-    def kept(*args: object, **more: object) -> ChatModel | None:
-        model = make_model(*args, **more)  # type: ignore[arg-type]
-        assert isinstance(model, InProcessModel)
-        made.append(model)
-        return model
+    def kept(self: InProcessModel, *args: Any, **more: Any) -> None:
+        plain(self, *args, **more)
+        made.append(self)
 
-    monkeypatch.setattr(models, "make_model", kept)
+    monkeypatch.setattr(InProcessModel, "__init__", kept)
     settings = RunSettings(
         planner=planner,
         model=f"local:{make_tiny(tmp_path / 'tiny', context=16_384)}",
-        temperature=1.0,
+        model_options={"temperature": 1.0},
         memory=MemoryKind.RAYS,
         agents=1,
         most_cycles=1,

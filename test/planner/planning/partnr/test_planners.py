@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 from planning_toys import Outcome, ToyWorld, capabilities, play, prop
 
-from planner.models.chat import ContextFullError, Message, Speaker, transcript
+from planner.models.chat import (
+    Completion,
+    ContextFullError,
+    Message,
+    Request,
+    Speaker,
+    transcript,
+)
 from planner.models.scripted import ScriptedModel
 from planner.models.trace import ModelCall
 from planner.planning.asking import AskOptions
@@ -335,10 +342,10 @@ class Small(ScriptedModel):
 
     most = 6000
 
-    async def complete(self, messages: Sequence[Message], **more: Any) -> Any:
-        if len(transcript(messages)) > self.most:
+    async def complete(self, request: Request) -> Completion:
+        if len(transcript(request.messages)) > self.most:
             raise ContextFullError("small: the model's context is full")
-        return await super().complete(messages, **more)
+        return await super().complete(request)
 
 
 def test_d_52_old_summaries_go_first_and_never_results(toy_world: Make) -> None:

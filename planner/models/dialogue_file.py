@@ -9,7 +9,6 @@ messages that are new. How calls ended and how the task stood is in the episode'
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,20 +17,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from planner.bench.runs.rows import RowAxes
-from planner.models.chat import (
-    ChatModel,
-    Completion,
-    Message,
-    ModelError,
-    Speaker,
-    transcript,
-)
+from planner.models.chat import Speaker
+from planner.models.role import Role
 from planner.models.trace import ModelCall
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 
 DIALOGUE_VERSION = 1
+DIALOGUE_ENDING = ".dialogue.jsonl"
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
 
@@ -47,7 +40,7 @@ class HeadLine(FileModel):
     planner: str
     model: str
     agents: tuple[str, ...]
-    axes: RowAxes
+    axes: dict[str, str]
 
 
 class GrammarLine(FileModel):
@@ -59,10 +52,11 @@ class GrammarLine(FileModel):
 
 
 class Said(FileModel):
-    """A message of a prompt."""
+    """A message of a prompt; of pictures their digests."""
 
     speaker: Speaker
     text: str
+    pictures: tuple[str, ...] = ()
 
 
 class TurnLine(FileModel):
@@ -70,7 +64,7 @@ class TurnLine(FileModel):
 
     Attributes:
         step, stamp_s: of the world when it was asked, which stands still meanwhile.
-        cycle: planning cycle of this dialogue, from 1.
+        cycle: planning cycle of this dialogue, from 1; 0 = the model gave no reply.
         agents: whose action it decides.
         after: the turn, from 0, whose prompt this one begins with; None = begins anew.
         kept: how many messages of that prompt.
@@ -79,6 +73,7 @@ class TurnLine(FileModel):
         calls: parsed skill calls in the order of agents, "" where there is none.
         error: why the reply was refused, or why there is none; "" = accepted.
         first_token_s, total_s: wall seconds; None = not measured.
+        role: what the call is for; files of before have none and mean the planner.
     """
 
     record: Literal["turn"] = "turn"
@@ -100,6 +95,12 @@ class TurnLine(FileModel):
     first_token_s: Seconds | None = None
     total_s: Seconds | None = None
     parameters: dict[str, str] = Field(default_factory=dict)
+    role: Role = Role.PLANNER
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the model gave a reply at all."""
+        return self.cycle > 0
 
 
 Line: TypeAlias = HeadLine | GrammarLine | TurnLine
@@ -111,7 +112,7 @@ class Turn:
     """A call of the model with its whole prompt and grammar."""
 
     line: TurnLine
-    messages: tuple[Message, ...]
+    messages: tuple[Said, ...]
     grammar: str
 
 
@@ -129,23 +130,40 @@ class DialogueWriter:
 
     head: HeadLine
     lines: list[Line] = field(default_factory=list)
-    _prompts: list[tuple[Message, ...]] = field(default_factory=list)
-    _last: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _prompts: list[tuple[Said, ...]] = field(default_factory=list)
+    _last: dict[tuple[Role, tuple[str, ...]], int] = field(default_factory=dict)
     _hashes: set[str] = field(default_factory=set)
 
-    def turn(
-        self, call: ModelCall, messages: tuple[Message, ...], finish: str, step: int, stamp_s: float
-    ) -> None:
+    def add(self, call: ModelCall, step: int, stamp_s: float) -> None:
         """Takes down one call."""
+        messages = tuple(
+            Said(speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures))
+            for m in call.messages
+        )
+        if not call.answered:
+            self._prompts.append(messages)
+            self.lines.append(
+                TurnLine(
+                    step=step,
+                    stamp_s=stamp_s,
+                    cycle=0,
+                    agents=(),
+                    messages=messages,
+                    error=call.error,
+                    role=call.role,
+                )
+            )
+            return
         parameters = dict(call.parameters)
         found = parameters.pop("grammar_hash", "")
         name = found if call.grammar else ""
         if name and name not in self._hashes:
             self._hashes.add(name)
             self.lines.append(GrammarLine(hash=name, text=call.grammar))
-        after = self._last.get(call.agents)
-        kept = _alike(self._prompts[after], messages) if after is not None else 0
-        self._last[call.agents] = len(self._prompts)
+        who = (call.role, call.agents)
+        after = self._last.get(who)
+        kept = _common(self._prompts[after], messages) if after is not None else 0
+        self._last[who] = len(self._prompts)
         self._prompts.append(messages)
         line = TurnLine(
             step=step,
@@ -154,10 +172,10 @@ class DialogueWriter:
             agents=call.agents,
             after=after if kept else None,
             kept=kept,
-            messages=tuple(Said(speaker=m.speaker, text=m.text) for m in messages[kept:]),
+            messages=messages[kept:],
             grammar=name,
             reply=call.reply,
-            finish=finish,
+            finish=call.finish,
             calls=call.calls,
             error=call.error,
             prompt_tokens=call.usage.prompt_tokens,
@@ -166,16 +184,9 @@ class DialogueWriter:
             first_token_s=_measured(call.timings.first_token_s),
             total_s=_measured(call.timings.total_s),
             parameters=parameters,
+            role=call.role,
         )
         self.lines.append(line)
-
-    def failed(self, messages: tuple[Message, ...], error: str, step: int, stamp_s: float) -> None:
-        """Takes down a call without an answer."""
-        self._prompts.append(messages)
-        said = tuple(Said(speaker=m.speaker, text=m.text) for m in messages)
-        self.lines.append(
-            TurnLine(step=step, stamp_s=stamp_s, cycle=0, agents=(), messages=said, error=error)
-        )
 
     def text(self) -> str:
         """The file's text."""
@@ -183,7 +194,7 @@ class DialogueWriter:
         return "".join(line.model_dump_json() + "\n" for line in lines)
 
 
-def _alike(before: Sequence[Message], now: Sequence[Message]) -> int:
+def _common(before: Sequence[Said], now: Sequence[Said]) -> int:
     count = 0
     for old, new in zip(before, now, strict=False):
         if old != new:
@@ -226,13 +237,17 @@ def _whole(
 ) -> Turn:
     if line.grammar not in grammars:
         raise FileError(path, f"line {number}.grammar", f"no grammar {line.grammar} before it")
-    kept: tuple[Message, ...] = ()
+    kept: tuple[Said, ...] = ()
     if line.after is not None:
         if line.after >= len(turns) or line.kept > len(turns[line.after].messages):
             raise FileError(path, f"line {number}.after", "has not been said before it")
         kept = turns[line.after].messages[: line.kept]
-    new = tuple(Message(said.speaker, said.text) for said in line.messages)
-    return Turn(line, kept + new, grammars[line.grammar])
+    return Turn(line, kept + line.messages, grammars[line.grammar])
+
+
+def dialogue_path(run: Path, stem: str) -> Path:
+    """The dialogue of an episode in a run's folder; the stem is `EPISODE-SEED`."""
+    return run / "traces" / f"{stem}{DIALOGUE_ENDING}"
 
 
 def _lines_of(path: Path) -> Iterator[tuple[int, Line]]:
@@ -247,72 +262,3 @@ def _lines_of(path: Path) -> Iterator[tuple[int, Line]]:
                     raise FileError(path, where, plain.reason) from None
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(path, "", f"cannot be read: {error}") from None
-
-
-def recording_text(dialogue: Dialogue) -> str:
-    """The answered calls in the format that `recorded:FILE` plays back."""
-    lines: list[object] = [{"version": 1, "model": dialogue.head.model}]
-    for turn in dialogue.turns:
-        if turn.line.cycle == 0:
-            continue
-        lines.append(
-            {
-                "messages": [{"speaker": m.speaker.value, "text": m.text} for m in turn.messages],
-                "grammar": turn.grammar,
-                "reply": turn.line.reply,
-                "finish": turn.line.finish,
-                "prompt_tokens": turn.line.prompt_tokens,
-                "cached_tokens": turn.line.cached_tokens,
-                "reply_tokens": turn.line.reply_tokens,
-            }
-        )
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-
-
-class HeardModel:
-    """A model whose prompts are kept until the planner tells what it made of the answers."""
-
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-        self._open: dict[str, tuple[tuple[Message, ...], str]] = {}
-        self.failures: list[tuple[tuple[Message, ...], str]] = []
-
-    @property
-    def name(self) -> str:
-        """The name of the model behind it."""
-        return self._model.name
-
-    def take(self, prompt: str) -> tuple[tuple[Message, ...], str]:
-        """The messages of an answered prompt, and how the answer finished."""
-        return self._open.pop(prompt)
-
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        grammar: str = "",
-        stop: Sequence[str] = (),
-        max_tokens: int = 256,
-        seed: int | None = None,
-        deadline_s: float = 60.0,
-    ) -> Completion:
-        """The other model's answer."""
-        asked = tuple(messages)
-        try:
-            answer = await self._model.complete(
-                messages,
-                grammar=grammar,
-                stop=stop,
-                max_tokens=max_tokens,
-                seed=seed,
-                deadline_s=deadline_s,
-            )
-        except ModelError as error:
-            self.failures.append((asked, str(error)))
-            raise
-        self._open[transcript(asked)] = (asked, answer.finish)
-        return answer
-
-    async def close(self) -> None:
-        """Closes the model behind it."""
-        await self._model.close()

@@ -1,0 +1,45 @@
+"""Model `local`: transformers in this process, of text or with pictures."""
+
+import json
+from pathlib import Path
+
+from planner.models.chat import ChatModel
+from planner.models.part import TEMPERATURE, ModelPart, ModelRequest
+from planner.parts.option import Option
+
+
+def _make(request: ModelRequest) -> ChatModel:
+    folder, device = Path(request.source), request.text("device")
+    adapter = Path(request.text("adapter")) if request.text("adapter") else None
+    if _kind(folder) == "llava_onevision":
+        from planner.models.in_process_vision import InProcessVision
+
+        return InProcessVision(folder, device=device, adapter=adapter)
+    from planner.models.in_process import InProcessModel
+
+    temperature = request.number("temperature")
+    return InProcessModel(folder, device=device, adapter=adapter, temperature=temperature)
+
+
+def _kind(folder: Path) -> str:
+    """The architecture; "" where the file cannot be read, which loading then reports."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        return str(config.get("model_type", ""))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+MODEL = ModelPart(
+    summary="transformers in this process, held to the grammar; extra local, with pictures vlm",
+    make=_make,
+    source="FOLDER",
+    source_is_path=True,
+    takes_pictures=True,
+    holds_grammar=True,
+    options=(
+        TEMPERATURE,
+        Option("device", "cpu", "torch's name of the device that the model runs on"),
+        Option("adapter", "", "folder of a LoRA adapter for the model", is_path=True),
+    ),
+)

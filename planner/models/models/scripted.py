@@ -1,0 +1,29 @@
+"""Model `scripted`: the replies of a file, for tests and demonstrations."""
+
+from pathlib import Path
+
+from planner.models.chat import ChatModel
+from planner.models.part import ModelPart, ModelRequest
+from planner.models.scripted import ScriptedModel
+from planner.world.errors import FileError
+
+
+def _make(request: ModelRequest) -> ChatModel:
+    path = Path(request.source)
+    if path.is_dir():
+        path /= f"{request.episode_id}.txt"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    return ScriptedModel([part.strip() for part in text.split("\n\n") if part.strip()])
+
+
+MODEL = ModelPart(
+    summary="the replies of a file, separated by blank lines, or of EPISODE.txt in a folder",
+    make=_make,
+    source="FILE",
+    source_is_path=True,
+    per_episode=True,
+    takes_pictures=True,
+)

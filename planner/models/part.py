@@ -1,0 +1,95 @@
+"""What a chat model says of itself to those who start it, list it and ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from planner.models.chat import ChatModel
+from planner.parts.option import Option, OptionError, OptionValue
+
+INTERFACE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What a model is made from.
+
+    Attributes:
+        source: what stands behind the part's name and a colon, such as a folder.
+        url: address of a server.
+        options: the values of all options that the part declares.
+        episode_id, seed: of the episode, for parts made anew for each.
+    """
+
+    source: str = ""
+    url: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    episode_id: str = ""
+    seed: int = 0
+
+    def text(self, option: str) -> str:
+        """The value of an option that is a text.
+
+        Raises:
+            OptionError: where the part declares no such option.
+        """
+        value = self.options.get(option)
+        if not isinstance(value, str):
+            raise OptionError(option, "the model declares no text of this name")
+        return value
+
+    def number(self, option: str) -> float:
+        """The value of an option that is a number.
+
+        Raises:
+            OptionError: where the part declares no such option.
+        """
+        value = self.options.get(option)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise OptionError(option, "the model declares no number of this name")
+        return float(value)
+
+
+def accept(_request: ModelRequest) -> None:
+    """Refuses nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPart:
+    """The record of a chat model.
+
+    Attributes:
+        summary: one line for the help.
+        make: makes the model; what is wrong it raises as `PlannerError`. It may take long.
+        source: what users write behind the name and a colon, such as `FOLDER`; "" = nothing.
+        source_is_path: whether that is a file or a folder, which command lines make absolute.
+        needs_url: whether it is behind a server.
+        per_episode: whether it is made anew for each episode of a run, as its answers are given.
+        takes_pictures: whether messages may have pictures.
+        holds_grammar: whether its answers are always of the grammar.
+        check: refuses what cannot be used before the first episode, as `PlannerError`.
+        options: what may be set.
+        interface: the version of this record that it was written for.
+    """
+
+    summary: str
+    make: Callable[[ModelRequest], ChatModel]
+    source: str = ""
+    source_is_path: bool = False
+    needs_url: bool = False
+    per_episode: bool = False
+    takes_pictures: bool = False
+    holds_grammar: bool = False
+    check: Callable[[ModelRequest], None] = accept
+    options: tuple[Option, ...] = ()
+    interface: int = INTERFACE
+
+
+TEMPERATURE = Option(
+    "temperature",
+    0.0,
+    "of the model's sampling; 0 = the likeliest token",
+    min_value=0.0,
+    max_value=10.0,
+)

@@ -1,0 +1,57 @@
+"""Pictures in messages to models."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planner.world.errors import PlannerError
+
+# Most who import messages have no pictures: these two are imported where there is one.
+if TYPE_CHECKING:
+    from planner.world.observation import RgbImage
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as PNG, so that messages compare and hash by what they show."""
+
+    png: bytes
+
+    @staticmethod
+    def of(image: RgbImage) -> Picture:
+        """Encodes (h, w, 3) uint8, red first.
+
+        Raises:
+            PlannerError: where it is no picture.
+        """
+        import cv2
+        import numpy as np
+
+        done, body = cv2.imencode(".png", np.ascontiguousarray(image[..., ::-1]))
+        if not done:
+            raise PlannerError("the picture cannot be encoded")
+        return Picture(body.tobytes())
+
+    @property
+    def image(self) -> RgbImage:
+        """(h, w, 3) uint8, red first."""
+        import cv2
+        import numpy as np
+
+        decoded = cv2.imdecode(np.frombuffer(self.png, np.uint8), cv2.IMREAD_COLOR)
+        if decoded is None:
+            raise PlannerError("the picture cannot be decoded")
+        return np.ascontiguousarray(decoded[..., ::-1], np.uint8)
+
+    @property
+    def digest(self) -> str:
+        """Stands for the picture in traces and recordings."""
+        return hashlib.sha256(self.png).hexdigest()[:16]
+
+    @property
+    def data_url(self) -> str:
+        """As HTTP servers take it."""
+        return "data:image/png;base64," + base64.b64encode(self.png).decode()
