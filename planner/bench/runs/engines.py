@@ -7,11 +7,13 @@ caller writes files.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from planner.bench.runs.job_queue import JobSource
 from planner.bench.runs.models import Models
+from planner.bench.runs.rows import Row
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
 from planner.bench.runs.worker import EpisodeWorker, Outcome
@@ -30,7 +32,7 @@ class EngineKind(StrEnum):
 class Engine(Protocol):
     """Carries out jobs."""
 
-    def run(self, jobs: Sequence[Job], take: Take) -> None:
+    def run(self, jobs: JobSource, take: Take) -> None:
         """Carries out all jobs; whatever `take` raises ends the engine and comes out.
 
         Raises:
@@ -46,16 +48,16 @@ class OneProcess:
         """`at_once` episodes take turns: while one waits for its model the others go on."""
         self._settings, self._at_once = settings, at_once
 
-    def run(self, jobs: Sequence[Job], take: Take) -> None:
+    def run(self, jobs: JobSource, take: Take) -> None:
         """As `Engine`. The first Ctrl-C lets the episode in hand end, the second does not."""
         with asyncio.Runner() as runner:
             runner.run(self._all(jobs, take))
 
-    async def _all(self, jobs: Sequence[Job], take: Take) -> None:
+    async def _all(self, jobs: JobSource, take: Take) -> None:
         models = Models(self._settings)
-        left = iter(jobs)
+        shared = _SharedJobs(jobs)
         try:
-            slots = [self._slot(models, left, take) for _ in range(self._at_once)]
+            slots = [self._slot(models, shared, take) for _ in range(self._at_once)]
             if len(slots) == 1:
                 await slots[0]
                 return
@@ -68,12 +70,41 @@ class OneProcess:
         finally:
             await models.close()
 
-    async def _slot(self, models: Models, left: Iterator[Job], take: Take) -> None:
+    async def _slot(self, models: Models, jobs: _SharedJobs, take: Take) -> None:
         worker = EpisodeWorker(self._settings, models)
         try:
-            for job in left:
-                take(await worker.play(job))
+            while (job := await jobs.next()) is not None:
+                outcome = await worker.play(job)
+                jobs.note(outcome.row)
+                take(outcome)
                 # Here a Ctrl-C arrives, between two episodes.
                 await asyncio.sleep(0)
         finally:
             worker.close()
+
+
+class _SharedJobs:
+    """A source for several slots of one process, all in the same house as long as it has jobs."""
+
+    def __init__(self, source: JobSource) -> None:
+        self._source = source
+        self._house = ""
+        self._running = 0
+        self._changed = asyncio.Event()
+
+    async def next(self) -> Job | None:
+        """The next job, once there is one; None where none can come any more."""
+        while (job := self._source.next(self._house)) is None:
+            if not self._running:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        self._house = job.house
+        self._running += 1
+        return job
+
+    def note(self, row: Row) -> None:
+        """Lets the slots that wait ask again."""
+        self._running -= 1
+        self._source.note(row)
+        self._changed.set()

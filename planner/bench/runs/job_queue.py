@@ -1,11 +1,31 @@
-"""Which worker carries out which job: each house is one worker's, as long as there are enough."""
+"""Where engines get their jobs: a list that is worked off, or a source that reacts to outcomes."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Protocol
 
+from planner.bench.runs.rows import Row
 from planner.bench.runs.suites import Job
+
+
+class JobSource(Protocol):
+    """Gives jobs one at a time; the next one may depend on how others ended.
+
+    Engines ask for a job whenever a worker is free, and again after each outcome. A run is over
+    when nothing is under way and there is no job.
+    """
+
+    @property
+    def total(self) -> int:
+        """How many jobs there are, as far as known."""
+
+    def next(self, house: str = "") -> Job | None:
+        """The next job of a worker that was in a house last; None: nothing to do now."""
+
+    def note(self, row: Row) -> None:
+        """Hears how a job ended; comes before any further `next`."""
 
 
 class JobQueue:
@@ -22,6 +42,7 @@ class JobQueue:
         for job in jobs:
             self._left.setdefault(job.house, deque()).append(job)
         self._begun: set[str] = set()
+        self.total = len(self)
 
     def __len__(self) -> int:
         """How many jobs are left."""
@@ -40,3 +61,6 @@ class JobQueue:
         if not jobs:
             del self._left[house]
         return job
+
+    def note(self, row: Row) -> None:
+        """The jobs are the same however others end."""

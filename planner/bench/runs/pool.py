@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import signal
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from planner.bench.runs.engines import Take
-from planner.bench.runs.job_queue import JobQueue
+from planner.bench.runs.job_queue import JobSource
 from planner.bench.runs.models import Models
 from planner.bench.runs.rows import Fault
 from planner.bench.runs.settings import RunSettings
@@ -26,11 +25,25 @@ _PATIENCE_S = 5.0
 
 @dataclass(slots=True)
 class _Hand:
-    """A process, our end of its pipe, and the job that it carries out."""
+    """A process and our end of its pipe.
+
+    Attributes:
+        job: what it carries out; None = it is idle.
+        house: of its last job.
+        is_ready: whether it has loaded what it needs.
+    """
 
     process: SpawnProcess
     pipe: Connection
     job: Job | None = None
+    house: str = ""
+    is_ready: bool = False
+
+    def begin(self, job: Job) -> None:
+        """Gives it a job; where it is dead already, the end of its pipe says so."""
+        self.job, self.house = job, job.house
+        with suppress(OSError):
+            self.pipe.send(job)
 
     def dismiss(self, *, at_once: bool) -> None:
         """Ends the process: it leaves by itself when its pipe is closed."""
@@ -51,23 +64,38 @@ class ProcessPool:
     def __init__(self, settings: RunSettings, workers: int) -> None:
         self._settings, self._workers = settings, workers
 
-    def run(self, jobs: Sequence[Job], take: Take) -> None:
+    def run(self, jobs: JobSource, take: Take) -> None:
         """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
-        left = JobQueue(jobs)
-        hands = [self._hire() for _ in range(min(self._workers, len(left)))]
+        hands: list[_Hand] = []
         try:
-            while hands:
+            self._employ(hands, jobs)
+            while any(hand.job is not None for hand in hands):
                 for pipe in wait([hand.pipe for hand in hands]):
                     hand = next(hand for hand in hands if hand.pipe is pipe)
-                    if self._go_on(hand, left, take):
-                        continue
-                    hand.dismiss(at_once=False)
-                    hands.remove(hand)
-                    if len(hands) < min(self._workers, len(left)):
-                        hands.append(self._hire())
+                    outcome = self._hear(hand, hands)
+                    if outcome is not None:
+                        hand.job = None
+                        jobs.note(outcome.row)
+                        # They go on while the outcome is written.
+                        self._employ(hands, jobs)
+                        take(outcome)
+            while hands:
+                hands.pop().dismiss(at_once=False)
         finally:
             for hand in hands:
                 hand.dismiss(at_once=True)
+
+    def _employ(self, hands: list[_Hand], jobs: JobSource) -> None:
+        """Gives jobs to idle processes, then to new ones, as long as there are any."""
+        for hand in hands:
+            if hand.job is None:
+                job = jobs.next(hand.house)
+                if job is None:
+                    return
+                hand.begin(job)
+        while len(hands) < self._workers and (job := jobs.next()) is not None:
+            hands.append(self._hire())
+            hands[-1].begin(job)
 
     def _hire(self) -> _Hand:
         # Spawned, not forked: simulators and threads of libraries do not live through a fork.
@@ -78,32 +106,28 @@ class ProcessPool:
         theirs.close()
         return _Hand(process, ours)
 
-    def _go_on(self, hand: _Hand, left: JobQueue, take: Take) -> bool:
-        """Takes what a process says and gives it the next job; False where it is at its end."""
+    def _hear(self, hand: _Hand, hands: list[_Hand]) -> Outcome | None:
+        """What a process says; one that has died is let go.
+
+        Raises:
+            PlannerError: where no process can begin.
+        """
         try:
             said = hand.pipe.recv()
         except (EOFError, OSError):
-            self._mourn(hand, take)
-            return False
+            hands.remove(hand)
+            hand.dismiss(at_once=False)
+            how = _ended(hand.process.exitcode)
+            if not hand.is_ready:
+                raise PlannerError(f"a worker's process {how} before its first episode") from None
+            text = f"the process that ran it {how}"
+            if hand.job is None:
+                return None
+            return Outcome(failed_row(self._settings, hand.job, Fault.DIED, text))
         if isinstance(said, PlannerError):
             raise said
-        # It goes on while its outcome is written.
-        hand.job = left.next(hand.job.house if hand.job is not None else "")
-        if hand.job is not None:
-            # Where it is dead already, the end of its pipe tells.
-            with suppress(OSError):
-                hand.pipe.send(hand.job)
-        if isinstance(said, Outcome):
-            take(said)
-        return hand.job is not None
-
-    def _mourn(self, hand: _Hand, take: Take) -> None:
-        hand.process.join(_PATIENCE_S)
-        how = _ended(hand.process.exitcode)
-        if hand.job is None:
-            raise PlannerError(f"a worker's process {how} before its first episode")
-        text = f"the process that ran it {how}"
-        take(Outcome(failed_row(self._settings, hand.job, Fault.DIED, text)))
+        hand.is_ready = True
+        return said if isinstance(said, Outcome) else None
 
 
 def _ended(status: int | None) -> str:

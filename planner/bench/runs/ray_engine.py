@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
 from typing import Any
 
 from planner.bench.runs.engines import Take
-from planner.bench.runs.job_queue import JobQueue
+from planner.bench.runs.job_queue import JobSource
 from planner.bench.runs.models import Models
 from planner.bench.runs.rows import Fault
 from planner.bench.runs.settings import RunSettings
@@ -36,7 +35,7 @@ class RayEngine:
         self._ray: Any = ray
         self._settings, self._workers, self._address = settings, workers, address
 
-    def run(self, jobs: Sequence[Job], take: Take) -> None:
+    def run(self, jobs: JobSource, take: Take) -> None:
         """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
         ray = self._ray
         # It tells its makers of every cluster, unless somebody decided otherwise.
@@ -49,38 +48,47 @@ class RayEngine:
         except Exception as error:  # A start that takes too long is a plain one.
             raise PlannerError(f"ray: no cluster: {error}") from None
         try:
-            self._all(JobQueue(jobs), take)
+            self._all(jobs, take)
         finally:
             ray.shutdown()
 
-    def _all(self, left: JobQueue, take: Take) -> None:
+    def _all(self, jobs: JobSource, take: Take) -> None:
         ray = self._ray
         running: dict[Any, tuple[Any, Job]] = {}
-        for _ in range(min(self._workers, len(left))):
-            self._give(self._hire(), left, running, "")
+        # Actors without a job, each with the house that it was in last.
+        idle: list[tuple[Any, str]] = []
+        self._employ(running, idle, jobs)
         while running:
             (done, *_), _ = ray.wait(list(running))
             actor, job = running.pop(done)
             try:
                 said = ray.get(done)
+                idle.append((actor, job.house))
             except ray.exceptions.RayActorError as error:
                 text = f"the worker that ran it died: {str(error).splitlines()[0]}"
-                take(_Outcome(failed_row(self._settings, job, Fault.DIED, text)))
-                self._give(self._hire(), left, running, "")
-                continue
+                said = _Outcome(failed_row(self._settings, job, Fault.DIED, text))
             if isinstance(said, PlannerError):
                 raise said
-            # It goes on while its outcome is written.
-            self._give(actor, left, running, job.house)
+            jobs.note(said.row)
+            # They go on while the outcome is written.
+            self._employ(running, idle, jobs)
             take(said)
 
-    def _hire(self) -> Any:
-        return self._ray.remote(num_cpus=1)(RayWorker).remote(self._settings)
-
-    @staticmethod
-    def _give(actor: Any, left: JobQueue, running: dict[Any, tuple[Any, Job]], house: str) -> None:
-        job = left.next(house)
-        if job is not None:
+    def _employ(
+        self,
+        running: dict[Any, tuple[Any, Job]],
+        idle: list[tuple[Any, str]],
+        jobs: JobSource,
+    ) -> None:
+        """Gives jobs to idle actors, then to new ones, as long as there are any."""
+        while len(running) < self._workers:
+            job = jobs.next(idle[-1][1] if idle else "")
+            if job is None:
+                return
+            if idle:
+                actor, _ = idle.pop()
+            else:
+                actor = self._ray.remote(num_cpus=1)(RayWorker).remote(self._settings)
             running[actor.play.remote(job)] = (actor, job)
 
 

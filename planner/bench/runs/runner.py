@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from planner.bench.runs.engines import Engine
+from planner.bench.runs.job_queue import JobQueue, JobSource
 from planner.bench.runs.manifest import Manifest, open_run
 from planner.bench.runs.models import trace_path
 from planner.bench.runs.rows import ROWS_NAME, Fault, Row, RowFile, newest_rows
@@ -31,7 +32,7 @@ class Done:
 def run_jobs(
     folder: Path,
     manifest: Manifest,
-    jobs: Sequence[Job],
+    jobs: Sequence[Job] | JobSource,
     engine: Engine,
     tell: Tell,
     *,
@@ -42,7 +43,7 @@ def run_jobs(
     Args:
         folder: the run's directory; made, or resumed where it has the same manifest.
         manifest: what the run is.
-        jobs: all of it.
+        jobs: all of it, or a source whose next job may depend on how others ended.
         engine: carries them out.
         tell: hears each new row once it is on the disk.
         retry_errors: whether episodes without a verdict are run again.
@@ -52,26 +53,33 @@ def run_jobs(
     """
     with open_run(folder, manifest), RowFile(folder / ROWS_NAME) as rows:
         found = newest_rows(folder / ROWS_NAME)
-        done = {key for key, row in found.items() if row.error is None or not retry_errors}
-        left = [job for job in jobs if job.key not in done]
-        count = len(jobs) - len(left)
-        found_before = count
+        done = {key: row for key, row in found.items() if row.error is None or not retry_errors}
+        if isinstance(jobs, Sequence):
+            left: JobSource = JobQueue([job for job in jobs if job.key not in done])
+            found_before = len(jobs) - left.total
+        else:
+            left, found_before = _Resumed(jobs, done), 0
+        added = 0
 
         def take(outcome: Outcome) -> None:
-            nonlocal count
+            nonlocal added
             row = outcome.row
+            before = found_before + (left.found if isinstance(left, _Resumed) else 0)
+            total = max(found_before + left.total, before + added)
             if row.error is not None and row.error.fault is Fault.AWAY:
                 raise PlannerError(
-                    f"{row.error.text}; {count} of {len(jobs)} episodes are done, the same command "
-                    "goes on with the rest"
+                    f"{row.error.text}; {before + added} of {total} episodes are done, the same "
+                    "command goes on with the rest"
                 )
             _keep(folder, outcome)
             rows.append(row)
-            count += 1
-            tell(row, count, len(jobs))
+            added += 1
+            tell(row, before + added, total)
 
         engine.run(left, take)
-        return Done(found_before, count - found_before)
+        if isinstance(left, _Resumed):
+            found_before = left.found
+        return Done(found_before, added)
 
 
 def _keep(folder: Path, outcome: Outcome) -> None:
@@ -80,3 +88,24 @@ def _keep(folder: Path, outcome: Outcome) -> None:
         write_text(trace_path(folder, outcome.row.trace), outcome.trace)
     if outcome.dialogue:
         write_text(dialogue_path(folder, outcome.row.trace), outcome.dialogue)
+
+
+class _Resumed:
+    """A source whose jobs that are done already are not given out again: it hears their rows."""
+
+    def __init__(self, source: JobSource, done: Mapping[tuple[str, int], Row]) -> None:
+        self._source, self._done = source, done
+        self.found = 0
+
+    @property
+    def total(self) -> int:
+        return self._source.total
+
+    def next(self, house: str = "") -> Job | None:
+        while (job := self._source.next(house)) is not None and job.key in self._done:
+            self.found += 1
+            self._source.note(self._done[job.key])
+        return job
+
+    def note(self, row: Row) -> None:
+        self._source.note(row)

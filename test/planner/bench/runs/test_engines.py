@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 
 from planner.bench.runs import worker
 from planner.bench.runs.engines import Engine, OneProcess, Take
+from planner.bench.runs.job_queue import JobQueue, JobSource
 from planner.bench.runs.manifest import new_manifest
 from planner.bench.runs.models import Models, trace_path
 from planner.bench.runs.pool import ProcessPool
@@ -197,7 +198,7 @@ def test_a_model_that_is_away_stops_the_run_and_spoils_no_row(
 class Interrupted:
     """An engine in which somebody presses Ctrl-C after the first episode."""
 
-    def run(self, jobs: Sequence[Job], take: Take) -> None:
+    def run(self, jobs: JobSource, take: Take) -> None:
         def take_one(outcome: Outcome) -> None:
             take(outcome)
             os.kill(os.getpid(), signal.SIGINT)
@@ -242,8 +243,9 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
     class Few:
         """Three of what is left."""
 
-        def run(self, jobs: Sequence[Job], take: Take) -> None:
-            OneProcess(settings).run(jobs[:3], take)
+        def run(self, jobs: JobSource, take: Take) -> None:
+            three = [job for job in (jobs.next() for _ in range(3)) if job is not None]
+            OneProcess(settings).run(JobQueue(three), take)
 
     done = run_jobs(run, manifest, jobs, Few(), lambda row, count, of: None)
     rows = list(read_rows(run / ROWS_NAME))
