@@ -37,6 +37,7 @@ from planner.ros.frame_tree import FrameTree
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
+from planner.ros.model_trace import ModelTrace
 from planner.ros.outlet import Outlet
 from planner.ros.part_options import declare_options
 from planner.ros.truth_input import TruthInput
@@ -159,6 +160,7 @@ class MemoryNode(Node):
                 visibility=visibility,
                 class_of=self._class_of,
                 options=declare_options(self, part.options),
+                on_call=lambda call: self._trace.hear(call),
             )
         )
 
@@ -186,6 +188,7 @@ class MemoryNode(Node):
         self._list = Outlet(self, EntityList, "/memory/entities", qos.LATCHED, self._losses)
         self._graph = Outlet(self, WorldGraph, "/world_graph", qos.LATCHED, self._losses)
         self._status = Outlet(self, DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS, self._losses)
+        self._trace = ModelTrace(self, "/memory/trace", self._losses)
         self._pictures = BeliefPictures(self, self._losses)
         self._words = LockstepWords(self, Voice.MEMORY, self._losses)
 

@@ -33,7 +33,7 @@ from planner.planning.ros_world import RosWorld
 from planner.planning.session import Outcome, Session
 from planner.planning.session_world import Status
 from planner.planning.surroundings import Surroundings
-from planner.planning.telling.node import Telling, key_values
+from planner.planning.telling.node import Telling
 from planner.planning.telling.standing import Standing, accepted
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
@@ -44,6 +44,7 @@ from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.loop_thread import Desk, LoopThread, set_from_thread
 from planner.ros.message_bounds import bounds_of
+from planner.ros.model_trace import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.world_clock import WorldClock
 from planner.world.episode import Episode
@@ -468,6 +469,9 @@ class TaskPlannerNode(Node):
         self._desk.leave(tell)
 
     def _publish(self, call: ModelCall) -> None:
+        if not call.answered:
+            # The instruction's feedback or end says so.
+            return
         self._desk.leave(partial(self._telling.trace, call, self._around.belief.stamp_s))
 
     async def _let_judge(self) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
-from diagnostic_msgs.msg import KeyValue
 from planner_msgs.msg import InstructStatus, PlannerTrace
 from rclpy.node import Node
 
@@ -13,6 +11,7 @@ from planner.models.trace import ModelCall
 from planner.planning.telling.standing import Standing
 from planner.ros import qos
 from planner.ros.conversions import header
+from planner.ros.model_trace import key_values, trace_message
 from planner.ros.outlet import Outlet
 
 
@@ -60,28 +59,4 @@ class Telling:
 
     def trace(self, call: ModelCall, now_s: float) -> None:
         """Tells a call of a model, or a decision of a planner without one."""
-        self._trace.publish(
-            PlannerTrace(
-                header=header(now_s, "map"),
-                planner=call.planner,
-                model=call.model,
-                agents=list(call.agents),
-                cycle=call.cycle,
-                prompt=call.prompt,
-                grammar=call.grammar,
-                reply=call.reply,
-                calls=list(call.calls),
-                error=call.error,
-                prompt_tokens=call.usage.prompt_tokens,
-                cached_tokens=call.usage.cached_tokens,
-                reply_tokens=call.usage.reply_tokens,
-                first_token_s=call.timings.first_token_s,
-                latency_s=call.timings.total_s,
-                parameters=key_values(call.parameters),
-            )
-        )
-
-
-def key_values(pairs: Mapping[str, str]) -> list[KeyValue]:
-    """Pairs as messages."""
-    return [KeyValue(key=key, value=value) for key, value in pairs.items()]
+        self._trace.publish(trace_message(call, now_s))

@@ -98,6 +98,7 @@ def model_calls_of(events: Sequence[Event[Answer]], clock: WorldClock) -> list[M
             reply_tokens=event.content.reply_tokens,
             first_token_s=event.content.first_token_s,
             latency_s=event.content.latency_s,
+            role=event.content.role,
         )
         for event in events
         if event.content.model or event.content.prompt

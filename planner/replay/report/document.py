@@ -324,7 +324,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A call of a language model; `latency_s` and `first_token_s` are wall time."""
+    """A call of a language model; `latency_s` and `first_token_s` are wall time.
+
+    `role` says what it was for; bags of before have none and mean the planner.
+    """
 
     t_s: float
     planner: str
@@ -340,6 +343,7 @@ class ModelCall:
     reply_tokens: int
     first_token_s: float | None
     latency_s: float | None
+    role: str = "planner"
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class SkillEnd:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A planner's answer; latencies None = not measured."""
+    """A planner's answer; latencies None = not measured. Bags of before have no role."""
 
     planner: str
     model: str
@@ -60,6 +60,7 @@ class Answer:
     reply_tokens: int
     first_token_s: float | None
     latency_s: float | None
+    role: str = "planner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ def answer(content: Any) -> Answer:
         reply_tokens=int(content.reply_tokens),
         first_token_s=_finite(content.first_token_s),
         latency_s=_finite(content.latency_s),
+        role=str(getattr(content, "role", "")) or "planner",
     )
 
 

@@ -322,6 +322,7 @@ def trace_message(stamp_s: float, call: ModelCall) -> Any:
         first_token_s=float("nan"),
         latency_s=float("nan"),
         parameters=key_values(dict(call.parameters)),
+        role=call.role.value,
     )
 
 

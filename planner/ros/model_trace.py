@@ -1,0 +1,65 @@
+"""Calls of models as planner_msgs/PlannerTrace."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+
+from diagnostic_msgs.msg import KeyValue
+from planner_msgs.msg import PlannerTrace
+from rclpy.node import Node
+
+from planner.models.trace import ModelCall
+from planner.ros import qos
+from planner.ros.conversions import header
+from planner.ros.outlet import Outlet
+
+
+class ModelTrace:
+    """A topic with a node's calls of a model, which may come from any thread."""
+
+    def __init__(self, node: Node, topic: str, losses: Counter[str]) -> None:
+        """Advertises."""
+        self._node = node
+        self._outlet = Outlet(node, PlannerTrace, topic, qos.EVENTS, losses)
+        self._waiting: deque[ModelCall] = deque()
+        self._heard = node.create_guard_condition(self._publish)
+
+    def hear(self, call: ModelCall) -> None:
+        """Publishes a call that was answered, soon, in the executor's thread."""
+        if call.answered:
+            self._waiting.append(call)
+            self._heard.trigger()
+
+    def _publish(self) -> None:
+        while self._waiting:
+            now_s = self._node.get_clock().now().nanoseconds * 1e-9
+            self._outlet.publish(trace_message(self._waiting.popleft(), now_s))
+
+
+def trace_message(call: ModelCall, now_s: float) -> PlannerTrace:
+    """A call with the time of its answer."""
+    return PlannerTrace(
+        header=header(now_s, "map"),
+        planner=call.planner,
+        model=call.model,
+        agents=list(call.agents),
+        cycle=call.cycle,
+        prompt=call.prompt,
+        grammar=call.grammar,
+        reply=call.reply,
+        calls=list(call.calls),
+        error=call.error,
+        prompt_tokens=call.usage.prompt_tokens,
+        cached_tokens=call.usage.cached_tokens,
+        reply_tokens=call.usage.reply_tokens,
+        first_token_s=call.timings.first_token_s,
+        latency_s=call.timings.total_s,
+        parameters=key_values(call.parameters),
+        role=call.role.value,
+    )
+
+
+def key_values(pairs: Mapping[str, str]) -> list[KeyValue]:
+    """Pairs as messages."""
+    return [KeyValue(key=key, value=value) for key, value in pairs.items()]
