@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from planner.app.memory_check import check_memory
 from planner.app.metric_check import check_metric
+from planner.app.model_check import check_model
 from planner.app.planner_check import check_planner
 from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterModel, UpdaterRequest
-from planner.models.making import ModelChoice, make_model
-from planner.parts.kinds import PLANNERS, SUITES, UPDATERS
+from planner.models.making import ModelChoice, make_model, model_forms
+from planner.parts.flags import add_option_flags, read_option_flags
+from planner.parts.kinds import MODELS, PLANNERS, SUITES, UPDATERS
 from planner.parts.option import read_options
 from planner.planning.making import PlannerChoice
 from planner.world.house_checks import load_episode, load_house
@@ -43,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     suite = kinds.add_parser("suite", help="that its episodes can be read and judged")
     suite.add_argument("name", metavar="NAME", help="of the suite")
     suite.set_defaults(check=_check_suite)
+    model = kinds.add_parser("model", help="a chat model; asks it some questions")
+    model.add_argument("name", metavar="NAME", help=model_forms())
+    model.add_argument("--model-url", default="", help="the server's, .../v1")
+    add_option_flags(model.add_argument_group("options"), MODELS.usable())
+    model.set_defaults(check=_check_model)
     backend = kinds.add_parser("backend", help="in a house, with an episode or without")
     conformance.add_arguments(backend)
     backend.set_defaults(check=conformance.run)
@@ -84,3 +92,11 @@ def _check_suite(args: argparse.Namespace) -> int:
     found = find_suite(args.name)
     print(f"{args.name}: {len(found)} episodes in {len({each.house for each in found})} houses")
     return 0
+
+
+def _check_model(args: argparse.Namespace) -> int:
+    choice = ModelChoice(args.name, args.model_url)
+    options = read_option_flags(args, choice.part.options, MODELS.usable())
+    report = check_model(replace(choice, options=options))
+    print(report.table())
+    return 0 if report.conforms else 1

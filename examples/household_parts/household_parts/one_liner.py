@@ -1,0 +1,38 @@
+"""Chat model `one_liner`: always gives the same reply, to try a planner without a model."""
+
+from planner.models.chat import ChatModel, Completion, Request, Timings, Usage, cut_at
+from planner.models.part import ModelPart, ModelRequest
+from planner.parts.option import Option
+
+
+class OneLiner:
+    """Says one line, whatever it is asked."""
+
+    name = "one_liner"
+
+    def __init__(self, line: str) -> None:
+        """Takes the line."""
+        self._line = line
+
+    async def complete(self, request: Request) -> Completion:
+        """The line, as far as stop strings and the number of tokens (here: words) allow."""
+        words = cut_at(self._line, request.stop).split()
+        said = words[: request.max_tokens]
+        asked = sum(len(message.text.split()) for message in request.messages)
+        finish = "stop" if said == words else "length"
+        return Completion(" ".join(said), Usage(asked, 0, len(said)), Timings(0.0, 0.0), finish)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _make(request: ModelRequest) -> ChatModel:
+    return OneLiner(request.text("line"))
+
+
+MODEL = ModelPart(
+    summary="always gives the same reply",
+    make=_make,
+    takes_pictures=True,
+    options=(Option("line", "Done[]", "what the model one_liner says"),),
+)

@@ -1,0 +1,9 @@
+"""The chat model keeps its promises; run it where the package is installed beside planner."""
+
+from planner.app.model_check import check_model
+from planner.models.making import ModelChoice
+
+
+def test_the_chat_model_keeps_its_promises() -> None:
+    report = check_model(ModelChoice("one_liner", options={"line": "Wait[]"}))
+    assert report.conforms, report.table()
