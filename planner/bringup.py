@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from planner.models.making import part_and_source
 from planner.parts.catalog import Catalog, Part, PartT
-from planner.parts.kinds import BACKENDS, PLANNERS, UPDATERS
+from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
@@ -62,7 +63,12 @@ ARGUMENTS: tuple[Argument, ...] = (
         "planner to use",
         ("none", "tour", *PLANNERS.names()),
     ),
-    Argument("model", "", "language model of the planner: a server's name for it, local:FOLDER"),
+    Argument(
+        "model",
+        "",
+        "language model of the planner: a server's name for it, or PART:SOURCE such as "
+        f"local:FOLDER; parts: {', '.join(MODELS.names())}",
+    ),
     Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
     Argument(
         "control",
@@ -148,8 +154,9 @@ class Arguments:
     instruction: str = ""
     paced: bool = True
     pace: float = 1.0
-    # Of the planner and of the memory updater, by their names (`option_arguments`).
+    # Of the planner, its model and the memory updater, by their names (`option_arguments`).
     planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
+    model_options: Mapping[str, OptionValue] = field(default_factory=dict)
     memory_options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     @staticmethod
@@ -162,7 +169,8 @@ class Arguments:
         known = {argument.name: argument for argument in ARGUMENTS}
         of_planner = _options_of(PLANNERS, given.get("planner", ""))
         of_memory = _options_of(UPDATERS, given.get("memory", ""))
-        options = {**of_planner, **of_memory}
+        of_model = _options_of(MODELS, part_and_source(given.get("model", ""))[0])
+        options = {**of_planner, **of_memory, **of_model}
         for name in given:
             if name not in known and name not in options:
                 near = did_you_mean(name, [*known, *options])
@@ -192,6 +200,7 @@ class Arguments:
             model_url=text["model_url"],
             control=text["control"],
             planner_options=_read(of_planner, given),
+            model_options=_read(of_model, given),
             memory=text["memory"],
             memory_model=text["memory_model"],
             memory_url=text["memory_url"],
@@ -220,9 +229,13 @@ class Arguments:
 
 
 def option_arguments() -> tuple[Argument, ...]:
-    """The options of all planners and memory updaters as arguments; loads their records."""
+    """The options of all planners, models and updaters as arguments; loads their records."""
     found: dict[str, Argument] = {}
-    parts: list[Part] = [*PLANNERS.usable().values(), *UPDATERS.usable().values()]
+    parts: list[Part] = [
+        *PLANNERS.usable().values(),
+        *MODELS.usable().values(),
+        *UPDATERS.usable().values(),
+    ]
     for part in parts:
         for option in part.options:
             found.setdefault(
@@ -493,6 +506,7 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
                 "model_url": args.model_url,
                 "control": args.control,
                 **args.planner_options,
+                **args.model_options,
             },
         ),
     )

@@ -264,6 +264,9 @@ ELSEWHERE: Mapping[str, str] = {
     'python -c "from planner.world.catalogue import default_catalogue; default_catalogue()"': (
         "test/planner/world/test_catalogue.py::test_there_are_enough_classes"
     ),
+    "planner check model NAME --model-url http://127.0.0.1:8000/v1": (
+        "test/planner/app/test_model_check.py::test_what_ships_passes"
+    ),
     "planner check backend embedded": (
         "test/sim_bridge/test_conformance.py::test_the_command_prints_a_table_and_its_verdict"
     ),

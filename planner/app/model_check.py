@@ -131,7 +131,6 @@ async def _checked(choice: ModelChoice, deadline_s: float) -> Report:
             # Its answers run out.
             model = open_model(choice)
         findings.append(await _found(name, check, model, part))
-    await model.close()
     return Report(tuple(findings))
 
 

@@ -218,3 +218,12 @@ def test_options_of_the_planner_reach_its_node_and_those_of_others_are_unknown()
     assert "traces" in {argument.name for argument in option_arguments()}
     with pytest.raises(ArgumentError, match="traces: unknown"):
         Arguments.from_text({"planner": "expert", "traces": "store.jsonl"})
+
+
+def test_the_options_of_the_chosen_model_reach_the_task_planner() -> None:
+    given = {"planner": "react", "model": "local:/m", "temperature": "0.5", "device": "cuda"}
+    (node,) = [n for n in node_list(Arguments.from_text(given)) if n.name == "task_planner"]
+    assert node.parameters["model"] == "local:/m"
+    assert (node.parameters["temperature"], node.parameters["device"]) == (0.5, "cuda")
+    with pytest.raises(ArgumentError, match="temperature"):
+        Arguments.from_text({**given, "model": "scripted:/replies.txt"})

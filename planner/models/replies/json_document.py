@@ -59,7 +59,7 @@ class JsonReply(Generic[DocumentT]):
         if begin < 0:
             raise ReplyError("the reply has no JSON object")
         try:
-            found, _ = json.JSONDecoder().raw_decode(text, begin)
+            found, _ = json.JSONDecoder(strict=False).raw_decode(text, begin)
             return self.document.model_validate(found)
         except ValidationError as error:
             first = error.errors()[0]

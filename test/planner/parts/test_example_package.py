@@ -50,6 +50,8 @@ def test_help_and_doctor_show_its_parts(installed: dict[str, str]) -> None:
     assert "evenings (household-parts)" in told
     assert "evenings" in planner(installed, "bench", "--help").stdout
     assert "slow_hands (household-parts)" in told
+    assert "one_liner (household-parts)" in told
+    assert "--line VALUE what the model one_liner says" in shown
 
 
 def test_its_planner_runs_an_episode_with_its_option(
@@ -67,6 +69,13 @@ def test_its_planner_runs_an_episode_with_its_option(
     assert row["error"] is None
     assert row["verdict"]["end"] == "done"
     assert row["verdict"]["percent_complete"] == 0.5, "it switches off the two lamps of the goal"
+
+
+def test_an_episode_is_run_with_its_chat_model(installed: dict[str, str], tmp_path: Path) -> None:
+    words = ("--planner", "react", "--model", "one_liner", "--line", "Done[]")
+    done = planner(installed, "run", "night_light_0", *words, "-o", str(tmp_path))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "planner: done after 1 decisions" in done.stdout, done.stdout
 
 
 def test_an_episode_is_run_with_its_memory(installed: dict[str, str], tmp_path: Path) -> None:
