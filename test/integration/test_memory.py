@@ -13,7 +13,7 @@ from chat_server import chat_server
 from diagnostic_msgs.msg import DiagnosticArray
 from memory_harness import EVENTS, Listener, counts, edit
 from nursery import running
-from planner_msgs.msg import Entity, Operation, SkillReport
+from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
 from planner.exit_status import EXIT_CONFIGURATION
@@ -296,10 +296,12 @@ def test_the_learned_memory_sees_without_privilege(client: Client, world: Path) 
 def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) -> None:
     wrong = "Update 9999 (192, 192):cup\nnonsense\nRemove 100"
     with (
-        chat_server(("Add (192, 300):green cup", wrong, "No updates")) as (url, asked),
+        # The first answer tells how the server takes a grammar.
+        chat_server(("a7", "Add (192, 300):green cup", wrong, "No updates")) as (url, asked),
         running("memory", episode=world, updater="vlm", model="epm", model_url=url),
     ):
         listener = Listener(client)
+        traces = client.listen(PlannerTrace, "/memory/trace", 100)
         statuses = client.listen(DiagnosticArray, "/diagnostics")
         listener.until_known("table_0")
         look_at(client, "cup_0")
@@ -308,17 +310,22 @@ def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) ->
             "what the model said",
         )
         look_at(client, "table_0")
-        client.wait(lambda: len(asked) >= 3, "three questions")
+        client.wait(lambda: len(asked) >= 4, "three questions")
         client.wait(lambda: counts(client, statuses).get("operations refused") == "2", "refusals")
         values = counts(client, statuses)
         assert values["lines unreadable"] == "1"
         assert "Object.100 is furniture" in values["last refused"]
         assert int(values["pictures failed"]) == 0
-        picture, text = asked[0]["messages"][0]["content"]
+        picture, text = asked[1]["messages"][0]["content"]
         assert picture["image_url"]["url"].startswith("data:image/png;base64,")
         assert text["text"].endswith("Your next update is:")
-        assert "op ::=" in asked[0]["structured_outputs"]["grammar"]
+        assert "op ::=" in asked[1]["structured_outputs"]["grammar"]
         assert 100 in [e.id for e in listener.lists[-1].entities]
+        client.wait(lambda: len(traces) >= 2, "the model's calls")
+        assert {(trace.planner, trace.model, trace.role) for trace in traces} == {
+            ("vlm", "epm", "memory")
+        }
+        assert "Add (192, 300):green cup" in [trace.reply for trace in traces]
 
 
 @pytest.mark.parametrize(

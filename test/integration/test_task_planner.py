@@ -127,6 +127,7 @@ def test_a_task_from_words_to_verdict(stack: Callable[..., Stack], client: Clien
     assert cycles == sorted(cycles)
     assert any("Pick" in call for feedback in instructions.feedback for call in feedback.calls)
     assert {trace.model for trace in traces} == {""}
+    assert {trace.role for trace in traces} == {"planner"}
     for word in ("begins Pick", "did Place", "judged: success", "DONE"):
         # The planner hears the judge, and this test the planner, a little later than itself.
         client.wait(lambda w=word: w in nodes["planner"].log, word)

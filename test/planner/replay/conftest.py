@@ -157,6 +157,7 @@ def decision_message(stamp_s: float, agents: Sequence[str], calls: Sequence[str]
         first_token_s=0.0,
         latency_s=0.0,
         parameters=[],
+        role="planner",
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from planner.replay.report.calls import calls_of, decisions_of, model_calls_of
 from planner.replay.report.clock import WorldClock
 from planner.replay.report.document import Path, Proposition
 from planner.replay.report.messages import Answer, Event, SkillEnd
+from planner.replay.report.messages import answer as read_answer
 from planner.replay.report.work import work_of
 
 CLOCK = WorldClock(0)
@@ -117,3 +120,16 @@ def test_a_thing_that_another_agent_takes_up_was_handed_over() -> None:
         2.0,
         4.0,
     )
+
+
+def test_a_call_of_a_bag_without_roles_was_the_planners() -> None:
+    words = ("planner", "model", "prompt", "reply", "error")
+    numbers = ("cycle", "prompt_tokens", "cached_tokens", "reply_tokens")
+    content = SimpleNamespace(agents=["agent_0"], calls=[""], first_token_s=0.1, latency_s=0.2)
+    for name in words:
+        setattr(content, name, "x")
+    for name in numbers:
+        setattr(content, name, 1)
+    assert read_answer(content).role == "planner"
+    content.role = "memory"
+    assert read_answer(content).role == "memory"
