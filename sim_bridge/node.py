@@ -19,12 +19,14 @@ from planner.parts.kinds import BACKENDS
 from planner.ros import parameters, qos
 from planner.ros.beat_executor import BeatExecutor
 from planner.ros.conversions import time_message, transform_message
+from planner.ros.diagnostics import status_name
 from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
 from planner.ros.lifecycle import run_node
 from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
 from planner.ros.presence import is_of_process, same_host
 from planner.ros.world_messages import WorldMessages
+from planner.world import topics
 from planner.world.episode import MOST_AGENTS
 from planner.world.errors import PlannerError
 from sim_bridge.agent.node import AgentPort
@@ -74,7 +76,7 @@ class BridgeNode(Node):
         """
         super().__init__("bridge")
         try:
-            self._lock = DomainLock(domain_id(os.environ))
+            self._lock = DomainLock(domain_id(os.environ), self.get_namespace())
             self._refuse_other_bridges()
             self._pace = declare_pace(self)
             self._pacer = Pacer(self._pace)
@@ -101,9 +103,9 @@ class BridgeNode(Node):
             self.get_logger().warning(NOTICE)
             if problem := raise_priority(nice):
                 self.get_logger().warning(problem)
-        self.create_service(LoadEpisode, "/world/load", self._on_load)
+        self.create_service(LoadEpisode, topics.LOAD_WORLD, self._on_load)
         if self._runtime.backend.simulated:
-            self.create_service(StepWorld, "/world/step", self._on_step)
+            self.create_service(StepWorld, topics.STEP_WORLD, self._on_step)
 
     # Start and end
 
@@ -112,14 +114,15 @@ class BridgeNode(Node):
         # of this machine that is listed then was killed, and the graph has not forgotten it.
         if lock_is_exact(os.environ):
             return
-        own = [gid for gid in self._gids("/rosout") if is_of_process(gid, os.getpid())]
+        own = [gid for gid in self._gids(topics.ROSOUT) if is_of_process(gid, os.getpid())]
+        load = self.resolve_service_name(topics.LOAD_WORLD)
         deadline = time.monotonic() + DISCOVERY_S
         while time.monotonic() < deadline:
-            for gid in self._gids("rr/world/loadReply", no_mangle=True):
+            for gid in self._gids(f"rr{load}Reply", no_mangle=True):
                 if not any(same_host(gid, mine) for mine in own):
                     raise PlannerError(
-                        "another machine's bridge runs in this ROS domain; stop it, or give this "
-                        "one a ROS_DOMAIN_ID of its own"
+                        "another machine's bridge runs in this ROS domain and namespace; stop it, "
+                        "or give this one a namespace or a ROS_DOMAIN_ID of its own"
                     )
             time.sleep(0.05)
 
@@ -180,11 +183,11 @@ class BridgeNode(Node):
         def outlet(kind: type, topic: str, profile: QoSProfile) -> Outlet:
             return Outlet(self, kind, topic, profile, self._losses)
 
-        self._tf = outlet(TFMessage, "/tf", qos.TF)
-        self._tf_static = outlet(TFMessage, "/tf_static", qos.TF_STATIC)
-        self._diagnostics = outlet(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
-        self._clock_outlet = outlet(Clock, "/clock", qos.CLOCK)
-        self._state = outlet(WorldMessage, "/world/state", qos.TRUTH)
+        self._tf = outlet(TFMessage, topics.TF, qos.TF)
+        self._tf_static = outlet(TFMessage, topics.TF_STATIC, qos.TF_STATIC)
+        self._diagnostics = outlet(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
+        self._clock_outlet = outlet(Clock, topics.CLOCK, qos.CLOCK)
+        self._state = outlet(WorldMessage, topics.WORLD_STATE, qos.TRUTH)
         self._people = PeopleTopic(self, self._runtime, self._losses)
         self._info = WorldInfoTopic(self, self._runtime, self._backend, self._pace, self._losses)
 
@@ -463,6 +466,8 @@ class BridgeNode(Node):
                 *statuses,
             ]
         )
+        for status in message.status:
+            status.name = status_name(self, status.name)
         message.header.stamp = time_message(self._runtime.now_s())
         self._diagnostics.publish(message)
 

@@ -31,6 +31,7 @@ from planner.ros.conversions import header, point_m, point_message, seconds
 from planner.ros.world_clock import WorldClock
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
+from planner.world import topics
 from planner.world.errors import PlannerError
 
 LOOK_S = 0.05
@@ -73,12 +74,18 @@ class _Answering:
         self._question: ApprovalQuestion | None = None
         self._picture: Image | None = None
         self._clock = WorldClock(node)
-        topic = f"/{order.agent}/safety"
         node.create_subscription(
-            ApprovalQuestion, f"{topic}/question", self._on_question, qos.LATCHED
+            ApprovalQuestion,
+            topics.of_agent(order.agent, topics.QUESTION),
+            self._on_question,
+            qos.LATCHED,
         )
-        node.create_subscription(Image, f"{topic}/asks/image", self._on_picture, qos.LATCHED)
-        self._client: Client[Any, Any] = node.create_client(AnswerQuestion, f"{topic}/answer")
+        node.create_subscription(
+            Image, topics.of_agent(order.agent, topics.ASKS_IMAGE), self._on_picture, qos.LATCHED
+        )
+        self._client: Client[Any, Any] = node.create_client(
+            AnswerQuestion, topics.of_agent(order.agent, topics.ANSWER)
+        )
 
     def run(self) -> int:
         """Shows it, where it is not answered already, and answers."""

@@ -29,6 +29,7 @@ from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
 from planner.ros.publisher_numbers import PublisherNumbers, identity
+from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -96,25 +97,25 @@ class EvaluatorNode(Node):
         self._seen_from_step = 0
         self._verdict: Verdict | None = None
         self._problem = "no state of the world was seen yet"
-        self._outlet = Outlet(self, EvaluationMessage, "/evaluation", qos.STATE, self._losses)
         # Whether somebody who listens lacks the verdict.
         self._unheard = False
+        self._outlet = Outlet(self, EvaluationMessage, topics.EVALUATION, qos.STATE, self._losses)
         self._result = Outlet(
-            self, EvaluationMessage, "/evaluation/result", qos.LATCHED, self._losses
+            self, EvaluationMessage, topics.EVALUATION_RESULT, qos.LATCHED, self._losses
         )
         if self._variant is Variant.PERCEIVED:
-            self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
+            self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         else:
             self.create_subscription(
                 WorldMessage,
-                "/world/state",
+                topics.WORLD_STATE,
                 self._on_world,
                 qos.TRUTH_INPUT,
             )
         # A group of its own: while a request waits, states have to come in.
         self.create_service(
             Trigger,
-            "/evaluation/finish",
+            topics.FINISH_EVALUATION,
             self._on_finish,
             callback_group=ReentrantCallbackGroup(),
         )

@@ -29,6 +29,7 @@ from planner.ros.instruct_client import InstructClient, nobody_answers
 from planner.ros.interrupts import asked_to_end
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
+from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
@@ -87,9 +88,9 @@ class _Giving:
         self._verdict: Evaluation | None = None
         self._story = Storyteller(node, self._on_event)
         self._client = InstructClient(node, self._story.follow)
-        self._mouth = node.create_publisher(String, "/instruct/answer", qos.EVENTS)
+        self._mouth = node.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
         # Of now: a verdict that stands from before is of another instruction.
-        node.create_subscription(Evaluation, "/evaluation/result", self._on_verdict, qos.EVENTS)
+        node.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_verdict, qos.EVENTS)
 
     def run(self) -> End:
         """Gives it, follows it to its end and tells that."""
@@ -230,7 +231,7 @@ class _Giving:
             return
         begun_s = time.monotonic()
         while self._verdict is None:
-            judges = self._node.count_publishers("/evaluation/result")
+            judges = self._node.count_publishers(topics.EVALUATION_RESULT)
             if not judges or time.monotonic() - begun_s > VERDICT_PATIENCE_S:
                 return
             self._executor.spin_once(timeout_sec=LOOK_S)

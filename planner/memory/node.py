@@ -33,6 +33,7 @@ from planner.ros.camera_input import (
     camera_frame,
 )
 from planner.ros.conversions import time_message
+from planner.ros.diagnostics import status_name
 from planner.ros.frame_tree import FrameTree
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
@@ -41,6 +42,7 @@ from planner.ros.model_trace import ModelTrace
 from planner.ros.outlet import Outlet
 from planner.ros.part_options import declare_options
 from planner.ros.truth_input import TruthInput
+from planner.world import topics
 from planner.world.entity import MemoryChange
 from planner.world.episode import MOST_AGENTS, Episode
 from planner.world.errors import PlannerError
@@ -102,7 +104,7 @@ class MemoryNode(Node):
         self._truth = TruthInput(self, self._on_world) if self._needs_truth else None
         self._worker: BackgroundUpdater | None = None
         self._made = self.create_guard_condition(self._take_proposals)
-        self.create_subscription(SkillReport, "/skills/results", self._on_report, qos.EVENTS)
+        self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
         self._answers = MemoryServices(self, lambda: self._memory, self._tell_all)
         self._beats = 0
         self.create_timer(BEAT_S, self._beat)
@@ -184,11 +186,13 @@ class MemoryNode(Node):
                 store.close()
 
     def _make_outlets(self) -> None:
-        self._updates = Outlet(self, MemoryUpdate, "/memory/updates", qos.EVENTS, self._losses)
-        self._list = Outlet(self, EntityList, "/memory/entities", qos.LATCHED, self._losses)
-        self._graph = Outlet(self, WorldGraph, "/world_graph", qos.LATCHED, self._losses)
-        self._status = Outlet(self, DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS, self._losses)
-        self._trace = ModelTrace(self, "/memory/trace", self._losses)
+        self._updates = Outlet(self, MemoryUpdate, topics.MEMORY_UPDATES, qos.EVENTS, self._losses)
+        self._list = Outlet(self, EntityList, topics.MEMORY_ENTITIES, qos.LATCHED, self._losses)
+        self._graph = Outlet(self, WorldGraph, topics.WORLD_GRAPH, qos.LATCHED, self._losses)
+        self._status = Outlet(
+            self, DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS, self._losses
+        )
+        self._trace = ModelTrace(self, topics.MEMORY_TRACE, self._losses)
         self._pictures = BeliefPictures(self, self._losses)
         self._words = LockstepWords(self, Voice.MEMORY, self._losses)
 
@@ -312,7 +316,7 @@ class MemoryNode(Node):
             return
         for number in range(MOST_AGENTS):
             agent = f"agent_{number}"
-            present = self.count_publishers(f"/{agent}/depth_registered/{CAMERA}/image") > 0
+            present = self.count_publishers(topics.of_agent(agent, topics.depth_image(CAMERA))) > 0
             if present and agent not in self._cameras:
                 self._watch(agent)
             elif not present and agent in self._cameras:
@@ -339,7 +343,9 @@ class MemoryNode(Node):
         self._cameras[agent] = CameraInput(
             self, agent, CAMERA, self._wanted_pictures(), is_due, on_exposure
         )
-        self.create_subscription(JointState, f"/{agent}/gripper_state", on_hand, qos.LATCHED)
+        self.create_subscription(
+            JointState, topics.of_agent(agent, topics.GRIPPER_STATE), on_hand, qos.LATCHED
+        )
 
     def _wanted_pictures(self) -> tuple[str, ...]:
         return (DEPTH, INSTANCES) if self._needs_truth else (DEPTH, COLOUR)
@@ -498,6 +504,8 @@ class MemoryNode(Node):
                 for condition in conditions(self._memory, self._worker, values, notes, doubt)
             ]
         )
+        for status in message.status:
+            status.name = status_name(self, status.name)
         message.header.stamp = time_message(now_s)
         self._status.publish(message)
 

@@ -27,6 +27,7 @@ from planner.ros.frame_tree import FrameTree
 from planner.ros.images import rgb_array
 from planner.ros.instruct_client import InstructClient, nobody_answers
 from planner.ros.lifecycle import run_node
+from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -73,7 +74,7 @@ class NarratorNode(Node):
         self._story = Storyteller(self, self._on_event)
         self._listen()
         self._instruct = InstructClient(self, self._story.follow)
-        self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
+        self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
         self._timer = self.create_timer(0.2, self._begin)
 
     def _declare(self) -> bool:
@@ -107,21 +108,27 @@ class NarratorNode(Node):
     def _listen(self) -> None:
         for agent in self._may_move:
             if not self._may_move[agent]:
-                topic = f"/{agent}/safety/motion_allowed"
+                topic = topics.of_agent(agent, topics.MOTION_ALLOWED)
                 self.create_subscription(Bool, topic, partial(self._on_allowed, agent), qos.LATCHED)
         for agent in self._agents:
             self._watch(agent)
-        self.create_subscription(SkillReport, "/skills/results", self._on_skill, qos.EVENTS)
-        self.create_subscription(Evaluation, "/evaluation/result", self._on_result, qos.LATCHED)
+        self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
+        self.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
 
     def _watch(self, agent: str) -> None:
         """Follows an agent's way and looks through its camera."""
         self._ways.follow(agent)
         self.create_subscription(
-            Odometry, f"/{agent}/odometry", partial(self._on_odometry, agent), qos.STATE_INPUT
+            Odometry,
+            topics.of_agent(agent, topics.ODOMETRY),
+            partial(self._on_odometry, agent),
+            qos.STATE_INPUT,
         )
         self.create_subscription(
-            Image, f"/{agent}/camera/hand/image", partial(self._on_view, agent), qos.IMAGE_INPUT
+            Image,
+            topics.of_agent(agent, topics.colour_image("hand")),
+            partial(self._on_view, agent),
+            qos.IMAGE_INPUT,
         )
 
     # What is told

@@ -38,6 +38,7 @@ from planner.planning.telling.standing import Standing, accepted
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
+from planner.ros.diagnostics import BRIDGE_WORLD, status_name
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
@@ -47,6 +48,7 @@ from planner.ros.message_bounds import bounds_of
 from planner.ros.model_trace import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.world_clock import WorldClock
+from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -63,8 +65,7 @@ FINISH_PATIENCE_S = 5.0
 # A client that did not hear that its instruction was accepted gives it again some times, each after
 # `planner.ros.action_ends.ACCEPT_PATIENCE_S`: it must not be followed twice.
 RESULTS_KEPT_S = 60
-BRIDGE_STATUS = "bridge: world"
-ANSWER = "/instruct/answer"
+ANSWER = topics.INSTRUCT_ANSWER
 NOTHING_YET = Status(0, "", {})
 # The world's clock this far behind what it was: it was started anew, or loaded.
 BACKWARDS_S = 0.5
@@ -111,18 +112,18 @@ class TaskPlannerNode(Node):
         self._telling = Telling(
             self, self._planner, model.name if model is not None else "", self._losses
         )
-        self._judge: Client[Any, Any] = self.create_client(Trigger, "/evaluation/finish")
-        self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
-        self.create_subscription(MemoryUpdate, "/memory/updates", self._on_update, qos.EVENTS)
-        self.create_subscription(EntityList, "/memory/entities", self._on_list, qos.LATCHED)
+        self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
+        self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
+        self.create_subscription(MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
+        self.create_subscription(EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
         self.create_subscription(
-            DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
+            DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
         )
         self.create_subscription(String, ANSWER, self._on_answer, qos.EVENTS)
         self._server = GoalServer(
             self,
             FollowInstruction,
-            "/instruct",
+            topics.INSTRUCT,
             on_goal=self._on_goal,
             on_wrong=self._on_wrong,
             on_cancel=self._on_cancel,
@@ -194,7 +195,7 @@ class TaskPlannerNode(Node):
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Follows the bridge into another house or episode."""
         for status in message.status:
-            if status.name == BRIDGE_STATUS:
+            if status.name == status_name(self, BRIDGE_WORLD):
                 told = {item.key: item.value for item in status.values}
                 self._follow(told.get("house", ""), told.get("episode", ""))
                 with suppress(ValueError):
@@ -428,9 +429,9 @@ class TaskPlannerNode(Node):
         return answer
 
     def _on_answer(self, message: String) -> None:
-        problem = bounds_of(String, ANSWER).problem(message, 0.0)
+        problem = bounds_of(String, f"/{ANSWER}").problem(message, 0.0)
         if problem:
-            self.get_logger().warning(f"{ANSWER} is not read: {problem}")
+            self.get_logger().warning(f"/{ANSWER} is not read: {problem}")
             return
 
         def take() -> None:

@@ -33,6 +33,7 @@ from planner.ros.compressed_pictures import (
     compressed,
 )
 from planner.ros.definitions import definition, message_class
+from planner.ros.diagnostics import status_name
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterSurvey
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
@@ -338,13 +339,13 @@ class RecorderNode(Node):
             "size_mb": f"{size_mb:.2f}",
             "mb_per_minute": f"{size_mb / minutes:.2f}" if minutes else "0",
         }
-        statuses = [_status(level, "recorder: bag", text, values)]
+        statuses = [_status(level, status_name(self, "recorder: bag"), text, values)]
         if self._diagnosed % TOPIC_COUNTS_EVERY == 0:
             counts = {
                 account.name: " ".join(f"{k}={v}" for k, v in account.as_record().items())
                 for account in accounts
             }
-            statuses.append(_status(level, "recorder: topics", text, counts))
+            statuses.append(_status(level, status_name(self, "recorder: topics"), text, counts))
         self._diagnosed += 1
         self._longest_wait_s = 0.0
         header = Header(stamp=self.get_clock().now().to_msg())

@@ -24,9 +24,10 @@ class ActionEnds:
     """The clients and servers of one action; for the end that is in this process."""
 
     def __init__(self, node: Node, action: str) -> None:
-        """Takes the action's full name, such as /agent_0/skill."""
+        """Takes the action's name as the node uses it, such as agent_0/skill."""
         self._node = node
-        self._service = f"{action}/_action/send_goal"
+        # DDS knows only full names.
+        self._service = node.resolve_service_name(f"{action}/_action/send_goal")
 
     def client(self, gid: bytes) -> Peers:
         """The one client whose participant has this GUID; it may be dead by now."""

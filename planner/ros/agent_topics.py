@@ -24,6 +24,7 @@ from planner.ros import images, qos
 from planner.ros.conversions import header, pose_message
 from planner.ros.outlet import Outlet
 from planner.ros.serialized import set_stamp
+from planner.world import topics
 from planner.world.observation import (
     CameraFrame,
     DepthImage,
@@ -61,13 +62,13 @@ class CameraTopics:
         self._last: dict[Outlet, _Sent] = {}
 
         def outlet(kind: type, topic: str) -> Outlet:
-            return Outlet(node, kind, f"/{agent}/{topic}", qos.IMAGE, losses)
+            return Outlet(node, kind, topics.of_agent(agent, topic), qos.IMAGE, losses)
 
-        self._image = outlet(Image, f"camera/{camera}/image")
-        self._image_info = outlet(CameraInfo, f"camera/{camera}/camera_info")
-        self._depth = outlet(Image, f"depth_registered/{camera}/image")
-        self._depth_info = outlet(CameraInfo, f"depth_registered/{camera}/camera_info")
-        self._instances = outlet(Image, f"instances/{camera}/image") if ground_truth else None
+        self._image = outlet(Image, topics.colour_image(camera))
+        self._image_info = outlet(CameraInfo, topics.colour_info(camera))
+        self._depth = outlet(Image, topics.depth_image(camera))
+        self._depth_info = outlet(CameraInfo, topics.depth_info(camera))
+        self._instances = outlet(Image, topics.instances_image(camera)) if ground_truth else None
 
     @property
     def wanted(self) -> bool:
@@ -136,15 +137,15 @@ class AgentTopics:
         self._safety: tuple[object, ...] | None = None
 
         def outlet(kind: type, topic: str, profile: QoSProfile = qos.LATCHED) -> Outlet:
-            return Outlet(node, kind, f"/{agent}/{topic}", profile, losses)
+            return Outlet(node, kind, topics.of_agent(agent, topic), profile, losses)
 
-        self._odometry = outlet(Odometry, "odometry", qos.STATE)
-        self._joints = outlet(JointState, "joint_states", qos.STATE)
-        self._gripper = outlet(JointState, "gripper_state")
-        self._battery = outlet(BatteryState, "battery_state")
-        self._safety_state = outlet(DiagnosticStatus, "safety/state")
-        self._motion_allowed = outlet(Bool, "safety/motion_allowed")
-        self._receipts = outlet(DiagnosticStatus, "safety/receipts", qos.STATE)
+        self._odometry = outlet(Odometry, topics.ODOMETRY, qos.STATE)
+        self._joints = outlet(JointState, topics.JOINT_STATES, qos.STATE)
+        self._gripper = outlet(JointState, topics.GRIPPER_STATE)
+        self._battery = outlet(BatteryState, topics.BATTERY_STATE)
+        self._safety_state = outlet(DiagnosticStatus, topics.SAFETY_STATE)
+        self._motion_allowed = outlet(Bool, topics.MOTION_ALLOWED)
+        self._receipts = outlet(DiagnosticStatus, topics.RECEIPTS, qos.STATE)
 
     @property
     def wanted(self) -> bool:
@@ -278,7 +279,7 @@ class TriggerServices:
 
         self._services = [
             node.create_service(
-                Trigger, f"/{agent}/{command}", serve(command), callback_group=group
+                Trigger, topics.of_agent(agent, command), serve(command), callback_group=group
             )
             for command in commands
         ]

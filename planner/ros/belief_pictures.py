@@ -11,6 +11,7 @@ from visualization_msgs.msg import MarkerArray
 from planner.ros import qos
 from planner.ros.markers import BeliefMarkers, floor_map, house_markers
 from planner.ros.outlet import Outlet
+from planner.world import topics
 from planner.world.belief import Belief
 from planner.world.house import House
 
@@ -20,9 +21,9 @@ class BeliefPictures:
 
     def __init__(self, node: Node, losses: Counter[str]) -> None:
         """Advertises them."""
-        self._map = Outlet(node, OccupancyGrid, "/map", qos.LATCHED, losses)
-        self._house = Outlet(node, MarkerArray, "/house/markers", qos.LATCHED, losses)
-        self._belief = Outlet(node, MarkerArray, "/memory/markers", qos.LATCHED, losses)
+        self._map = Outlet(node, OccupancyGrid, topics.MAP, qos.LATCHED, losses)
+        self._house = Outlet(node, MarkerArray, topics.HOUSE_MARKERS, qos.LATCHED, losses)
+        self._belief = Outlet(node, MarkerArray, topics.MEMORY_MARKERS, qos.LATCHED, losses)
         self._markers = BeliefMarkers()
         self._shown: tuple[float, int] | None = None
 

@@ -13,6 +13,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import CameraInfo, Image
 
 from planner.ros import images, qos
+from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame
@@ -64,17 +65,17 @@ class CameraInput:
         self.losses: Counter[str] = Counter()
         self._lens: CameraInfo | None = None
         self._waiting: dict[float, dict[str, bytes]] = {}
-        topics = {
-            DEPTH: f"/{agent}/depth_registered/{camera}/image",
-            INSTANCES: f"/{agent}/instances/{camera}/image",
-            COLOUR: f"/{agent}/camera/{camera}/image",
+        names = {
+            DEPTH: topics.of_agent(agent, topics.depth_image(camera)),
+            INSTANCES: topics.of_agent(agent, topics.instances_image(camera)),
+            COLOUR: topics.of_agent(agent, topics.colour_image(camera)),
         }
         self._node = node
-        info = f"/{agent}/depth_registered/{camera}/camera_info"
+        info = topics.of_agent(agent, topics.depth_info(camera))
         self._info: Any = node.create_subscription(CameraInfo, info, self._on_info, qos.IMAGE_INPUT)
         self._subscriptions: list[Any] = [
             node.create_subscription(
-                Image, topics[kind], self._taker(kind), qos.IMAGE_INPUT, raw=True
+                Image, names[kind], self._taker(kind), qos.IMAGE_INPUT, raw=True
             )
             for kind in self._kinds
         ]

@@ -1,7 +1,8 @@
-"""One bridge a ROS domain: two would both move the same agents and tell two times."""
+"""One bridge a ROS domain and namespace: two would move the same agents and tell two times."""
 
 from __future__ import annotations
 
+import hashlib
 import socket
 from collections.abc import Mapping
 
@@ -30,29 +31,40 @@ def lock_is_exact(environment: Mapping[str, str]) -> bool:
 
 
 class DomainLock:
-    """Holds a ROS domain on this machine until closed or until the process ends.
+    """Holds a namespace of a ROS domain on this machine until closed or until the process ends.
 
     An abstract socket, because the kernel frees it even after `kill -9`, and
     because its scope is the network namespace, which is DDS's scope too. A
     bridge on another machine is found through the ROS graph instead.
     """
 
-    def __init__(self, domain_id: int) -> None:
-        """Takes the domain.
+    def __init__(self, domain_id: int, namespace: str = "/") -> None:
+        """Takes the namespace of the domain.
+
+        Args:
+            domain_id: the ROS domain.
+            namespace: full name of the bridge's ROS namespace.
 
         Raises:
             PlannerError: where another bridge has it.
         """
+        place = namespace.strip("/")
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._socket.bind(f"\0planner-bridge-{domain_id}")
+            self._socket.bind(f"\0planner-bridge-{domain_id}{place and _short(place)}")
         except OSError as error:
             self._socket.close()
             raise PlannerError(
-                f"another bridge runs in ROS domain {domain_id} on this machine; stop it, "
+                f"another bridge runs in ROS domain {domain_id}"
+                f"{place and f', namespace /{place},'} on this machine; stop it, "
                 "or give this one a ROS_DOMAIN_ID of its own"
             ) from error
 
     def close(self) -> None:
-        """Frees the domain; safe to call twice."""
+        """Frees it; safe to call twice."""
         self._socket.close()
+
+
+def _short(place: str) -> str:
+    # The kernel takes no more than 107 bytes; a namespace may have more.
+    return f"-{hashlib.sha256(place.encode()).hexdigest()[:32]}"

@@ -10,6 +10,7 @@ from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
+from planner.world import topics
 from planner.world.frame_links import FrameLinks
 from planner.world.serialized import first_stamp_of
 
@@ -21,8 +22,8 @@ class FrameTree(FrameLinks):
         """Subscribes to both topics; `on_change` is called after each message on /tf."""
         super().__init__(_links)
         self._on_change = on_change
-        node.create_subscription(TFMessage, "/tf", self._on_links, qos.TF, raw=True)
-        node.create_subscription(TFMessage, "/tf_static", self._on_fixed, qos.TF_STATIC)
+        node.create_subscription(TFMessage, topics.TF, self._on_links, qos.TF, raw=True)
+        node.create_subscription(TFMessage, topics.TF_STATIC, self._on_fixed, qos.TF_STATIC)
 
     def _on_links(self, data: bytes) -> None:
         stamp_s = first_stamp_of(data)

@@ -66,7 +66,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
         Args:
             node: that serves it.
             action: the action's class.
-            name: the action's full name.
+            name: the action's name, relative to the node's namespace.
             on_goal: gets each goal that is in bounds.
             on_wrong: gets each other one, to conclude it, with the field and what is wrong.
             on_cancel: gets each goal whose client cancels it.

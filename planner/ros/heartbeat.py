@@ -25,6 +25,7 @@ from planner.ros import qos
 from planner.ros.conversions import time_message
 from planner.ros.message_bounds import bounds_of
 from planner.ros.polled_subscription import PolledGroup
+from planner.world import topics
 
 BEAT_S = 0.1
 
@@ -33,12 +34,12 @@ _RCLError = rclpy_implementation.RCLError
 
 def safety_topic(agent: str) -> str:
     """Where the bridge hears who attends an agent."""
-    return f"/{agent}/safety/heartbeat"
+    return topics.of_agent(agent, topics.SAFETY_HEARTBEAT)
 
 
 def skill_topic(agent: str) -> str:
     """Where the skill executor hears it, and relays it to the bridge."""
-    return f"/{agent}/skill/heartbeat"
+    return topics.of_agent(agent, topics.SKILL_HEARTBEAT)
 
 
 class HeartbeatPublisher:

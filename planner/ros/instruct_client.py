@@ -17,6 +17,7 @@ from unique_identifier_msgs.msg import UUID
 
 from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.goal_answers import why_no_result
+from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
@@ -38,9 +39,9 @@ class InstructClient:
         """Looks for the server; `on_send` gets the id of each goal before it is sent."""
         self._node, self._on_send = node, on_send
         self._client: ActionClient[Any, Any, Any] = ActionClient(
-            node, FollowInstruction, "/instruct"
+            node, FollowInstruction, topics.INSTRUCT
         )
-        self._ends = ActionEnds(node, "/instruct")
+        self._ends = ActionEnds(node, topics.INSTRUCT)
         self._handle: Any = None
         # Wall seconds: when the result was asked for, and when the goal was last seen under way.
         self._asked_s = self._open_s = 0.0

@@ -20,6 +20,7 @@ from planner.ros import qos
 from planner.ros.conversions import seconds, time_message
 from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
+from planner.world import topics
 
 _LATEST = Time(sec=2**31 - 1)
 # A planner may think for long, and is waited for as long as it is heard.
@@ -29,9 +30,9 @@ _REPEAT_S = 2.0
 class Voice(StrEnum):
     """Whose words; values are the topics."""
 
-    MEMORY = "/lockstep/memory"
-    SKILLS = "/lockstep/skills"
-    PLANNER = "/lockstep/planner"
+    MEMORY = topics.LOCKSTEP_MEMORY
+    SKILLS = topics.LOCKSTEP_SKILLS
+    PLANNER = topics.LOCKSTEP_PLANNER
 
 
 class LockstepWords:

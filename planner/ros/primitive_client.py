@@ -16,6 +16,7 @@ from planner.ros.conversions import pose_record, seconds
 from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
 from planner.ros.primitive_messages import goal_message, result_record
+from planner.world import topics
 from planner.world.geometry import Pose
 from planner.world.primitive import (
     Capabilities,
@@ -78,9 +79,9 @@ class PrimitiveClient:
         self._wake = wake
         self._announce = announce
         self._client: ActionClient[Any, Any, Any] = ActionClient(
-            node, ExecutePrimitive, f"/{agent}/primitive"
+            node, ExecutePrimitive, topics.of_agent(agent, topics.PRIMITIVE)
         )
-        self._ends = ActionEnds(node, f"/{agent}/primitive")
+        self._ends = ActionEnds(node, topics.of_agent(agent, topics.PRIMITIVE))
         self._tasks: dict[int, _Task] = {}
         self._next = 0
         self._looked_s = 0.0

@@ -14,6 +14,7 @@ from rclpy.node import Node
 from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
+from planner.world import topics
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 
 # Wall seconds: between two words about a server that is not there, until it is given up, and
@@ -48,9 +49,9 @@ class SkillClient:
         self._node = node
         self._agent = agent
         self._client: ActionClient[Any, Any, Any] = ActionClient(
-            node, ExecuteSkill, f"/{agent}/skill"
+            node, ExecuteSkill, topics.of_agent(agent, topics.SKILL)
         )
-        self._ends = ActionEnds(node, f"/{agent}/skill")
+        self._ends = ActionEnds(node, topics.of_agent(agent, topics.SKILL))
         self._errand: _Errand | None = None
         self._looked_s = self._said_s = 0.0
 

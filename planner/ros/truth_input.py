@@ -11,6 +11,7 @@ from rclpy.node import Node
 
 from planner.ros import qos
 from planner.ros.world_reader import WorldReader
+from planner.world import topics
 from planner.world.serialized import stamp_of
 from planner.world.state import WorldState
 
@@ -44,7 +45,9 @@ class TruthInput:
         self._heard: deque[_Heard] = deque(maxlen=_KEPT)
         self._on_beginning = on_beginning
         self._reader = WorldReader()
-        node.create_subscription(WorldMessage, "/world/state", self._on_data, qos.LATCHED, raw=True)
+        node.create_subscription(
+            WorldMessage, topics.WORLD_STATE, self._on_data, qos.LATCHED, raw=True
+        )
 
     @property
     def newest_s(self) -> float | None:

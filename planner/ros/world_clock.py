@@ -9,6 +9,7 @@ from rosgraph_msgs.msg import Clock
 
 from planner.ros import qos
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription
+from planner.world import topics
 
 
 class WorldClock:
@@ -17,7 +18,7 @@ class WorldClock:
     def __init__(self, node: Node) -> None:
         """Subscribes; the node's executor is never woken by it."""
         self._ticks = PolledSubscription(
-            node, Clock, "/clock", qos.STATE_INPUT, PolledGroup(), lambda _lost: None
+            node, Clock, topics.CLOCK, qos.STATE_INPUT, PolledGroup(), lambda _lost: None
         )
         self._has_ticks = False
         self._now_s = 0.0

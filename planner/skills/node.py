@@ -14,6 +14,7 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from planner.ros import parameters, qos
+from planner.ros.diagnostics import BRIDGE_WORLD, status_name
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
@@ -23,6 +24,7 @@ from planner.skills.executor import SkillExecutor
 from planner.skills.options import TIMEOUTS_S, SkillOptions
 from planner.skills.service.node import SkillServer
 from planner.skills.team import Team
+from planner.world import topics
 from planner.world.agents import default_bodies
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
@@ -38,7 +40,7 @@ from planner.world.vocabulary import AgentKind
 BEAT_S = 0.05
 # An agent that the world graph lacks for so long, wall seconds, is served no more.
 GONE_AFTER_S = 5.0
-BRIDGE_STATUS, HOUSE_KEY = "bridge: world", "house"
+HOUSE_KEY = "house"
 
 
 @dataclass(slots=True)
@@ -89,10 +91,10 @@ class SkillExecutorNode(Node):
         self._told: set[str] = set()
         self._now_s = 0.0
         self._words = LockstepWords(self, Voice.SKILLS, Counter())
-        self._reports = self.create_publisher(SkillReport, "/skills/results", qos.EVENTS)
-        self.create_subscription(WorldGraph, "/world_graph", self._on_graph, qos.LATCHED)
+        self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
+        self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         self.create_subscription(
-            DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
+            DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
@@ -156,7 +158,7 @@ class SkillExecutorNode(Node):
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Follows the bridge into another house."""
         for status in message.status:
-            if status.name == BRIDGE_STATUS:
+            if status.name == status_name(self, BRIDGE_WORLD):
                 house = next((i.value for i in status.values if i.key == HOUSE_KEY), "")
                 if house and (self._layout is None or house != self._layout.name):
                     self._enter(house)

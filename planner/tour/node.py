@@ -17,12 +17,14 @@ from rclpy.node import Node
 from sensor_msgs.msg import Image
 
 from planner.ros import parameters, qos
+from planner.ros.diagnostics import BRIDGE_WORLD, status_name
 from planner.ros.goals import run_goal
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
 from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Stop, plan_route
 from planner.tour.strip import Moment, draw_strip
+from planner.world import topics
 from planner.world.agents import default_bodies
 from planner.world.errors import PlannerError
 from planner.world.floor_grid import FloorGrid
@@ -33,7 +35,6 @@ from planner.world.primitive import PrimitiveCode
 from planner.world.vocabulary import AgentKind
 
 AGENT = "agent_0"
-BRIDGE_STATUS = "bridge: world"
 MOVED_M = 0.1
 
 
@@ -60,22 +61,28 @@ class TourNode(Node):
         self._heartbeat = HeartbeatPublisher(self)
         self._heartbeat.meet(AGENT)
         self._client: ActionClient[Any, Any, Any] = ActionClient(
-            self, ExecutePrimitive, f"/{AGENT}/primitive"
+            self, ExecutePrimitive, topics.of_agent(AGENT, topics.PRIMITIVE)
         )
-        self.create_subscription(Odometry, f"/{AGENT}/odometry", self._on_odometry, qos.STATE_INPUT)
         self.create_subscription(
-            Image, f"/{AGENT}/camera/hand/image", self._on_picture, qos.IMAGE_INPUT
+            Odometry, topics.of_agent(AGENT, topics.ODOMETRY), self._on_odometry, qos.STATE_INPUT
+        )
+        self.create_subscription(
+            Image,
+            topics.of_agent(AGENT, topics.colour_image("hand")),
+            self._on_picture,
+            qos.IMAGE_INPUT,
         )
         if not house:
             self.create_subscription(
-                DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.DIAGNOSTICS
+                DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
             )
         self._waited_s = 0.0
         self._timer = self.create_timer(0.1, self._begin)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Learns which house the bridge is in."""
-        told = {i.key: i.value for s in message.status if s.name == BRIDGE_STATUS for i in s.values}
+        name = status_name(self, BRIDGE_WORLD)
+        told = {i.key: i.value for s in message.status if s.name == name for i in s.values}
         if self._house is None and "house" in told:
             self._house = load_house(told["house"])
 

@@ -26,6 +26,7 @@ from planner.ros.goal_server import Goal
 from planner.ros.heartbeat import HeartbeatSubscription, safety_topic
 from planner.ros.outlet import Outlet
 from planner.ros.primitive_server import PrimitiveServer
+from planner.world import topics
 from planner.world.agents import body_of
 from sim_bridge.asking.node import AskingTopics
 from sim_bridge.control import Command, Outcome
@@ -89,7 +90,9 @@ class AgentPort:
         }
         self._topics = AgentTopics(node, agent, losses)
         self._asking = AskingTopics(node, runtime, agent, losses, self._tell)
-        self._description = Outlet(node, String, f"/{agent}/robot_description", qos.LATCHED, losses)
+        self._description = Outlet(
+            node, String, topics.of_agent(agent, topics.ROBOT_DESCRIPTION), qos.LATCHED, losses
+        )
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
         # Before the action: who finds that has found this, and its first goal is attended.
         self._heartbeats = HeartbeatSubscription(
@@ -97,7 +100,7 @@ class AgentPort:
         )
         self._server = PrimitiveServer(
             node,
-            f"/{agent}/primitive",
+            topics.of_agent(agent, topics.PRIMITIVE),
             on_goal=self._begin,
             on_wrong=self._refuse,
             on_cancel=self._cancel,

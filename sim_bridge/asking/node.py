@@ -16,6 +16,7 @@ from planner.ros import images, qos
 from planner.ros.conversions import header, point_m, point_message, time_message
 from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
+from planner.world import topics
 from planner.world.observation import RgbImage
 from sim_bridge.control import Outcome
 from sim_bridge.frames import optical_frame
@@ -42,11 +43,14 @@ class AskingTopics:
         self._runtime, self._agent, self._node = runtime, agent, node
         self._bounds = bounds_of(AnswerQuestion.Request)
         self._on_answer = on_answer
-        topic = f"/{agent}/safety"
-        self._image = Outlet(node, Image, f"{topic}/asks/image", qos.LATCHED, losses)
-        self._target = Outlet(node, PointStamped, f"{topic}/asks/target", qos.LATCHED, losses)
-        self._question = Outlet(node, ApprovalQuestion, f"{topic}/question", qos.LATCHED, losses)
-        self._service = node.create_service(AnswerQuestion, f"/{agent}/{ANSWER}", self._answer)
+
+        def topic(name: str) -> str:
+            return topics.of_agent(agent, name)
+
+        self._image = Outlet(node, Image, topic(topics.ASKS_IMAGE), qos.LATCHED, losses)
+        self._target = Outlet(node, PointStamped, topic(topics.ASKS_TARGET), qos.LATCHED, losses)
+        self._question = Outlet(node, ApprovalQuestion, topic(topics.QUESTION), qos.LATCHED, losses)
+        self._service = node.create_service(AnswerQuestion, topic(topics.ANSWER), self._answer)
         self._shown = ""
         self._question.publish(ApprovalQuestion(agent=agent))
 

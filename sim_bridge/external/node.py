@@ -70,7 +70,10 @@ class Ros2Ear:
     def _begin(self, *, listens: bool = True) -> None:
         self._context = Context()
         rclpy.init(context=self._context)
-        self._node = rclpy.create_node("bridge_external", context=self._context)
+        # The driver's names are not ours: a namespace of the bridge does not move them.
+        self._node = rclpy.create_node(
+            "bridge_external", context=self._context, use_global_arguments=False
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         if listens:

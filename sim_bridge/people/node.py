@@ -12,12 +12,13 @@ from planner.ros import qos
 from planner.ros.conversions import header, point_m, pose_message, seconds
 from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
+from planner.world import topics
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.pacing import Every
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.people import FRAME
 
-TOPIC = "/people"
+TOPIC = topics.PEOPLE
 RATE_HZ = 10.0
 
 
@@ -27,7 +28,7 @@ class PeopleTopic:
     def __init__(self, node: Node, runtime: Runtime, losses: Counter[str]) -> None:
         """Advertises the topic where the truth is known, listens to it where it is not."""
         self._node, self._runtime = node, runtime
-        self._bounds = bounds_of(PoseArray, TOPIC)
+        self._bounds = bounds_of(PoseArray, f"/{TOPIC}")
         self._told = ""
         self._due = Every(RATE_HZ)
         self._outlet: Outlet | None = None

@@ -11,11 +11,12 @@ from rclpy.node import Node
 from planner.ros import qos
 from planner.ros.conversions import header
 from planner.ros.outlet import Outlet
+from planner.world import topics
 from sim_bridge.opening import Opened
 from sim_bridge.pacing import Pace
 from sim_bridge.runtime import Runtime
 
-TOPIC = "/world/info"
+TOPIC = topics.WORLD_INFO
 
 
 class WorldInfoTopic:

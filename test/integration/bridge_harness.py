@@ -48,8 +48,14 @@ def write_world(folder: Path, house: House, episode: Episode) -> Path:
 class Bridge:
     """The bridge's process."""
 
-    def __init__(self, environment: dict[str, str] | None = None, **parameters: object) -> None:
-        self.process = Node("bridge", environment, **parameters)
+    def __init__(
+        self,
+        environment: dict[str, str] | None = None,
+        *,
+        namespace: str = "/",
+        **parameters: object,
+    ) -> None:
+        self.process = Node("bridge", environment, namespace=namespace, **parameters)
 
     @property
     def log(self) -> str:
@@ -71,9 +77,11 @@ class Bridge:
 
 
 @contextmanager
-def bridge(environment: dict[str, str] | None = None, **parameters: object) -> Iterator[Bridge]:
+def bridge(
+    environment: dict[str, str] | None = None, *, namespace: str = "/", **parameters: object
+) -> Iterator[Bridge]:
     """A bridge that is ready, and gone afterwards."""
-    made = Bridge(environment, **parameters)
+    made = Bridge(environment, namespace=namespace, **parameters)
     with ending(made.process):
         yield made.ready()
 

@@ -22,6 +22,7 @@ from unittest import mock
 
 from planner.environment import ros_environment
 from planner.warm_start import become
+from planner.world.topics import NAMESPACE_REMAPPINGS
 
 # How long a node may take to end.
 END_S = 60.0
@@ -41,12 +42,19 @@ class Node:
     """A node's process, as `subprocess.Popen` would have it; its log is kept in `lines`."""
 
     def __init__(
-        self, executable: str, environment: Mapping[str, str] | None = None, **parameters: object
+        self,
+        executable: str,
+        environment: Mapping[str, str] | None = None,
+        *,
+        namespace: str = "/",
+        **parameters: object,
     ) -> None:
         """Starts a program of `nodes/` with parameters and more of an environment."""
         _start_server()
         reads, writes = _CONTEXT.Pipe(duplex=False)
         given = [("-p", f"{name}:={value}") for name, value in parameters.items()]
+        moves = [("__ns", namespace), *NAMESPACE_REMAPPINGS] if namespace != "/" else []
+        given += [("-r", f"{name}:={other}") for name, other in moves]
         words = ("python", str(NODES / executable), "--ros-args", *itertools.chain(*given))
         whole = {**ros_environment(os.environ), **(environment or {})}
         self._process = _CONTEXT.Process(target=_run, args=(executable, words, whole, writes))
@@ -112,10 +120,14 @@ def ending(node: Node) -> Iterator[Node]:
 
 @contextmanager
 def running(
-    executable: str, environment: Mapping[str, str] | None = None, **parameters: object
+    executable: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    namespace: str = "/",
+    **parameters: object,
 ) -> Iterator[Node]:
     """A node from the beginning of the `with` to its end; arguments as of `Node`."""
-    with ending(Node(executable, environment, **parameters)) as node:
+    with ending(Node(executable, environment, namespace=namespace, **parameters)) as node:
         yield node
 
 

@@ -17,6 +17,7 @@ from planner.network import confine
 from planner.ros.conversions import point_message
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
+from planner.world import topics
 from planner.world.entity import Entity, OperationKind
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import OPERATION_KINDS, entity_record
@@ -44,7 +45,7 @@ class RemoteMemory:
             PlannerError: where nobody answers, or the memory says why not.
         """
         request = QueryMemory.Request(text=text, room=room, limit=limit)
-        answer = self._call(QueryMemory, "/memory/query", request)
+        answer = self._call(QueryMemory, topics.QUERY_MEMORY, request)
         entities = [entity_record(message) for message in answer.entities]
         scores = [float(score) for score in answer.scores] or [1.0] * len(entities)
         return answer.message, list(zip(entities, scores, strict=True))
@@ -70,7 +71,7 @@ class RemoteMemory:
         if operation.kind is not OperationKind.REMOVE and operation.position_m is not None:
             entity.position = point_message(operation.position_m)
         request = EditMemory.Request(source=author, operations=[message])
-        return int(self._call(EditMemory, "/memory/edit", request).ids[0])
+        return int(self._call(EditMemory, topics.EDIT_MEMORY, request).ids[0])
 
     def _call(self, kind: Any, name: str, request: object) -> Any:  # rclpy has no types
         client: Any = self._node.create_client(kind, name)

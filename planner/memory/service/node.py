@@ -19,6 +19,7 @@ from planner.memory.wording import PICKED, PLACED
 from planner.ros.conversions import point_m
 from planner.ros.memory_messages import change_message, entity_message
 from planner.ros.message_bounds import bounds_of
+from planner.world import topics
 from planner.world.entity import OperationKind
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import OPERATION_KINDS
@@ -46,10 +47,10 @@ class MemoryServices:
         self._node = node
         self._memory = memory
         self._on_change = on_change
-        node.create_service(QueryMemory, "/memory/query", self._on_query)
-        node.create_service(EditMemory, "/memory/edit", self._on_edit)
-        node.create_service(SaveMemory, "/memory/save", self._on_save)
-        node.create_service(LoadMemory, "/memory/load", self._on_load)
+        node.create_service(QueryMemory, topics.QUERY_MEMORY, self._on_query)
+        node.create_service(EditMemory, topics.EDIT_MEMORY, self._on_edit)
+        node.create_service(SaveMemory, topics.SAVE_MEMORY, self._on_save)
+        node.create_service(LoadMemory, topics.LOAD_MEMORY, self._on_load)
 
     def _ready(self) -> Memory:
         memory = self._memory()

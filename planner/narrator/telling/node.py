@@ -21,6 +21,7 @@ from planner.narrator.story import Event, Kind
 from planner.ros import qos
 from planner.ros.conversions import seconds
 from planner.ros.memory_messages import belief_record
+from planner.world import topics
 from planner.world.instruct import InstructState
 
 
@@ -39,14 +40,14 @@ class Storyteller:
         self._standing: InstructStatus | None = None
         self._calls: dict[str, str] = {}
         self._plan = ""
-        node.create_subscription(MemoryUpdate, "/memory/updates", self._on_memory, qos.EVENTS)
+        node.create_subscription(MemoryUpdate, topics.MEMORY_UPDATES, self._on_memory, qos.EVENTS)
         node.create_subscription(
-            WorldGraph, "/world_graph", self._on_graph, qos.STATE_INPUT, raw=True
+            WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.STATE_INPUT, raw=True
         )
-        node.create_subscription(SkillReport, "/skills/results", self._on_skill, qos.EVENTS)
-        node.create_subscription(Evaluation, "/evaluation", self._on_progress, qos.EVENTS)
+        node.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
+        node.create_subscription(Evaluation, topics.EVALUATION, self._on_progress, qos.EVENTS)
         node.create_subscription(
-            InstructStatus, "/instruct/status", self._on_status, qos.EVENTS_FROM_START
+            InstructStatus, topics.INSTRUCT_STATUS, self._on_status, qos.EVENTS_FROM_START
         )
 
     @property

@@ -15,6 +15,7 @@ from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lockstep import LockstepWords
 from planner.skills.executor import SkillExecutor, SkillStatus
 from planner.skills.results import canceled
+from planner.world import topics
 from planner.world.geometry import Vec3
 from planner.world.skill import SkillCode, SkillResult
 
@@ -37,7 +38,7 @@ class SkillServer:
         self._executor = executor
         self._on_work = on_work
         self._words, self._said_s = words, math.inf
-        name = f"/{executor.agent}/skill"
+        name = topics.of_agent(executor.agent, topics.SKILL)
         self._server = GoalServer(
             node,
             ExecuteSkill,
