@@ -24,6 +24,7 @@ from planner.recorder import bag_story
 from planner.recorder.account import TopicAccount, summary
 from planner.recorder.bag_writer import BagWriter, DiskFullError, Topic
 from planner.recorder.freed_memory import keep_freed_memory
+from planner.recorder.naming import name_in_bag
 from planner.ros import offered_qos, parameters, qos
 from planner.ros.compressed_pictures import (
     COLOUR_SUFFIX,
@@ -37,6 +38,7 @@ from planner.ros.diagnostics import status_name
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterSurvey
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
+from planner.world import topics
 from planner.world.errors import PlannerError
 
 LOOK_S = 0.25
@@ -61,13 +63,13 @@ EXCLUDED = r".*/body/(image|camera_info)"
 IMAGE_CHOICES = ("compressed", "raw", "none")
 # The wires of services and actions; rosbag2 leaves them out as well.
 _HIDDEN = re.compile(r".*/_.*")
-_VERDICT, _WORLD_INFO = "/evaluation/result", "/world/info"
+_VERDICT, _WORLD_INFO = f"/{topics.EVALUATION_RESULT}", f"/{topics.WORLD_INFO}"
 _DESCRIPTION_TYPE = "std_msgs/msg/String"
 
 
 @dataclass(slots=True)
 class _Source:
-    """A topic that is recorded and where its messages wait."""
+    """A topic that is recorded, by its name in the bag, and where its messages wait."""
 
     name: str
     type_name: str
@@ -129,7 +131,9 @@ class RecorderNode(Node):
         self._surveyed = 0
         self._attached: dict[str, bytes] = {}
         self._add_record(bag_story.START, self._start)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS
+        )
         # Of the wall: a bag is written while the world stands still, too.
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_S, self._look, clock=wall)
@@ -147,7 +151,10 @@ class RecorderNode(Node):
             self._keep_parameters()
         offered = dict(self.get_topic_names_and_types())
         for name, types in offered.items():
-            if name in self._sources or self._exclude.fullmatch(name) or _HIDDEN.match(name):
+            kept_as = name_in_bag(name, self.get_namespace())
+            if kept_as is None or name in self._sources or _HIDDEN.match(name):
+                continue
+            if self._exclude.fullmatch(kept_as):
                 continue
             if types[0] in (IMAGE, COMPRESSED_IMAGE) and not self._is_wanted(
                 name, types[0], offered
@@ -155,7 +162,7 @@ class RecorderNode(Node):
                 continue
             publishers = self.get_publishers_info_by_topic(name)
             if publishers:
-                self._begin(name, types[0], publishers)
+                self._begin(name, kept_as, types[0], publishers)
 
     def _is_wanted(self, name: str, type_name: str, offered: Mapping[str, object]) -> bool:
         """Of a picture that its driver sends both ways one is enough."""
@@ -166,7 +173,9 @@ class RecorderNode(Node):
             return not any(self.count_publishers(other) for other in others if other in offered)
         return True
 
-    def _begin(self, name: str, type_name: str, publishers: list[TopicEndpointInfo]) -> None:
+    def _begin(
+        self, name: str, kept_as: str, type_name: str, publishers: list[TopicEndpointInfo]
+    ) -> None:
         try:
             kind = message_class(type_name)
             definition(type_name)
@@ -178,13 +187,15 @@ class RecorderNode(Node):
         offered: list[QoSProfile] = [publisher.qos_profile for publisher in publishers]
         is_picture = type_name in (IMAGE, COMPRESSED_IMAGE)
         depth = PICTURE_QUEUE_DEPTH if is_picture else QUEUE_DEPTH
-        account = TopicAccount(name, latched=_keeps_all(name) and offered_qos.is_latched(offered))
+        account = TopicAccount(
+            kept_as, latched=_keeps_all(kept_as) and offered_qos.is_latched(offered)
+        )
 
         def count_lost(count: int) -> None:
             account.reported_lost += count
 
         self._sources[name] = _Source(
-            name,
+            kept_as,
             type_name,
             offered_qos.as_yaml(offered),
             account,
@@ -193,7 +204,7 @@ class RecorderNode(Node):
             ),
             is_thinned=is_picture and self._least_gap_ns > 0,
             is_compressed=type_name == IMAGE and self._images == "compressed",
-            on_kept=self._hook(name, type_name),
+            on_kept=self._hook(kept_as, type_name),
         )
 
     def _hook(self, name: str, type_name: str) -> Callable[[Taken], None] | None:
@@ -373,7 +384,7 @@ class RecorderNode(Node):
         """Writes what was published before the stop, completes the bag and says what it lacks."""
         self._drain_to_the_end()
         self._keep_parameters()
-        accounts = {name: source.account for name, source in self._sources.items()}
+        accounts = {source.name: source.account for source in self._sources.values()}
         record = bag_story.recording_record(self._start, time.time_ns(), accounts, self._failure)
         self._add_record(bag_story.RECORDING, record)
         if not self._failure:
@@ -435,7 +446,7 @@ def _free_folder(folder: Path) -> Path:
 
 def _keeps_all(name: str) -> bool:
     """Whether the topic's publisher keeps enough for a late listener to have all of it."""
-    return name == "/world/state"
+    return name == f"/{topics.WORLD_STATE}"
 
 
 def _status(level: bytes, name: str, text: str, values: Mapping[str, str]) -> DiagnosticStatus:

@@ -1,4 +1,4 @@
-"""The parameters of all nodes of this ROS domain, asked for once a node."""
+"""The parameters of all nodes in a node's namespace, asked for once a node."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ class ParameterSurvey:
 
     def look(self) -> None:
         """Asks nodes that were not asked yet; call it now and then."""
+        own = self._node.get_namespace().rstrip("/")
         for name, namespace in self._node.get_node_names_and_namespaces():
+            if not f"{namespace.rstrip('/')}/".startswith(f"{own}/"):
+                continue
             full = f"{namespace.rstrip('/')}/{name}"
             if name.startswith("_") or full in self.found or full in self._questions:
                 continue

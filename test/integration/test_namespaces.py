@@ -14,11 +14,13 @@ from planner_msgs.msg import Evaluation, WorldState
 from std_srvs.srv import Trigger
 
 from planner.exit_status import EXIT_CONFIGURATION
+from planner.replay.bag import Bag
+from planner.replay.judging import Judged, Request, judge
+from planner.replay.live import live_verdicts
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
 from planner.world.state import WorldState as WorldRecord
-from planner.world.topics import GLOBAL
 from planner.world.wire import world_record
 
 GOAL = {
@@ -51,10 +53,15 @@ def world(client: Client, namespace: str) -> WorldRecord:
     return world_record(client.hear(WorldState, f"{namespace}/world/state", LATCHED))
 
 
-def test_two_stacks_move_and_judge_their_own_worlds(client: Client, task: Path) -> None:
+def test_two_stacks_move_and_judge_their_own_worlds(
+    client: Client, task: Path, tmp_path: Path
+) -> None:
     with ExitStack() as stack:
         for name in ("/a", "/b"):
-            stack.enter_context(bridge(namespace=name, episode=task, rate=8.0))
+            folder = tmp_path / f"bag_{name[1:]}"
+            stack.enter_context(running("recorder", namespace=name, folder=folder, images="none"))
+        for name in ("/a", "/b"):
+            stack.enter_context(bridge(namespace=name, episode=task, rate=8.0, agents=1))
             stack.enter_context(running("evaluator", namespace=name, episode=task))
         judged = {n: client.listen(Evaluation, f"{n}/evaluation") for n in ("/a", "/b")}
         told = client.listen(DiagnosticArray, "/diagnostics")
@@ -70,9 +77,18 @@ def test_two_stacks_move_and_judge_their_own_worlds(client: Client, task: Path) 
         assert done.code == PrimitiveCode.SUCCESS, done.text
 
         client.wait(lambda: judged["/a"][-1].percent_complete == 1.0, "success in /a")
+        results = {}
+        for name in judged:
+            topic = f"{name}/evaluation/result"
+            results[name] = client.listen(Evaluation, topic, LATCHED)
+            # This client and the recorder.
+            client.wait(lambda t=topic: client.node.count_subscribers(t) == 2, "the recorder")
         answers = {n: client.call(Trigger, f"{n}/evaluation/finish") for n in ("/a", "/b")}
         assert answers["/a"].message.startswith("success")
         assert answers["/b"].message.startswith("failure  percent_complete: 0.00")
+
+        # As `planner up` does: recorders end last, once the verdicts were told.
+        client.wait(lambda: all(results.values()), "both verdicts")
 
         # Nothing of either stack lies outside its namespace, and each has its own time.
         names = [name for name, _ in client.node.get_topic_names_and_types()]
@@ -88,7 +104,16 @@ def test_two_stacks_move_and_judge_their_own_worlds(client: Client, task: Path) 
             ),
             f"both bridges' statuses; told: {statuses}",
         )
-    assert set(SHARED) <= set(GLOBAL)
+    # Bags hold the names without the namespace, so that all that reads bags finds them.
+    for name, success in (("a", True), ("b", False)):
+        bag = Bag(tmp_path / f"bag_{name}")
+        assert not any(topic.startswith(("/a/", "/b/")) for topic in bag.topics)
+        assert {"/world/state", "/evaluation/result", "/tf", "/clock"} <= set(bag.topics)
+        assert [verdict.success for verdict in live_verdicts(bag)] == [success]
+        (judged,) = judge(bag.folder, Request())
+        assert isinstance(judged, Judged)
+        assert judged.agrees
+        assert judged.verdict.success == success
 
 
 def test_one_bridge_a_namespace(task: Path) -> None:

@@ -1,0 +1,24 @@
+"""Under which name a topic of the graph goes into a bag: without the recorder's namespace."""
+
+from __future__ import annotations
+
+from planner.world.topics import DIAGNOSTICS, PARAMETER_EVENTS, ROSOUT
+
+# All namespaces share these; frames and time belong to one stack (docs/bridge.md).
+_SHARED = (ROSOUT, PARAMETER_EVENTS, DIAGNOSTICS)
+
+
+def name_in_bag(name: str, namespace: str) -> str | None:
+    """A topic's name in the bag, so that every reader finds it whatever the namespace was.
+
+    Args:
+        name: full name of the topic.
+        namespace: full name of the recorder's namespace; `/` records every topic as it is named.
+
+    Returns:
+        The name, or None for a topic of another namespace.
+    """
+    place = namespace.rstrip("/")
+    if name.startswith(f"{place}/"):
+        return name.removeprefix(place)
+    return name if name in _SHARED else None
