@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner import namespace
 from planner.approve.question import Place, Say
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
@@ -31,6 +32,7 @@ class Order:
         picture: file for the picture of the question; None saves none.
         wait_s: for the bridge, wall seconds.
         asks: whether there is a terminal to ask on.
+        namespace: of the bridge.
     """
 
     agent: str
@@ -39,6 +41,7 @@ class Order:
     picture: Path | None
     wait_s: float
     asks: bool
+    namespace: str = "/"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--picture", type=Path, metavar="FILE", help="save the picture, the target marked"
     )
     parser.add_argument("--wait", type=float, default=WAIT_S, metavar="S", help="for the bridge")
+    namespace.add_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -109,4 +113,4 @@ def read_order(args: argparse.Namespace, *, asks: bool) -> Order:
         target_m=None if args.at is None else (args.at[0], args.at[1], args.at[2]),
         pixel=None if args.pixel is None else (args.pixel[0], args.pixel[1]),
     )
-    return Order(args.agent, said, place, args.picture, args.wait, asks)
+    return Order(args.agent, said, place, args.picture, args.wait, asks, args.namespace)

@@ -27,6 +27,7 @@ from planner.approve.question import Place, Say, Shown, typed
 from planner.exit_status import EXIT_FAILED, EXIT_OK
 from planner.network import confine
 from planner.ros import images, qos
+from planner.ros.client_node import client_node
 from planner.ros.conversions import header, point_m, point_message, seconds
 from planner.ros.world_clock import WorldClock
 from planner.security.enclave import act_as
@@ -55,7 +56,7 @@ def answer(order: Order) -> int:
     act_as(os.environ, OPERATOR)
     # Ctrl-C is a KeyboardInterrupt here: nothing was sent then.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node(f"approve_{os.getpid()}")
+    node = client_node(f"approve_{os.getpid()}", order.namespace)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:

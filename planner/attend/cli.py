@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 
+from planner import namespace
 from planner.environment import ros_environment
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `planner attend`."""
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="for example agent_0")
+    namespace.add_argument(parser)
     parser.add_argument(
         "--skills",
         action="store_true",
@@ -28,4 +30,5 @@ def run(args: argparse.Namespace) -> int:
     os.environ.update(ros_environment(os.environ))
     from planner.attend.node import attend
 
-    return attend(tuple(dict.fromkeys(args.agents)), through_skills=args.skills)
+    agents = tuple(dict.fromkeys(args.agents))
+    return attend(agents, through_skills=args.skills, namespace=args.namespace)

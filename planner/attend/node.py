@@ -12,6 +12,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from planner.exit_status import EXIT_OK
 from planner.network import confine
+from planner.ros.client_node import client_node
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
 from planner.ros.interrupts import asked_to_end
 from planner.security.enclave import act_as
@@ -22,12 +23,13 @@ LOOK_S = 0.2
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-def attend(agents: Sequence[str], *, through_skills: bool) -> int:
+def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/") -> int:
     """Attends these agents until a signal asks to end.
 
     Args:
         agents: their names.
         through_skills: whether the skill executor relays, see `HeartbeatPublisher`.
+        namespace: of the stack.
 
     Returns:
         The process's exit status.
@@ -42,7 +44,7 @@ def attend(agents: Sequence[str], *, through_skills: bool) -> int:
     act_as(os.environ, OPERATOR)
     # The goodbye takes a ROS that still runs.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node(f"attend_{os.getpid()}")
+    node = client_node(f"attend_{os.getpid()}", namespace)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     publisher = HeartbeatPublisher(node, through_skills=through_skills)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from planner import namespace
 from planner.environment import ros_environment
 from planner.instruct.order import Order
 from planner.narrator.story import Event, Kind, one_line
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait", type=float, default=WAIT_S, metavar="S", help="for a task planner, seconds"
     )
+    namespace.add_argument(parser)
     parser.add_argument("--quiet", action="store_true", help="only questions and the end")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each event")
 
@@ -72,6 +74,7 @@ def read_order(args: argparse.Namespace, *, asks: bool) -> Order:
         timeout_s=args.timeout,
         wait_s=args.wait,
         asks=asks,
+        namespace=args.namespace,
     )
 
 

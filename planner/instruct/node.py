@@ -25,6 +25,7 @@ from planner.narrator.story import Event, Kind
 from planner.narrator.telling.node import Storyteller
 from planner.network import SETTING, asked, confine, meets_no_other_machine
 from planner.ros import qos
+from planner.ros.client_node import client_node
 from planner.ros.instruct_client import InstructClient, nobody_answers
 from planner.ros.interrupts import asked_to_end
 from planner.security.enclave import act_as
@@ -57,7 +58,7 @@ def give(order: Order, show: Callable[[Event], None]) -> End:
     act_as(os.environ, OPERATOR)
     # Ctrl-C cancels the instruction, which takes a ROS that still runs.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node(f"instruct_{os.getpid()}")
+    node = client_node(f"instruct_{os.getpid()}", order.namespace)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:

@@ -21,6 +21,7 @@ class Order:
         timeout_s: wall seconds after which it is canceled; 0 = never.
         wait_s: wall seconds until a task planner has to answer.
         asks: whether questions that no answer is left for are read from the terminal.
+        namespace: of the stack that gets it.
     """
 
     instruction: str
@@ -30,6 +31,7 @@ class Order:
     timeout_s: float = 0.0
     wait_s: float = 10.0
     asks: bool = False
+    namespace: str = "/"
 
 
 class Stopped(StrEnum):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from planner import namespace
 from planner.memory import corrections
 from planner.memory.corrections import CorrectionError
 from planner.memory.memory import Memory
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     remove.add_argument("entity", help="name or Object.N")
     for each in (query, edit):
         each.add_argument("--store", type=Path, help="file of a run that ended, EPISODE.sqlite")
+        namespace.add_argument(each)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,7 +70,7 @@ def _query(args: argparse.Namespace) -> int:
             raise CorrectionError("--json: needs --store; over ROS call /memory/query")
         from planner.memory.client.node import RemoteMemory
 
-        remote = RemoteMemory()
+        remote = RemoteMemory(args.namespace)
         try:
             print(remote.query(args.text, args.room, args.limit)[0])
         finally:
@@ -87,7 +89,7 @@ def _edit(args: argparse.Namespace) -> int:
     if args.store is None:
         from planner.memory.client.node import RemoteMemory
 
-        remote = RemoteMemory()
+        remote = RemoteMemory(args.namespace)
         try:
             number = remote.correct(make, AUTHOR)
         finally:

@@ -165,7 +165,7 @@ class HeartbeatSubscription:
 
     def __init__(self, node: Node, topic: str, on_silence: Callable[[bool], None]) -> None:
         """Subscribes; `on_silence` hears of a missed beat, and whether no publisher is alive."""
-        self._node, self._topic = node, topic
+        self._node, self._topic = node, node.resolve_topic_name(topic)
         self._bounds = bounds_of(Heartbeat)
         self._told = ""
 
@@ -225,9 +225,10 @@ def _publish(publisher: Any, message: Heartbeat) -> None:
 
 def _say_incompatible(node: Node, topic: str) -> Callable[[QoSRequestedIncompatibleQoSInfo], None]:
     def say(found: QoSRequestedIncompatibleQoSInfo) -> None:
+        full = node.resolve_topic_name(topic)
         policy = qos_policy_name_from_kind(found.last_policy_kind)
         node.get_logger().error(
-            f"{topic}: a publisher is not heard, its {policy} does not fit: heartbeats are "
+            f"{full}: a publisher is not heard, its {policy} does not fit: heartbeats are "
             f"reliable, MANUAL_BY_TOPIC, with a deadline and a lease of {qos.SILENT_AFTER_S:g} s; "
             "use planner.ros.heartbeat.HeartbeatPublisher or `planner attend`"
         )

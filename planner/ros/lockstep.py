@@ -72,7 +72,7 @@ class LockstepEars:
         def hear(word: Header) -> None:
             problem = bounds.problem(word, 0.0)
             if problem:
-                node.get_logger().warning(f"{voice.value} is not heard: {problem}", once=True)
+                node.get_logger().warning(f"/{voice.value} is not heard: {problem}", once=True)
                 return
             late = word.stamp.sec == _LATEST.sec
             on_word(word.frame_id, math.inf if late else seconds(word.stamp))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from bridge_harness import LATCHED, PATIENCE_S, Bridge, Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticArray
+from executive import attend_command
 from nursery import ending, running
 from planner_msgs.msg import Evaluation, WorldState
 from std_srvs.srv import Trigger
@@ -123,3 +125,15 @@ def test_one_bridge_a_namespace(task: Path) -> None:
             assert second.process.wait(PATIENCE_S) == EXIT_CONFIGURATION
         assert "another bridge runs in ROS domain" in second.log
         assert "namespace /a" in second.log
+
+
+def test_a_command_reaches_the_stack_of_its_namespace(task: Path) -> None:
+    with (
+        bridge(namespace="/a", episode=task),
+        attend_command("agent_0", "--namespace", "a") as command,
+    ):
+        assert command.stdout is not None
+        lines = iter(command.stdout.readline, "")
+        assert any(line == "agent_0: heard by bridge\n" for line in lines)
+        command.send_signal(signal.SIGINT)
+        assert command.wait(PATIENCE_S) == 0

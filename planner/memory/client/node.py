@@ -14,6 +14,7 @@ from rclpy.node import Node
 from planner.memory.updater import Operation
 from planner.memory.wording import PLACED
 from planner.network import confine
+from planner.ros.client_node import client_node
 from planner.ros.conversions import point_message
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
@@ -29,14 +30,14 @@ _NUMBERS = {kind: number for number, kind in OPERATION_KINDS.items()}
 class RemoteMemory:
     """A running memory; close it in the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, namespace: str = "/") -> None:
         """Joins the graph of nodes; on the loopback alone, see `planner.network`."""
         self._own = not rclpy.ok()
         if self._own:
             confine(os.environ)
             act_as(os.environ, OPERATOR)
             rclpy.init()
-        self._node: Node = rclpy.create_node("memory_client")
+        self._node: Node = client_node("memory_client", namespace)
 
     def query(self, text: str, room: str, limit: int) -> tuple[str, list[tuple[Entity, float]]]:
         """The answer in words, and its entities with their scores.

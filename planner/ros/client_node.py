@@ -1,0 +1,19 @@
+"""The node of a command that talks to a running stack."""
+
+from __future__ import annotations
+
+import rclpy
+from rclpy.node import Node
+
+from planner.world.topics import NAMESPACE_REMAPPINGS
+
+
+def client_node(name: str, namespace: str) -> Node:
+    """A node in a stack's namespace, which hears that stack's time and frames.
+
+    Args:
+        name: of the node.
+        namespace: full name of the namespace; "" or `/` = none.
+    """
+    words = [word for pair in NAMESPACE_REMAPPINGS for word in ("-r", ":=".join(pair))]
+    return rclpy.create_node(name, namespace=namespace, cli_args=["--ros-args", *words])
