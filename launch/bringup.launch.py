@@ -23,7 +23,7 @@ from planner.bringup import (
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
-from planner.security.enclave import each_its_own, enclave_words
+from planner.security.enclave import each_its_own, enclave_words, refuse_namespace_with_keys
 from planner.world.errors import PlannerError
 
 RESPAWN_DELAY_S = 1.0
@@ -50,13 +50,18 @@ def declare(argument: Argument) -> DeclareLaunchArgument:
 
 def start(context: LaunchContext) -> list[Node]:
     """Return the actions that start the nodes, for the arguments as they were given."""
-    DomainLock(domain_id(os.environ)).close()  # refuses to meddle with another run
     given = {a.name: LaunchConfiguration(a.name).perform(context) for a in ARGUMENTS}
     for option in option_arguments():
         # Those of other planners than the chosen one are declared as well, and stay out.
         if (text := LaunchConfiguration(option.name).perform(context)) != option.default:
             given[option.name] = text
-    return [action(spec) for spec in node_list(Arguments.from_text(given))]
+    args = Arguments.from_text(given)
+    # PushRosNamespace of a launch file that includes this one.
+    pushed = context.launch_configurations.get("ros_namespace", "").strip("/")
+    namespace = "/" + "/".join(part for part in (pushed, args.namespace.strip("/")) if part)
+    refuse_namespace_with_keys(os.environ, namespace)
+    DomainLock(domain_id(os.environ), namespace).close()  # refuses to meddle with another run
+    return [action(spec) for spec in node_list(args)]
 
 
 def action(spec: NodeSpec) -> Node:
@@ -65,15 +70,22 @@ def action(spec: NodeSpec) -> Node:
         package="planner",
         executable=spec.executable,
         name=spec.name,
-        namespace=spec.namespace,
-        parameters=[dict(spec.parameters)],
+        # Relative, so that PushRosNamespace moves it.
+        namespace=spec.namespace.strip("/"),
+        # The last one wins.
+        parameters=[dict(spec.parameters), *filter(None, [spec.params_file])],
         remappings=list(spec.remappings),
-        ros_arguments=list(enclave_words(os.environ, spec.executable)),
+        ros_arguments=[*log_words(spec), *enclave_words(os.environ, spec.executable)],
         respawn=spec.respawn,
         respawn_delay=RESPAWN_DELAY_S,
         on_exit=after(spec),
         output="screen",
     )
+
+
+def log_words(spec: NodeSpec) -> list[str]:
+    """Return the ROS arguments that set a node's log level; none for the level of ROS itself."""
+    return [] if spec.log_level == "info" else ["--log-level", spec.log_level]
 
 
 def after(spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Action]]:

@@ -11,16 +11,20 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from planner.models.making import part_and_source
+from planner.namespace import full_namespace
 from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
+from planner.world.topics import NAMESPACE_REMAPPINGS
 
 ParameterValue = bool | int | float | str
 
@@ -121,6 +125,20 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("instruction", "", "what the narrator gives; empty = the episode's"),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
     Argument("pace", "1.0", "of paced time: simulated seconds in a second, 0.1 to 10"),
+    Argument("params_file", "", "ROS parameter file for every node; it wins over the arguments"),
+    Argument("namespace", "", "ROS namespace of the whole stack; empty = none"),
+    Argument(
+        "log_level",
+        "info",
+        "what the nodes log: this and what is graver",
+        ("debug", "info", "warn", "error", "fatal"),
+    ),
+    Argument(
+        "use_sim_time",
+        "auto",
+        "whether nodes above the bridge follow /clock; auto = the skills, where a simulator has it",
+        ("auto", "true", "false"),
+    ),
 )
 
 
@@ -154,6 +172,10 @@ class Arguments:
     instruction: str = ""
     paced: bool = True
     pace: float = 1.0
+    params_file: str = ""
+    namespace: str = "/"
+    log_level: str = "info"
+    use_sim_time: bool | None = None
     # Of the planner, its model and the memory updater, by their names (`option_arguments`).
     planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
     model_options: Mapping[str, OptionValue] = field(default_factory=dict)
@@ -225,6 +247,10 @@ class Arguments:
             instruction=text["instruction"],
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], least=0.1, most=10.0),
+            params_file=_parameter_file(text["params_file"]),
+            namespace=_namespace(text["namespace"]),
+            log_level=text["log_level"],
+            use_sim_time=_sim_time(text["use_sim_time"], text["backend"]),
         )
 
 
@@ -279,6 +305,37 @@ def _number(name: str, text: str, *, least: float, most: float) -> float:
     return number
 
 
+def _parameter_file(text: str) -> str:
+    """A parameter file that ROS can read; rcl would tell of a broken one from each node."""
+    if not text:
+        return ""
+    try:
+        document = yaml.safe_load(Path(text).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError("params_file", f"{text!r} cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        words = " ".join(str(error).split())
+        raise ArgumentError("params_file", f"{text!r} is not YAML: {words}") from None
+    nodes = document.values() if isinstance(document, dict) else ()
+    if not nodes or not all(isinstance(n, dict) and "ros__parameters" in n for n in nodes):
+        words = "expected nodes, or /**, each with ros__parameters"
+        raise ArgumentError("params_file", f"{text!r}: {words}")
+    return text
+
+
+def _namespace(text: str) -> str:
+    try:
+        return full_namespace(text)
+    except PlannerError as error:
+        raise ArgumentError("namespace", str(error)) from None
+
+
+def _sim_time(text: str, backend: str) -> bool | None:
+    if text == "true" and not BACKENDS.get(backend).simulated:
+        raise ArgumentError("use_sim_time", f"nobody publishes /clock with backend:={backend}")
+    return None if text == "auto" else text == "true"
+
+
 def _expression(name: str, text: str) -> str:
     try:
         re.compile(text)
@@ -307,6 +364,8 @@ class NodeSpec:
         namespace: ROS namespace, `/` for none.
         parameters: ROS parameters.
         remappings: (from, to) pairs of ROS names.
+        params_file: ROS parameter file, which wins over `parameters`; empty = none.
+        log_level: of its log.
         respawn: started again when it dies. Without it, status 0 is a good end and any other
             one ends the run.
         ends_run: the whole run ends when this node ends well.
@@ -318,6 +377,8 @@ class NodeSpec:
     namespace: str = "/"
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     remappings: tuple[tuple[str, str], ...] = ()
+    params_file: str = ""
+    log_level: str = "info"
     respawn: bool = True
     ends_run: bool = False
     stops_last: bool = False
@@ -326,15 +387,36 @@ class NodeSpec:
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
     """Return the nodes that these arguments ask for, in the order in which they start."""
     return (
-        # First, so that it hears the others from their beginning.
-        *_recorder(args),
-        _bridge(args),
-        *_memory(args),
-        *_skills(args),
-        *_evaluator(args),
-        *_PLANNERS[args.planner](args),
-        *_narrator(args),
+        # First, so that it hears the others from their beginning. It takes topics by the names
+        # that they have in the graph.
+        *(_shared(args, spec) for spec in _recorder(args)),
+        replace(_shared(args, _bridge(args)), remappings=NAMESPACE_REMAPPINGS),
+        *(
+            _above(args, spec)
+            for spec in (
+                *_memory(args),
+                *_skills(args),
+                *_evaluator(args),
+                *_PLANNERS[args.planner](args),
+                *_narrator(args),
+            )
+        ),
     )
+
+
+def _shared(args: Arguments, spec: NodeSpec) -> NodeSpec:
+    """A node with what the arguments say of every node."""
+    return replace(
+        spec, namespace=args.namespace, params_file=args.params_file, log_level=args.log_level
+    )
+
+
+def _above(args: Arguments, spec: NodeSpec) -> NodeSpec:
+    """A node above the bridge, which may follow its time."""
+    parameters = dict(spec.parameters)
+    if args.use_sim_time is not None:
+        parameters["use_sim_time"] = args.use_sim_time
+    return replace(_shared(args, spec), parameters=parameters, remappings=NAMESPACE_REMAPPINGS)
 
 
 def _bridge(args: Arguments) -> NodeSpec:

@@ -25,7 +25,7 @@ from planner.bringup import (
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 from planner.ros.domain_lock import DomainLock, domain_id
-from planner.security.enclave import each_its_own, enclave_words
+from planner.security.enclave import each_its_own, enclave_words, refuse_namespace_with_keys
 from planner.supervisor import Command, Supervisor
 from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
@@ -110,17 +110,20 @@ def run_nodes(
 
     Returns:
         The supervisor's status; see `Supervisor.run`. `EXIT_CONFIGURATION` where another
-        bridge has this ROS domain.
+        bridge has this ROS domain and namespace.
 
     Raises:
-        PlannerError: where an executable is not found.
+        PlannerError: where an executable is not found, or keys do not fit the namespace.
     """
     environment = ros_environment(os.environ)
     each_its_own(environment)
-    if any(spec.executable == "bridge" for spec in specs):
+    for spec in specs:
+        if spec.executable != "bridge":
+            continue
+        refuse_namespace_with_keys(environment, spec.namespace)
         try:
             # Before anything of this run can meddle with the other one.
-            DomainLock(domain_id(environment)).close()
+            DomainLock(domain_id(environment), spec.namespace).close()
         except PlannerError as error:
             print(f"error: {error}", file=sys.stderr)
             return EXIT_CONFIGURATION
@@ -180,7 +183,13 @@ def _command(
     words += ["-r", f"__node:={spec.name}", "-r", f"__ns:={spec.namespace}"]
     for source, target in spec.remappings:
         words += ["-r", f"{source}:={target}"]
-    words += ["--params-file", str(parameters), *enclave_words(environment, spec.executable)]
+    words += ["--params-file", str(parameters)]
+    if spec.params_file:
+        # The last one wins.
+        words += ["--params-file", spec.params_file]
+    if spec.log_level != "info":
+        words += ["--log-level", spec.log_level]
+    words += [*enclave_words(environment, spec.executable)]
     return Command(
         spec.name,
         words,

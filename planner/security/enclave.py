@@ -49,6 +49,19 @@ def act_as(environment: MutableMapping[str, str], identity: str) -> None:
         environment[OVERRIDE] = enclave_of(identity)
 
 
+def refuse_namespace_with_keys(environment: Mapping[str, str], namespace: str) -> None:
+    """Refuse what would start and then be denied every topic: the policy names no namespace.
+
+    Raises:
+        PlannerError: where keys are used and the stack is in a namespace.
+    """
+    if secured(environment) and namespace != "/":
+        raise PlannerError(
+            f"namespace {namespace}: the permissions of config/security are for a stack in none; "
+            "leave out the namespace, or unset ROS_SECURITY_ENABLE"
+        )
+
+
 def domain_of(environment: Mapping[str, str]) -> int:
     """Return the ROS domain.
 

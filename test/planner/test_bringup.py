@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from planner.bringup import (
@@ -227,3 +229,67 @@ def test_the_options_of_the_chosen_model_reach_the_task_planner() -> None:
     assert (node.parameters["temperature"], node.parameters["device"]) == (0.5, "cuda")
     with pytest.raises(ArgumentError, match="temperature"):
         Arguments.from_text({**given, "model": "scripted:/replies.txt"})
+
+
+def test_a_namespace_a_parameter_file_and_a_log_level_are_every_nodes(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text("/**:\n  ros__parameters: {camera_hz: 5.0}\n")
+    given = {"namespace": "home/left", "params_file": str(file), "log_level": "warn"}
+    given |= {"planner": "expert", "episode": "e1", "narrate": "true", "record": "out"}
+    nodes = node_list(Arguments.from_text(given))
+    assert [n.name for n in nodes][:2] == ["recorder", "bridge"]
+    assert {n.namespace for n in nodes} == {"/home/left"}
+    assert {n.params_file for n in nodes} == {str(file)}
+    assert {n.log_level for n in nodes} == {"warn"}
+    own_frames = [n.name for n in nodes if ("/tf", "tf") in n.remappings]
+    # The recorder takes topics by their names in the graph.
+    assert own_frames == [n.name for n in nodes if n.name != "recorder"]
+
+
+def test_simulated_time_is_of_all_nodes_above_the_bridge() -> None:
+    def who(**given: str) -> dict[str, object]:
+        nodes = node_list(Arguments.from_text({"planner": "expert", **given}))
+        return {
+            n.name: n.parameters["use_sim_time"] for n in nodes if "use_sim_time" in n.parameters
+        }
+
+    assert who() == {"skill_executor": True}
+    above = ["memory", "skill_executor", "evaluator", "task_planner"]
+    assert who(use_sim_time="true") == dict.fromkeys(above, True)
+    assert who(use_sim_time="false") == dict.fromkeys(above, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("namespace", "left-arm", "'left-arm' is no ROS namespace"),
+        ("log_level", "loud", "'loud' is not one of debug, info"),
+        ("use_sim_time", "yes", "'yes' is not one of auto, true, false"),
+        ("params_file", "nowhere.yaml", "cannot be read: "),
+    ],
+)
+def test_a_wrong_argument_is_told_by_its_name(name: str, value: str, reason: str) -> None:
+    with pytest.raises(ArgumentError) as told:
+        Arguments.from_text({name: value})
+    assert str(told.value).startswith(f"argument {name}: ")
+    assert reason in str(told.value)
+
+
+def test_simulated_time_needs_somebody_who_publishes_it() -> None:
+    with pytest.raises(ArgumentError, match="nobody publishes /clock with backend:=spot"):
+        Arguments.from_text({"backend": "spot", "use_sim_time": "true"})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: [", "is not YAML"),
+        ("rate: 2.0", "expected nodes, or /"),
+        ("", "expected nodes, or /"),
+        ("bridge:\n  rate: 2.0", "each with ros__parameters"),
+    ],
+)
+def test_a_file_that_holds_no_parameters_is_told(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(ArgumentError, match=reason):
+        Arguments.from_text({"params_file": str(tmp_path / "p.yaml")})
