@@ -29,6 +29,7 @@ from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
 from planner.ros.publisher_numbers import PublisherNumbers, identity
+from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -119,7 +120,16 @@ class EvaluatorNode(Node):
             self._on_finish,
             callback_group=ReentrantCallbackGroup(),
         )
-        self.create_timer(RETELL_S, self._on_timer)
+        # Steady: a verdict is published, and asked for, while simulated time stands still, too.
+        self.create_timer(RETELL_S, self._on_timer, clock=wall_clock())
+        self._notice = WaitingNotice(self, self._missing)
+
+    def _missing(self) -> list[str]:
+        if self._state is not None:
+            return []
+        if self._variant is Variant.PERCEIVED:
+            return [f"{self.resolve_topic_name(topics.WORLD_GRAPH)} of a memory"]
+        return [f"{self.resolve_topic_name(topics.WORLD_STATE)} of a simulator's bridge"]
 
     # Input
 
@@ -269,7 +279,7 @@ class EvaluatorNode(Node):
 
     async def _pause(self) -> None:
         over: Future[None] = Future(executor=self.executor)
-        timer = self.create_timer(QUIET_S / 5, lambda: over.set_result(None))
+        timer = self.create_timer(QUIET_S / 5, lambda: over.set_result(None), clock=wall_clock())
         await over
         self.destroy_timer(timer)
 

@@ -42,6 +42,7 @@ from planner.ros.model_trace import ModelTrace
 from planner.ros.outlet import Outlet
 from planner.ros.part_options import declare_options
 from planner.ros.truth_input import TruthInput
+from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.entity import MemoryChange
 from planner.world.episode import MOST_AGENTS, Episode
@@ -107,7 +108,9 @@ class MemoryNode(Node):
         self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
         self._answers = MemoryServices(self, lambda: self._memory, self._tell_all)
         self._beats = 0
-        self.create_timer(BEAT_S, self._beat)
+        # Of the wall: agents are looked for while simulated time stands still, too.
+        self.create_timer(BEAT_S, self._beat, clock=wall_clock())
+        self._notice = WaitingNotice(self, self._missing)
 
     # Start and end
 
@@ -310,6 +313,15 @@ class MemoryNode(Node):
         if self._beats % DIAGNOSE_BEATS == 0:
             self._diagnose()
         self._beats += 1
+
+    def _missing(self) -> list[str]:
+        found = []
+        if self._truth is not None and self._truth.newest_s is None:
+            found.append(f"{self.resolve_topic_name(topics.WORLD_STATE)} of a simulator's bridge")
+        if self._updater != "none" and not self._cameras:
+            pictures = topics.of_agent("agent_0", topics.depth_image(CAMERA))
+            found.append(f"pictures of an agent, such as {self.resolve_topic_name(pictures)}")
+        return found
 
     def _look_for_agents(self) -> None:
         if self._updater == NO_UPDATER:

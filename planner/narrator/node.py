@@ -27,6 +27,7 @@ from planner.ros.frame_tree import FrameTree
 from planner.ros.images import rgb_array
 from planner.ros.instruct_client import InstructClient, nobody_answers
 from planner.ros.lifecycle import run_node
+from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -75,7 +76,9 @@ class NarratorNode(Node):
         self._listen()
         self._instruct = InstructClient(self, self._story.follow)
         self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
-        self._timer = self.create_timer(0.2, self._begin)
+        # Of the wall: it waits, too, where nobody publishes simulated time yet.
+        self._timer = self.create_timer(0.2, self._begin, clock=wall_clock())
+        self._notice = WaitingNotice(self, self._missing)
 
     def _declare(self) -> bool:
         """Reads the parameters; returns whether the agents wait for an operator."""
@@ -104,6 +107,11 @@ class NarratorNode(Node):
         if not self._words:
             raise PlannerError("narrator: name an episode with an instruction, or an instruction")
         return bool(waits)
+
+    def _missing(self) -> list[str]:
+        if self._instruct.is_ready:
+            return []
+        return [f"the action {self.resolve_service_name(topics.INSTRUCT)} of a task planner"]
 
     def _listen(self) -> None:
         for agent in self._may_move:
@@ -212,7 +220,7 @@ class NarratorNode(Node):
         self._say(f"planner: {self._outcome}")
         self._done = result.code == InstructionCode.DONE
         self._ended_s = self._judged_s = time.monotonic()
-        self._timer = self.create_timer(0.1, self._conclude)
+        self._timer = self.create_timer(0.1, self._conclude, clock=wall_clock())
 
     def _on_lost(self, why: str, began_anew: bool) -> None:
         if began_anew:

@@ -15,8 +15,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode
 from rclpy.client import Client
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -47,6 +45,7 @@ from planner.ros.loop_thread import Desk, LoopThread, set_from_thread
 from planner.ros.message_bounds import bounds_of
 from planner.ros.model_trace import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
+from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.ros.world_clock import WorldClock
 from planner.world import topics
 from planner.world.episode import Episode
@@ -132,8 +131,8 @@ class TaskPlannerNode(Node):
             results_kept_s=RESULTS_KEPT_S,
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
-        wall = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(WATCH_S, self._watch, clock=wall, autostart=False)
+        self._timer = self.create_timer(WATCH_S, self._watch, clock=wall_clock(), autostart=False)
+        self._notice = WaitingNotice(self, self._missing)
         self._stand(Standing(house=self._layout.name if self._layout is not None else ""))
 
     def _declare(self) -> None:
@@ -168,6 +167,11 @@ class TaskPlannerNode(Node):
         self._heartbeat.destroy()
         self._loop.stop()
         super().destroy_node()
+
+    def _missing(self) -> list[str]:
+        if self._hands:
+            return []
+        return [f"{self.resolve_topic_name(topics.WORLD_GRAPH)} of a memory that knows of an agent"]
 
     # What is heard
 

@@ -17,6 +17,7 @@ from unique_identifier_msgs.msg import UUID
 
 from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.goal_answers import why_no_result
+from planner.ros.waiting import wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
@@ -182,7 +183,7 @@ class InstructClient:
             if not over.done():
                 over.set_result(None)
 
-        timer = self._node.create_timer(seconds, end)
+        timer = self._node.create_timer(seconds, end, clock=wall_clock())
         await over
         self._node.destroy_timer(timer)
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray
 from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from planner.ros import parameters, qos
@@ -20,6 +18,7 @@ from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
 from planner.ros.memory_messages import belief_record, report_message
 from planner.ros.primitive_client import PrimitiveClient
+from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
 from planner.skills.options import TIMEOUTS_S, SkillOptions
 from planner.skills.service.node import SkillServer
@@ -97,8 +96,8 @@ class SkillExecutorNode(Node):
             DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
-        wall = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(BEAT_S, self._beat, clock=wall, autostart=False)
+        self._timer = self.create_timer(BEAT_S, self._beat, clock=wall_clock(), autostart=False)
+        self._notice = WaitingNotice(self, self._missing)
 
     # Set-up
 
@@ -152,6 +151,16 @@ class SkillExecutorNode(Node):
                 for skill, limit in TIMEOUTS_S.items()
             },
         )
+
+    def _missing(self) -> list[str]:
+        found = []
+        if self._layout is None:
+            found.append(f"a bridge's status on {topics.DIAGNOSTICS} to say the house")
+        if self._graph is None:
+            found.append(f"{self.resolve_topic_name(topics.WORLD_GRAPH)} of a memory")
+        elif not self._agents:
+            found.append("a memory that knows of an agent")
+        return found
 
     # What is heard
 

@@ -22,6 +22,7 @@ from planner.ros.goals import run_goal
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
+from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Stop, plan_route
 from planner.tour.strip import Moment, draw_strip
 from planner.world import topics
@@ -77,7 +78,8 @@ class TourNode(Node):
                 DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
             )
         self._waited_s = 0.0
-        self._timer = self.create_timer(0.1, self._begin)
+        self._timer = self.create_timer(0.1, self._begin, clock=wall_clock())
+        self._notice = WaitingNotice(self, self._missing)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Learns which house the bridge is in."""
@@ -85,6 +87,12 @@ class TourNode(Node):
         told = {i.key: i.value for s in message.status if s.name == name for i in s.values}
         if self._house is None and "house" in told:
             self._house = load_house(told["house"])
+
+    def _missing(self) -> list[str]:
+        if self._client.server_is_ready():
+            return []
+        action = self.resolve_service_name(topics.of_agent(AGENT, topics.PRIMITIVE))
+        return [f"the action {action} of a bridge"]
 
     def _on_odometry(self, message: Odometry) -> None:
         position = message.pose.pose.position
