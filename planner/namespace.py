@@ -1,4 +1,4 @@
-"""The ROS namespace of a stack, as users write it: `--namespace left`, `namespace:=/home/left`."""
+"""The ROS namespace of a stack, as users write it: `--namespace left`, `namespace:=/house/left`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def full_namespace(text: str) -> str:
     if text in ("", "/"):
         return "/"
     if not _NAMESPACE.fullmatch(text) or "__" in text:
-        raise PlannerError(f"{text!r} is no ROS namespace, such as left or /home/left")
+        raise PlannerError(f"{text!r} is no ROS namespace, such as left or /house/left")
     return f"/{text.strip('/')}"
 
 

@@ -99,6 +99,9 @@ ELSEWHERE: Mapping[str, str] = {
         "::test_at_a_terminal_what_was_typed_before_the_question_is_no_answer"
     ),
     "planner approve agent_0 --no ID": "test/integration/test_approve.py::test_no_refuses_it",
+    "planner attend agent_0 --namespace left": (
+        "test/integration/test_namespaces.py::test_a_command_reaches_the_stack_of_its_namespace"
+    ),
     "planner spot-run PROGRAM 127.0.0.1": (
         "test/sim_bridge/spot/test_run_program.py"
         "::test_it_gives_the_sdk_another_port_and_authority_and_nothing_else"

@@ -177,6 +177,29 @@ def test_up_starts_nodes_with_their_names_parameters_and_remappings(node: Path) 
     assert "[other  ] closed" in rest
 
 
+def test_up_gives_each_node_the_parameter_file_and_the_log_level(
+    node: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "parameters.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters: {house: cottage}\nother:\n  ros__parameters: {seed: 4}\n"
+    )
+    shared = {"executable": "greeter", "params_file": str(file), "log_level": "debug"}
+    specs = [
+        {"name": "greeter", "parameters": {"house": "castle", "seed": 3}, **shared},
+        {"name": "other", "parameters": {"house": "castle"}, **shared},
+    ]
+    prefix = str(node.parents[2])
+    with start("-c", UP, json.dumps(specs), AMENT_PREFIX_PATH=prefix) as process:
+        lines = {read_until(process, "] ready"), read_until(process, "] ready")}
+        assert lines == {
+            "[greeter] ready /greeter 'cottage' 3 1.0 True",
+            "[other  ] ready /other 'cottage' 4 1.0 True",
+        }
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+
 def test_up_names_a_missing_executable(node: Path) -> None:
     specs = [{"name": "ghost", "executable": "ghost"}]
     with start("-c", UP, json.dumps(specs)) as process:

@@ -234,11 +234,11 @@ def test_the_options_of_the_chosen_model_reach_the_task_planner() -> None:
 def test_a_namespace_a_parameter_file_and_a_log_level_are_every_nodes(tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
     file.write_text("/**:\n  ros__parameters: {camera_hz: 5.0}\n")
-    given = {"namespace": "home/left", "params_file": str(file), "log_level": "warn"}
+    given = {"namespace": "house/left", "params_file": str(file), "log_level": "warn"}
     given |= {"planner": "expert", "episode": "e1", "narrate": "true", "record": "out"}
     nodes = node_list(Arguments.from_text(given))
     assert [n.name for n in nodes][:2] == ["recorder", "bridge"]
-    assert {n.namespace for n in nodes} == {"/home/left"}
+    assert {n.namespace for n in nodes} == {"/house/left"}
     assert {n.params_file for n in nodes} == {str(file)}
     assert {n.log_level for n in nodes} == {"warn"}
     own_frames = [n.name for n in nodes if ("/tf", "tf") in n.remappings]

@@ -11,7 +11,7 @@ from planner.world.errors import PlannerError
 
 @pytest.mark.parametrize(
     ("text", "full"),
-    [("", "/"), ("/", "/"), ("left", "/left"), ("/home/left/", "/home/left"), ("a_1", "/a_1")],
+    [("", "/"), ("/", "/"), ("left", "/left"), ("/house/left/", "/house/left"), ("a_1", "/a_1")],
 )
 def test_a_namespace_becomes_its_full_name(text: str, full: str) -> None:
     assert full_namespace(text) == full
