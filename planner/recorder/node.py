@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -21,10 +24,11 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Header, String
 
 from planner.recorder import bag_story
-from planner.recorder.account import TopicAccount, summary
+from planner.recorder.account import Gap, TopicAccount, summary
 from planner.recorder.bag_writer import BagWriter, DiskFullError, Topic
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.recorder.naming import name_in_bag
+from planner.recorder.verdict_check import VerdictCheck
 from planner.ros import offered_qos, parameters, qos
 from planner.ros.compressed_pictures import (
     COLOUR_SUFFIX,
@@ -34,7 +38,7 @@ from planner.ros.compressed_pictures import (
     compressed,
 )
 from planner.ros.definitions import definition, message_class
-from planner.ros.diagnostics import status_name
+from planner.ros.diagnostics import own_statuses, status_name
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterSurvey
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
@@ -45,8 +49,9 @@ LOOK_S = 0.25
 # Between two looks whether a full disk has room again, wall seconds.
 ROOM_S = 0.5
 FLUSH_S = 0.5
-# Between two rounds in which all that waits is written.
-DRAIN_S = 0.05
+# Between two rounds in which what waits is written. A round ends after so long even if messages
+# still wait: pictures may take a busy machine many seconds, in which a new topic would be missed.
+DRAIN_S, MAX_ROUND_S = 0.05, 0.25
 # Between two looks for timers and services that are due, and how many are served then.
 SERVE_S, MAX_SERVED = 0.25, 4
 DIAGNOSE_S = 1.0
@@ -64,6 +69,7 @@ IMAGE_CHOICES = ("compressed", "raw", "none")
 # The wires of services and actions; rosbag2 leaves them out as well.
 _HIDDEN = re.compile(r".*/_.*")
 _VERDICT, _WORLD_INFO = f"/{topics.EVALUATION_RESULT}", f"/{topics.WORLD_INFO}"
+_PROGRESS = f"/{topics.EVALUATION}"
 _DESCRIPTION_TYPE = "std_msgs/msg/String"
 
 
@@ -78,6 +84,8 @@ class _Source:
     subscription: PolledSubscription
     is_thinned: bool
     is_compressed: bool
+    # What of a message concerns this stack; None = nothing.
+    select: Callable[[bytes], bytes | None]
     on_kept: Callable[[Taken], None] | None
     # By the end of the name that the compressed form adds.
     numbers: dict[str, int] = field(default_factory=dict)
@@ -123,6 +131,8 @@ class RecorderNode(Node):
         self._begun_s = time.monotonic()
         self._group = PolledGroup()
         self._sources: dict[str, _Source] = {}
+        self._waiting: deque[tuple[int, Taken, _Source]] = deque()
+        self._verdicts = VerdictCheck()
         self._skipped: set[str] = set()
         self._failure = ""
         self._longest_wait_s = 0.0
@@ -204,14 +214,23 @@ class RecorderNode(Node):
             ),
             is_thinned=is_picture and self._least_gap_ns > 0,
             is_compressed=type_name == IMAGE and self._images == "compressed",
+            select=self._selection(name),
             on_kept=self._hook(kept_as, type_name),
         )
+
+    def _selection(self, name: str) -> Callable[[bytes], bytes | None]:
+        namespace = self.get_namespace()
+        if name == topics.DIAGNOSTICS and namespace != "/":
+            return partial(own_statuses, namespace=namespace)
+        return lambda data: data
 
     def _hook(self, name: str, type_name: str) -> Callable[[Taken], None] | None:
         if name == _WORLD_INFO:
             return self._keep_world
         if name == _VERDICT:
             return self._keep_verdict
+        if name == _PROGRESS:
+            return self._note_verdict
         attachment = bag_story.description_name(name) if type_name == _DESCRIPTION_TYPE else None
         if attachment is not None:
             return lambda taken: self._attach(
@@ -221,8 +240,24 @@ class RecorderNode(Node):
 
     # Messages
 
-    def drain(self) -> int:
-        """Writes the messages that wait in the order of their receipt; returns how many."""
+    def drain(self, limit_s: float = math.inf) -> int:
+        """Writes the messages that wait in the order of their receipt; returns how many.
+
+        Args:
+            limit_s: after so many wall seconds the rest is left for the next call.
+        """
+        begun_s = time.monotonic()
+        if not self._waiting:
+            self._gather()
+        count = 0
+        while self._waiting and (not count or time.monotonic() - begun_s < limit_s):
+            available_ns, taken, source = self._waiting.popleft()
+            self._take(source, taken, available_ns)
+            count += 1
+        return count
+
+    def _gather(self) -> None:
+        """Takes what waits in the middleware."""
         waiting: list[tuple[int, Taken, _Source]] = []
         for source in self._sources.values():
             # Bounded: a publisher that never rests must not keep the others waiting.
@@ -234,13 +269,11 @@ class RecorderNode(Node):
                 source.available_ns = max(source.available_ns, taken.received_ns)
                 waiting.append((source.available_ns, taken, source))
         if not waiting:
-            return 0
+            return
         waiting.sort(key=lambda entry: entry[0])
         waited_s = (time.time_ns() - waiting[0][0]) * 1e-9
         self._longest_wait_s = max(self._longest_wait_s, waited_s)
-        for available_ns, taken, source in waiting:
-            self._take(source, taken, available_ns)
-        return len(waiting)
+        self._waiting.extend(waiting)
 
     def _take(self, source: _Source, taken: Taken, available_ns: int) -> None:
         account = source.account
@@ -249,14 +282,15 @@ class RecorderNode(Node):
             return
         if gap is not None:
             self._add_record(bag_story.GAP, gap.as_record())
-        if source.is_thinned and not self._is_due(source, taken.data):
+        kept = source.select(taken.data)
+        if kept is None or (source.is_thinned and not self._is_due(source, kept)):
             account.left_out += 1
             return
         try:
-            suffix, data = compressed(taken.data) if source.is_compressed else ("", taken.data)
+            suffix, data = compressed(kept) if source.is_compressed else ("", kept)
         except PlannerError as error:
             self.get_logger().warning(f"{source.name} is kept raw: {error}", once=True)
-            suffix, data = "", taken.data
+            suffix, data = "", kept
         try:
             number = self._number(source, suffix)
             self._bag.write(number, available_ns, taken.published_ns, data, account.sequence)
@@ -296,6 +330,7 @@ class RecorderNode(Node):
         verdict: Evaluation = deserialize_message(taken.data, Evaluation)
         if verdict.status == Evaluation.RUNNING:
             return
+        self._verdicts.record(_identity(verdict))
         record = {
             "episode": verdict.episode_id,
             "success": str(verdict.status == Evaluation.SUCCEEDED).lower(),
@@ -305,6 +340,18 @@ class RecorderNode(Node):
             "explanation": verdict.explanation,
         }
         self._add_record(bag_story.VERDICT, record)
+
+    def _note_verdict(self, taken: Taken) -> None:
+        progress: Evaluation = deserialize_message(taken.data, Evaluation)
+        if progress.status != Evaluation.RUNNING:
+            self._verdicts.repeat(_identity(progress), taken.received_ns)
+
+    def _count_missing_verdicts(self, accounts: dict[str, TopicAccount]) -> None:
+        if self._exclude.fullmatch(_VERDICT):
+            return
+        for at_ns in self._verdicts.missing():
+            accounts.setdefault(_VERDICT, TopicAccount(_VERDICT)).missed += 1
+            self._add_record(bag_story.GAP, Gap(_VERDICT, 0, at_ns, 1).as_record())
 
     def _keep_parameters(self) -> None:
         if self._surveyed == len(self._survey.found):
@@ -385,6 +432,7 @@ class RecorderNode(Node):
         self._drain_to_the_end()
         self._keep_parameters()
         accounts = {source.name: source.account for source in self._sources.values()}
+        self._count_missing_verdicts(accounts)
         record = bag_story.recording_record(self._start, time.time_ns(), accounts, self._failure)
         self._add_record(bag_story.RECORDING, record)
         if not self._failure:
@@ -392,8 +440,8 @@ class RecorderNode(Node):
                 self._bag.close()
             except PlannerError as error:
                 self._stop_writing(error)
-        text = f"{self._bag.folder}: {summary(self._accounts(), self._failure)}"
-        missed = any(account.missed for account in self._accounts())
+        text = f"{self._bag.folder}: {summary([*accounts.values()], self._failure)}"
+        missed = any(account.missed for account in accounts.values())
         # ROS is shut down: nobody would hear it on /rosout.
         print(f"warning: {text}" if missed or self._failure else f"bag {text}", flush=True)
         super().destroy_node()
@@ -426,6 +474,8 @@ class RecorderNode(Node):
             raise
 
     def _drain_to_the_end(self) -> None:
+        # What came last is written even if what came before takes the whole time.
+        self._gather()
         begun_s = heard_s = time.monotonic()
         while (now_s := time.monotonic()) - heard_s < QUIET_S:
             if now_s - begun_s > MAX_LAST_DRAIN_S:
@@ -442,6 +492,10 @@ def _free_folder(folder: Path) -> Path:
         number += 1
         candidate = folder.with_name(f"{folder.name}_{number}")
     return candidate
+
+
+def _identity(verdict: Evaluation) -> tuple[str, str, int, int]:
+    return verdict.episode_id, verdict.scoring, verdict.sim_step, verdict.status
 
 
 def _keeps_all(name: str) -> bool:
@@ -475,7 +529,7 @@ class RoundsExecutor(SingleThreadedExecutor):
                 self._spin_once_impl(0.0)
         for node in self.get_nodes():
             if isinstance(node, RecorderNode):
-                node.drain()
+                node.drain(MAX_ROUND_S)
         time.sleep(DRAIN_S)
 
 

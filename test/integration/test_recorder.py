@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import rclpy
-from planner_msgs.msg import NamedState
+from planner_msgs.msg import Evaluation, NamedState
 from rclpy.node import Node
+from sensor_msgs.msg import Image
 from std_msgs.msg import String
 
 from planner.bad_day.small_disk import SmallDisk
+from planner.recorder import bag_story
+from planner.recorder.node import RecorderNode, RoundsExecutor
 from planner.replay.bag import Bag, read_bag
 from planner.replay.recovery import recover
 from planner.ros import qos
@@ -102,6 +107,88 @@ def test_many_quick_topics_are_written_to_their_last_message(tmp_path: Path, tal
         heard[message.topic].append(message.content.data)
     assert {topic: len(words) for topic, words in heard.items()} == dict.fromkeys(heard, rounds)
     assert all(words == [str(k) for k in range(rounds)] for words in heard.values())
+
+
+Beside = tuple[Node, RecorderNode, RoundsExecutor]
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Beside]:
+    """A talker, and a recorder in this process."""
+    rclpy.init(args=["--ros-args", "-p", f"recorder:folder:={tmp_path / 'bag'}"])
+    talker, recorder, executor = Node("talker"), RecorderNode(), RoundsExecutor()
+    executor.add_node(recorder)
+    yield talker, recorder, executor
+    executor.shutdown()
+    talker.destroy_node()
+    rclpy.shutdown()
+
+
+def until(met: Callable[[], object], executor: RoundsExecutor) -> None:
+    deadline = time.monotonic() + 60
+    while not met():
+        assert time.monotonic() < deadline
+        executor.spin_once()
+
+
+def recording(bag: Path) -> dict[str, dict[str, int]]:
+    """What the bag says of each topic."""
+    counts: dict[str, dict[str, int]] = json.loads(Bag(bag).metadata[bag_story.RECORDING]["topics"])
+    return counts
+
+
+def test_a_new_topic_is_met_while_pictures_keep_the_recorder_busy(
+    tmp_path: Path, beside: Beside
+) -> None:
+    talker, recorder, executor = beside
+    done = 0
+
+    def slow(picture: bytes) -> tuple[str, bytes]:
+        nonlocal done
+        done += 1
+        time.sleep(0.2)
+        return "", picture
+
+    pictures = talker.create_publisher(Image, "pictures", qos.EVENTS)
+    with mock.patch("planner.recorder.node.compressed", slow):
+        until(pictures.get_subscription_count, executor)
+        for _ in range(90):
+            pictures.publish(Image())
+        until(lambda: done, executor)
+        verdict = talker.create_publisher(String, "verdict", qos.EVENTS)
+        until(verdict.get_subscription_count, executor)
+        assert done < 90
+        verdict.publish(String(data="success"))
+        assert verdict.wait_for_all_acked()
+    recorder.destroy_node()
+    counts = recording(tmp_path / "bag")
+    assert (counts["/pictures"]["written"], counts["/verdict"]["written"]) == (90, 1)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_verdict_that_never_arrived_is_counted_as_missing(
+    tmp_path: Path, beside: Beside, capsys: pytest.CaptureFixture[str], arrives: bool
+) -> None:
+    talker, recorder, executor = beside
+    progress = talker.create_publisher(Evaluation, "evaluation", qos.STATE)
+    result = talker.create_publisher(Evaluation, "evaluation/result", qos.LATCHED)
+    until(lambda: progress.get_subscription_count() and result.get_subscription_count(), executor)
+    running = Evaluation(episode_id="e", status=Evaluation.RUNNING, sim_step=10)
+    verdict = Evaluation(episode_id="e", status=Evaluation.FAILED, sim_step=20)
+    for message in (running, verdict, verdict):
+        progress.publish(message)
+    if arrives:
+        result.publish(verdict)
+        assert result.wait_for_all_acked()
+    assert progress.wait_for_all_acked()
+    recorder.destroy_node()
+    missed = 0 if arrives else 1
+    assert recording(tmp_path / "bag")["/evaluation/result"]["missed"] == missed
+    gap = Bag(tmp_path / "bag").metadata.get(bag_story.GAP, {})
+    assert (gap.get("topic"), gap.get("missing")) == (
+        (None, None) if arrives else ("/evaluation/result", "1")
+    )
+    assert ("MISSING: /evaluation/result 1 of 1" in capsys.readouterr().out) != arrives
 
 
 def test_a_restarted_recorder_begins_a_second_bag(tmp_path: Path) -> None:
