@@ -12,7 +12,7 @@ from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, Shu
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-from planner.bringup import ARGUMENTS, Arguments, node_list
+from planner.bringup import ARGUMENTS, Arguments, node_list, option_arguments
 from planner.world.errors import PlannerError
 
 FILE = Path(__file__).parents[2] / "launch" / "bringup.launch.py"
@@ -22,7 +22,7 @@ def test_the_launch_file_starts_the_one_list() -> None:
     context = LaunchContext()
     description = PythonLaunchDescriptionSource(str(FILE)).get_launch_description(context)
     declared = [e for e in description.entities if isinstance(e, DeclareLaunchArgument)]
-    assert [d.name for d in declared] == [argument.name for argument in ARGUMENTS]
+    assert [d.name for d in declared] == [a.name for a in (*ARGUMENTS, *option_arguments())]
     for each in declared:
         each.visit(context)
     context.launch_configurations["planner"] = "tour"
