@@ -53,7 +53,7 @@ def answer(order: Order) -> int:
         PlannerError: where no bridge answers in time, or the picture cannot be saved.
     """
     confine(os.environ)
-    act_as(os.environ, OPERATOR)
+    act_as(os.environ, OPERATOR, order.namespace)
     # Ctrl-C is a KeyboardInterrupt here: nothing was sent then.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"approve_{os.getpid()}", order.namespace)

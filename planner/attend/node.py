@@ -35,13 +35,13 @@ def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/")
         The process's exit status.
 
     Raises:
-        PlannerError: for a name that is none of an agent.
+        PlannerError: for a name that is none of an agent, or where keys do not fit the namespace.
     """
     for agent in agents:
         if not _NAME.fullmatch(agent):
             raise PlannerError(f"{agent!r} is no agent's name; expected one such as agent_0")
     confine(os.environ)
-    act_as(os.environ, OPERATOR)
+    act_as(os.environ, OPERATOR, namespace)
     # The goodbye takes a ROS that still runs.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"attend_{os.getpid()}", namespace)

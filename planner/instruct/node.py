@@ -55,7 +55,7 @@ def give(order: Order, show: Callable[[Event], None]) -> End:
         PlannerError: where no task planner answers in time.
     """
     confine(os.environ)
-    act_as(os.environ, OPERATOR)
+    act_as(os.environ, OPERATOR, order.namespace)
     # Ctrl-C cancels the instruction, which takes a ROS that still runs.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"instruct_{os.getpid()}", order.namespace)

@@ -43,8 +43,13 @@ def each_its_own(environment: MutableMapping[str, str]) -> None:
         environment.pop(OVERRIDE, None)
 
 
-def act_as(environment: MutableMapping[str, str], identity: str) -> None:
-    """Give a process an identity before it joins ROS, unless the environment names one."""
+def act_as(environment: MutableMapping[str, str], identity: str, namespace: str = "/") -> None:
+    """Give a process an identity before it joins ROS, unless the environment names one.
+
+    Raises:
+        PlannerError: where keys are used for a stack in a namespace.
+    """
+    refuse_namespace_with_keys(environment, namespace)
     if secured(environment) and not environment.get(OVERRIDE):
         environment[OVERRIDE] = enclave_of(identity)
 

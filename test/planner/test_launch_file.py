@@ -55,7 +55,7 @@ def launch_file(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     monkeypatch.setattr(
         sys.modules["launch.substitutions"], "LaunchConfiguration", LaunchConfiguration, False
     )
-    monkeypatch.setenv("ROS_DOMAIN_ID", "101")
+    monkeypatch.setenv("ROS_DOMAIN_ID", "232")
     monkeypatch.delenv("ROS_SECURITY_ENABLE", raising=False)
     # The file itself changes the environment of what it starts.
     with mock.patch.dict(os.environ):

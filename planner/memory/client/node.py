@@ -35,7 +35,7 @@ class RemoteMemory:
         self._own = not rclpy.ok()
         if self._own:
             confine(os.environ)
-            act_as(os.environ, OPERATOR)
+            act_as(os.environ, OPERATOR, namespace)
             rclpy.init()
         self._node: Node = client_node("memory_client", namespace)
 

@@ -10,6 +10,7 @@ from planner import up
 from planner.bringup import Arguments, NodeSpec, node_list
 from planner.security import enclave
 from planner.supervisor import Command
+from planner.world.errors import PlannerError
 
 SECURED = {
     "ROS_SECURITY_ENABLE": "true",
@@ -33,7 +34,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
 
     monkeypatch.setattr(up, "Supervisor", Nothing)
     monkeypatch.setattr(up, "can_fork", lambda _: False)
-    monkeypatch.setenv("ROS_DOMAIN_ID", "101")
+    monkeypatch.setenv("ROS_DOMAIN_ID", "232")
     for name in (*SECURED, enclave.OVERRIDE):
         monkeypatch.delenv(name, raising=False)
     return started
@@ -54,6 +55,22 @@ def test_up_gives_each_node_its_identity_where_keys_are_used(
         monkeypatch.setenv(name, value)
     assert up.run_nodes(SPECS) == 0
     assert enclaves(commands) == {spec.name: f"/planner/{spec.executable}" for spec in SPECS}
+
+
+def test_a_namespace_is_refused_where_keys_are_used(
+    commands: list[Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = node_list(Arguments(planner="expert", episode="e", namespace="/left"))
+    assert up.run_nodes(specs) == 0
+    assert {command.name for command in commands} == {spec.name for spec in specs}
+    commands.clear()
+    for name, value in SECURED.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(PlannerError, match="namespace /left: the permissions"):
+        up.run_nodes(specs)
+    with pytest.raises(PlannerError, match="namespace /left: the permissions"):
+        enclave.act_as(dict(SECURED), "operator", "/left")
+    assert commands == []
 
 
 @pytest.mark.parametrize("value", ["", "false", "True", "1"])
