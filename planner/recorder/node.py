@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 import struct
 import time
 from collections import deque
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import Evaluation, WorldInfo
@@ -536,4 +538,18 @@ class RoundsExecutor(SingleThreadedExecutor):
 def main() -> int:
     """Runs the node until it is asked to stop."""
     keep_freed_memory()
-    return run_node(RecorderNode, make_executor=RoundsExecutor)
+    nodes: list[RecorderNode] = []
+
+    def make() -> RecorderNode:
+        nodes.append(RecorderNode())
+        return nodes[0]
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        # Amid a message, an exception would leave half of it in the bag and drop those that wait:
+        # once there is a bag, ROS alone shuts down.
+        if not nodes:
+            raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, interrupt)
+    return run_node(make, make_executor=RoundsExecutor)

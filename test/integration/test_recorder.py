@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
 import rclpy
 from planner_msgs.msg import Evaluation, NamedState
@@ -189,6 +191,38 @@ def test_a_verdict_that_never_arrived_is_counted_as_missing(
         (None, None) if arrives else ("/evaluation/result", "1")
     )
     assert ("MISSING: /evaluation/result 1 of 1" in capsys.readouterr().out) != arrives
+
+
+def test_a_stop_amid_a_backlog_loses_nothing_of_it(tmp_path: Path, talker: Node) -> None:
+    """What was taken from the middleware is in the recorder alone; a verdict comes last."""
+    noise = np.random.default_rng(0).integers(0, 9000, (480, 640), dtype=np.uint16)
+    depth = Image(height=480, width=640, encoding="16UC1", step=1280)
+    depth.data = array("B", noise.tobytes())
+    recorder = start(tmp_path / "bag")
+    try:
+        pictures = talker.create_publisher(Image, "depth", qos.EVENTS)
+        words = talker.create_publisher(String, "words", qos.EVENTS)
+        deadline = time.monotonic() + 60
+        while not (pictures.get_subscription_count() and words.get_subscription_count()):
+            assert time.monotonic() < deadline, "the recorder never subscribed"
+            rclpy.spin_once(talker, timeout_sec=0.1)
+        for _ in range(90):
+            pictures.publish(depth)
+        words.publish(String(data="last"))
+        assert pictures.wait_for_all_acked()
+        assert words.wait_for_all_acked()
+        time.sleep(0.2)
+    finally:
+        os.kill(recorder.pid, signal.SIGINT)
+        recorder.wait(60)
+    counts = recording(tmp_path / "bag")
+    bag = Bag(tmp_path / "bag")
+    assert [message.content.data for message in bag.messages(("/words",))] == ["last"]
+    assert counts["/depth"]["written"] + counts["/depth"]["missed"] == 90
+    assert (
+        sum(info.count for t, info in bag.topics.items() if t.startswith("/depth"))
+        == (counts["/depth"]["written"])
+    )
 
 
 def test_a_restarted_recorder_begins_a_second_bag(tmp_path: Path) -> None:
