@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.world.topics import DIAGNOSTICS, PARAMETER_EVENTS, ROSOUT
 
 # All namespaces share these; frames and time belong to one stack (docs/bridge.md).
-_SHARED = (ROSOUT, PARAMETER_EVENTS, DIAGNOSTICS)
+SHARED = (ROSOUT, PARAMETER_EVENTS, DIAGNOSTICS)
 
 
 def name_in_bag(name: str, namespace: str) -> str | None:
@@ -21,4 +21,4 @@ def name_in_bag(name: str, namespace: str) -> str | None:
     place = namespace.rstrip("/")
     if name.startswith(f"{place}/"):
         return name.removeprefix(place)
-    return name if name in _SHARED else None
+    return name if name in SHARED else None

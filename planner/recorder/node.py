@@ -16,8 +16,6 @@ from types import FrameType
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import Evaluation, WorldInfo
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -29,7 +27,7 @@ from planner.recorder import bag_story
 from planner.recorder.account import Gap, TopicAccount, summary
 from planner.recorder.bag_writer import BagWriter, DiskFullError, Topic
 from planner.recorder.freed_memory import keep_freed_memory
-from planner.recorder.naming import name_in_bag
+from planner.recorder.naming import SHARED, name_in_bag
 from planner.recorder.verdict_check import VerdictCheck
 from planner.ros import offered_qos, parameters, qos
 from planner.ros.compressed_pictures import (
@@ -44,6 +42,7 @@ from planner.ros.diagnostics import own_statuses, status_name
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterSurvey
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
+from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
 
@@ -146,13 +145,19 @@ class RecorderNode(Node):
         self._diagnostics = self.create_publisher(
             DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS
         )
-        # Of the wall: a bag is written while the world stands still, too.
-        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        # Steady: a bag is written while the world stands still, too.
+        wall = wall_clock()
         self.create_timer(LOOK_S, self._look, clock=wall)
         self.create_timer(FLUSH_S, self._flush, clock=wall)
         self.create_timer(DIAGNOSE_S, self._diagnose, clock=wall)
         self._look()
+        self._notice = WaitingNotice(self, self._missing)
         self.get_logger().info(f"recording into {self._bag.folder}")
+
+    def _missing(self) -> list[str]:
+        if self._sources.keys() - SHARED:
+            return []
+        return [f"a topic in the namespace {self.get_namespace()}"]
 
     # Topics
 

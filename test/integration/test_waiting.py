@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from bridge_harness import Client, bridge
@@ -36,6 +37,14 @@ def test_a_node_alone_says_what_it_waits_for(client: Client, name: str) -> None:
     with running(name, **parameters) as node:
         line = line_with(client, node, "waiting for ")
     assert words in line
+
+
+def test_a_recorder_alone_says_what_it_waits_for(client: Client, tmp_path: Path) -> None:
+    with running("recorder", namespace="/a", folder=tmp_path / "bag") as node:
+        line = line_with(client, node, "waiting for ")
+        assert "waiting for a topic in the namespace /a" in line
+        with running("evaluator", namespace="/a"):
+            line_with(client, node, "everything that was waited for is there")
 
 
 def test_names_are_those_of_the_namespace(client: Client) -> None:
