@@ -1,0 +1,192 @@
+"""Write docs/topics.md: what the nodes publish and subscribe to, asked of the nodes themselves.
+
+.venv/bin/python scripts/topics.py > docs/topics.md
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from planner.environment import ros_environment
+
+EPISODE = "night_light_0"
+PARAMETERS: Mapping[str, Mapping[str, str]] = {
+    "bridge": {"episode": EPISODE, "agents": "1", "time_mode": "fast"},
+    "memory": {"updater": "privileged"},
+    "skill_executor": {},
+    "task_planner": {"planner": "expert"},
+    "evaluator": {},
+    "narrator": {"episode": EPISODE},
+    "tour": {},
+}
+PATIENCE_S = 120.0
+# Every node has them.
+STANDARD = ("/rosout", "/parameter_events")
+HEAD = """# Topics
+
+Every topic of our nodes with its type and the QoS that it is published with, as
+`scripts/topics.py` found it in the nodes; `test/integration/test_topics.py` compares it with them
+and with the running graph. `A` is an agent, `C` a camera (`hand`, `body`). Latched is transient
+local: a late subscriber gets the last messages. The recorder subscribes to all of them, and
+`planner instruct` publishes `/instruct/answer`. Services, actions and what a topic means:
+[bridge.md](bridge.md) and the docstrings in `nodes/`.
+
+| topic | type | QoS | published by | subscribed to by |
+|---|---|---|---|---|
+"""
+
+
+@dataclass
+class Row:
+    """One topic."""
+
+    types: set[str] = field(default_factory=set)
+    offered: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    publishers: set[str] = field(default_factory=set)
+    subscribers: set[str] = field(default_factory=set)
+
+    def cells(self, name: str) -> str:
+        """The row as the page has it."""
+        qos = self.offered or self.asked
+        columns = (self.types, qos, self.publishers, self.subscribers)
+        return " | ".join([f"`{name}`", *(", ".join(sorted(column)) for column in columns)])
+
+
+def main() -> int:
+    """Prints the page."""
+    environment = ros_environment(os.environ)
+    if environment.get("LD_LIBRARY_PATH") != os.environ.get("LD_LIBRARY_PATH"):
+        # The linker reads it at the start of a process.
+        os.execve(sys.executable, [sys.executable, *sys.argv], environment)  # noqa: S606
+    page = sys.stdout
+    with redirect_stdout(sys.stderr):
+        rows = table()
+    page.write(HEAD)
+    for name in sorted(rows):
+        page.write(f"| {rows[name].cells(name)} |\n")
+    return 0
+
+
+def table() -> dict[str, Row]:
+    """The topics by their names in the page."""
+    rows: defaultdict[str, Row] = defaultdict(Row)
+    with running_nodes() as nodes:
+        for node in nodes:
+            for publisher in node.publishers:
+                row = rows[general(publisher.topic_name)]
+                row.types.add(type_name(publisher.msg_type))
+                row.offered.add(qos_words(publisher.qos_profile))
+                row.publishers.add(node.get_name())
+            for subscription in node.subscriptions:
+                row = rows[general(subscription.topic_name)]
+                row.types.add(type_name(subscription.msg_type))
+                row.asked.add(qos_words(subscription.qos_profile))
+                row.subscribers.add(node.get_name())
+    return {n: row for n, row in rows.items() if n not in STANDARD and "/_" not in n}
+
+
+@contextmanager
+def running_nodes() -> Iterator[list[Any]]:
+    """All our nodes in this process, once they have met."""
+    import rclpy
+    from rclpy.executors import SingleThreadedExecutor
+
+    from planner.evaluation.node import EvaluatorNode
+    from planner.memory.node import MemoryNode
+    from planner.narrator.node import NarratorNode
+    from planner.network import confine
+    from planner.planning.node import TaskPlannerNode
+    from planner.recorder.node import RecorderNode
+    from planner.skills.node import SkillExecutorNode
+    from planner.tour.node import TourNode
+    from sim_bridge.node import BridgeNode
+
+    confine(os.environ, large_messages=True)
+    words = [
+        ("-p", f"{node}:{name}:={value}")
+        for node, parameters in PARAMETERS.items()
+        for name, value in parameters.items()
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        words.append(("-p", f"recorder:folder:={Path(folder) / 'bag'}"))
+        rclpy.init(args=["--ros-args", *(word for pair in words for word in pair)])
+        bridge, recorder = BridgeNode(), RecorderNode()
+        above = [MemoryNode(), SkillExecutorNode(), TaskPlannerNode()]
+        nodes = [bridge, *above, EvaluatorNode()]
+        executor = SingleThreadedExecutor()
+        for node in nodes:
+            executor.add_node(node)
+        deadline = time.monotonic() + PATIENCE_S
+        while not all(map(has_met_an_agent, above)):
+            if time.monotonic() > deadline:
+                raise TimeoutError("not all nodes found the agent")
+            bridge.beat()
+            executor.spin_once(timeout_sec=0.01)
+        # These would act if they were served; the recorder subscribes to all there is.
+        nodes += [NarratorNode(), TourNode(), Published("recorder", list(recorder.publishers))]
+        yield nodes
+        for node in nodes[::-1]:
+            node.destroy_node()
+        recorder.destroy_node()
+        rclpy.shutdown()
+
+
+@dataclass
+class Published:
+    """A node of which only the publishers count."""
+
+    name: str
+    publishers: list[Any]
+    subscriptions: tuple[Any, ...] = ()
+
+    def get_name(self) -> str:
+        """As of a node."""
+        return self.name
+
+    def destroy_node(self) -> None:
+        """As of a node; the real one is destroyed where it was made."""
+
+
+def has_met_an_agent(node: Any) -> bool:
+    """Whether a node has the topics that it makes for each agent, all at once."""
+    ends = (*node.publishers, *node.subscriptions)
+    return any(end.topic_name.startswith("/agent_") for end in ends)
+
+
+def general(name: str) -> str:
+    """A topic's name with `A` for the agent and `C` for the camera."""
+    words = name.split("/")
+    if words[1].startswith("agent_"):
+        words[1] = "A"
+        words = ["C" if word in ("hand", "body") else word for word in words]
+    return "/".join(words)
+
+
+def type_name(message: type) -> str:
+    """The name of a message's type, as `ros2 topic type` prints it."""
+    return f"{message.__module__.split('.')[0]}/msg/{message.__name__}"
+
+
+def qos_words(profile: Any) -> str:
+    """A profile as the page has it."""
+    words = [profile.reliability.name.lower().replace("_", " ")]
+    if profile.durability.name == "TRANSIENT_LOCAL":
+        words.append("latched")
+    words.append(f"keep last {profile.depth}")
+    if profile.liveliness.name == "MANUAL_BY_TOPIC":
+        words.append(f"deadline and liveliness {profile.deadline.nanoseconds * 1e-9:g} s")
+    return ", ".join(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
