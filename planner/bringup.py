@@ -136,7 +136,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "use_sim_time",
         "auto",
-        "whether nodes above the bridge follow /clock; auto = the skills, where a simulator has it",
+        "whether nodes above the bridge follow /clock; auto = where a simulator paces it",
         ("auto", "true", "false"),
     ),
 )
@@ -412,10 +412,15 @@ def _shared(args: Arguments, spec: NodeSpec) -> NodeSpec:
 
 
 def _above(args: Arguments, spec: NodeSpec) -> NodeSpec:
-    """A node above the bridge, which may follow its time."""
+    """A node above the bridge, which may follow its time.
+
+    In fast time a tick costs more to hear than to make: only those hear it that need each one.
+    """
     parameters = dict(spec.parameters)
     if args.use_sim_time is not None:
         parameters["use_sim_time"] = args.use_sim_time
+    else:
+        parameters.setdefault("use_sim_time", args.paced and _simulated(args))
     return replace(_shared(args, spec), parameters=parameters, remappings=NAMESPACE_REMAPPINGS)
 
 
@@ -475,7 +480,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
             parameters={
                 "house": args.house,
                 "episode": args.episode,
-                # Without a simulator nobody publishes /clock.
+                # Its waits and time limits are the world's, in fast time too.
                 "use_sim_time": _simulated(args),
             },
         ),

@@ -75,7 +75,7 @@ def look_while(graph: DdsGraph, goes_on: Callable[[], bool], what: str) -> None:
 
 def a_whole_run(graph: DdsGraph, world: Path, folder: Path) -> None:
     """`planner up` with all it can start, and then with the operator's commands beside it."""
-    words = ("up", "planner:=expert", f"episode:={world}", "paced:=false")
+    words = ("up", "planner:=expert", f"episode:={world}", "paced:=false", "use_sim_time:=true")
     with planner(*words, "narrate:=true", f"record:={folder / 'run'}") as up:
         look_while(graph, lambda: up.poll() is None, "the run")
         assert up.returncode == 0
@@ -103,7 +103,8 @@ def attended(graph: DdsGraph) -> set[str]:
 
 
 def a_tour(graph: DdsGraph, house: Path) -> None:
-    with planner("up", "planner:=tour", f"house:={house}", "paced:=false") as up:
+    fast = ("paced:=false", "use_sim_time:=true")
+    with planner("up", "planner:=tour", f"house:={house}", *fast) as up:
         look_while(graph, lambda: up.poll() is None, "the tour")
         assert up.returncode == 0
 

@@ -60,7 +60,7 @@ def test_the_tour_ends_the_run() -> None:
     assert bridge.name == "bridge"
     assert tour.ends_run
     assert not tour.respawn
-    assert tour.parameters == {"house": "", "record": "out/tour"}
+    assert tour.parameters == {"house": "", "record": "out/tour", "use_sim_time": True}
 
 
 def test_a_memory_runs_where_it_is_asked_for_and_keeps_its_store_with_the_recording() -> None:
@@ -72,6 +72,7 @@ def test_a_memory_runs_where_it_is_asked_for_and_keeps_its_store_with_the_record
         "house": "",
         "episode": "e1",
         "store": "out/memory",
+        "use_sim_time": True,
     }
     assert "memory" not in {node.name for node in node_list(Arguments.from_text({}))}
 
@@ -248,13 +249,15 @@ def test_a_namespace_a_parameter_file_and_a_log_level_are_every_nodes(tmp_path: 
 
 def test_simulated_time_is_of_all_nodes_above_the_bridge() -> None:
     def who(**given: str) -> dict[str, object]:
-        nodes = node_list(Arguments.from_text({"planner": "expert", **given}))
+        nodes = node_list(Arguments.from_text({"planner": "expert", "episode": "e", **given}))
         return {
             n.name: n.parameters["use_sim_time"] for n in nodes if "use_sim_time" in n.parameters
         }
 
-    assert who() == {"skill_executor": True}
     above = ["memory", "skill_executor", "evaluator", "task_planner"]
+    assert who() == dict.fromkeys(above, True)
+    assert who(paced="false") == dict.fromkeys(above, False) | {"skill_executor": True}
+    assert who(backend="spot") == dict.fromkeys(above, False)
     assert who(use_sim_time="true") == dict.fromkeys(above, True)
     assert who(use_sim_time="false") == dict.fromkeys(above, False)
 
