@@ -15,20 +15,18 @@ from pathlib import Path
 from types import FrameType
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from planner_msgs.msg import Evaluation, WorldInfo
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 from rclpy.topic_endpoint_info import TopicEndpointInfo
-from std_msgs.msg import Header, String
+from std_msgs.msg import Header
 
 from planner.recorder import bag_story
-from planner.recorder.account import Gap, TopicAccount, summary
+from planner.recorder.account import TopicAccount, summary
 from planner.recorder.bag_writer import BagWriter, DiskFullError, Topic
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.recorder.naming import SHARED, name_in_bag
-from planner.recorder.verdict_check import VerdictCheck
+from planner.recorder.notes.node import BagNotes, Keeper
 from planner.ros import offered_qos, parameters, qos
 from planner.ros.compressed_pictures import (
     COLOUR_SUFFIX,
@@ -69,9 +67,6 @@ EXCLUDED = r".*/body/(image|camera_info)"
 IMAGE_CHOICES = ("compressed", "raw", "none")
 # The wires of services and actions; rosbag2 leaves them out as well.
 _HIDDEN = re.compile(r".*/_.*")
-_VERDICT, _WORLD_INFO = f"/{topics.EVALUATION_RESULT}", f"/{topics.WORLD_INFO}"
-_PROGRESS = f"/{topics.EVALUATION}"
-_DESCRIPTION_TYPE = "std_msgs/msg/String"
 
 
 @dataclass(slots=True)
@@ -87,7 +82,7 @@ class _Source:
     is_compressed: bool
     # What of a message concerns this stack; None = nothing.
     select: Callable[[bytes], bytes | None]
-    on_kept: Callable[[Taken], None] | None
+    on_kept: Keeper | None
     # By the end of the name that the compressed form adds.
     numbers: dict[str, int] = field(default_factory=dict)
     slot: int = -1
@@ -133,7 +128,7 @@ class RecorderNode(Node):
         self._group = PolledGroup()
         self._sources: dict[str, _Source] = {}
         self._waiting: deque[tuple[int, Taken, _Source]] = deque()
-        self._verdicts = VerdictCheck()
+        self._notes = BagNotes(self._add_record, self._attach)
         self._skipped: set[str] = set()
         self._failure = ""
         self._longest_wait_s = 0.0
@@ -222,7 +217,7 @@ class RecorderNode(Node):
             is_thinned=is_picture and self._least_gap_ns > 0,
             is_compressed=type_name == IMAGE and self._images == "compressed",
             select=self._selection(name),
-            on_kept=self._hook(kept_as, type_name),
+            on_kept=self._notes.keeper(kept_as, type_name),
         )
 
     def _selection(self, name: str) -> Callable[[bytes], bytes | None]:
@@ -230,20 +225,6 @@ class RecorderNode(Node):
         if name == topics.DIAGNOSTICS and namespace != "/":
             return partial(own_statuses, namespace=namespace)
         return lambda data: data
-
-    def _hook(self, name: str, type_name: str) -> Callable[[Taken], None] | None:
-        if name == _WORLD_INFO:
-            return self._keep_world
-        if name == _VERDICT:
-            return self._keep_verdict
-        if name == _PROGRESS:
-            return self._note_verdict
-        attachment = bag_story.description_name(name) if type_name == _DESCRIPTION_TYPE else None
-        if attachment is not None:
-            return lambda taken: self._attach(
-                attachment, bag_story.URDF, deserialize_message(taken.data, String).data.encode()
-            )
-        return None
 
     # Messages
 
@@ -298,15 +279,15 @@ class RecorderNode(Node):
         except PlannerError as error:
             self.get_logger().warning(f"{source.name} is kept raw: {error}", once=True)
             suffix, data = "", kept
-        try:
+
+        def write() -> None:
             number = self._number(source, suffix)
             self._bag.write(number, available_ns, taken.published_ns, data, account.sequence)
-        except PlannerError as error:
-            self._stop_writing(error)
-            return
-        account.written += 1
-        if source.on_kept is not None:
-            source.on_kept(taken)
+
+        if self._attempt(write):
+            account.written += 1
+            if source.on_kept is not None:
+                source.on_kept(taken.data, taken.received_ns)
 
     def _number(self, source: _Source, suffix: str) -> int:
         """The topic's number in the bag; a picture's form is known from its first message on."""
@@ -328,38 +309,6 @@ class RecorderNode(Node):
 
     # What the bag says of itself
 
-    def _keep_world(self, taken: Taken) -> None:
-        info: WorldInfo = deserialize_message(taken.data, WorldInfo)
-        self._attach(bag_story.HOUSE, bag_story.JSON, info.house_json.encode())
-        self._attach(bag_story.EPISODE, bag_story.JSON, info.episode_json.encode())
-
-    def _keep_verdict(self, taken: Taken) -> None:
-        verdict: Evaluation = deserialize_message(taken.data, Evaluation)
-        if verdict.status == Evaluation.RUNNING:
-            return
-        self._verdicts.record(_identity(verdict))
-        record = {
-            "episode": verdict.episode_id,
-            "success": str(verdict.status == Evaluation.SUCCEEDED).lower(),
-            "percent_complete": f"{verdict.percent_complete:.6f}",
-            "sim_steps": str(verdict.sim_step),
-            "scoring": verdict.scoring,
-            "explanation": verdict.explanation,
-        }
-        self._add_record(bag_story.VERDICT, record)
-
-    def _note_verdict(self, taken: Taken) -> None:
-        progress: Evaluation = deserialize_message(taken.data, Evaluation)
-        if progress.status != Evaluation.RUNNING:
-            self._verdicts.repeat(_identity(progress), taken.received_ns)
-
-    def _count_missing_verdicts(self, accounts: dict[str, TopicAccount]) -> None:
-        if self._exclude.fullmatch(_VERDICT):
-            return
-        for at_ns in self._verdicts.missing():
-            accounts.setdefault(_VERDICT, TopicAccount(_VERDICT)).missed += 1
-            self._add_record(bag_story.GAP, Gap(_VERDICT, 0, at_ns, 1).as_record())
-
     def _keep_parameters(self) -> None:
         if self._surveyed == len(self._survey.found):
             return
@@ -368,21 +317,12 @@ class RecorderNode(Node):
         self._attach(bag_story.PARAMETERS, bag_story.YAML, text)
 
     def _attach(self, name: str, media_type: str, data: bytes) -> None:
-        if self._failure or self._attached.get(name, b"") == data:
-            return
-        self._attached[name] = data
-        try:
-            self._bag.attach(name, media_type, data, time.time_ns())
-        except PlannerError as error:
-            self._stop_writing(error)
+        if self._attached.get(name, b"") != data:
+            self._attached[name] = data
+            self._attempt(lambda: self._bag.attach(name, media_type, data, time.time_ns()))
 
     def _add_record(self, name: str, values: Mapping[str, str]) -> None:
-        if self._failure:
-            return
-        try:
-            self._bag.add_record(name, values)
-        except PlannerError as error:
-            self._stop_writing(error)
+        self._attempt(lambda: self._bag.add_record(name, values))
 
     def _diagnose(self) -> None:
         accounts = self._accounts()
@@ -422,31 +362,29 @@ class RecorderNode(Node):
     # Disk and end
 
     def _flush(self) -> None:
-        if self._failure:
-            return
-        try:
-            self._bag.flush()
-        except PlannerError as error:
-            self._stop_writing(error)
+        self._attempt(self._bag.flush)
 
-    def _stop_writing(self, error: PlannerError) -> None:
-        # What is on disk stays readable; the robots are not stopped by a full disk.
-        self._failure = str(error)
-        self.get_logger().error(f"recording ended: {error}")
+    def _attempt(self, write: Callable[[], None]) -> bool:
+        """Writes while nothing has failed: what is on disk stays readable, and the robots go on."""
+        if self._failure:
+            return False
+        try:
+            write()
+        except PlannerError as error:
+            self._failure = str(error)
+            self.get_logger().error(f"recording ended: {error}")
+        return not self._failure
 
     def destroy_node(self) -> None:
         """Writes what was published before the stop, completes the bag and says what it lacks."""
         self._drain_to_the_end()
         self._keep_parameters()
         accounts = {source.name: source.account for source in self._sources.values()}
-        self._count_missing_verdicts(accounts)
+        if not self._exclude.fullmatch(f"/{topics.EVALUATION_RESULT}"):
+            self._notes.count_missing_verdicts(accounts)
         record = bag_story.recording_record(self._start, time.time_ns(), accounts, self._failure)
         self._add_record(bag_story.RECORDING, record)
-        if not self._failure:
-            try:
-                self._bag.close()
-            except PlannerError as error:
-                self._stop_writing(error)
+        self._attempt(self._bag.close)
         text = f"{self._bag.folder}: {summary([*accounts.values()], self._failure)}"
         missed = any(account.missed for account in accounts.values())
         # ROS is shut down: nobody would hear it on /rosout.
@@ -499,10 +437,6 @@ def _free_folder(folder: Path) -> Path:
         number += 1
         candidate = folder.with_name(f"{folder.name}_{number}")
     return candidate
-
-
-def _identity(verdict: Evaluation) -> tuple[str, str, int, int]:
-    return verdict.episode_id, verdict.scoring, verdict.sim_step, verdict.status
 
 
 def _keeps_all(name: str) -> bool:

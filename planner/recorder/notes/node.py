@@ -1,0 +1,88 @@
+"""What a bag keeps of some topics besides their messages: the world, verdicts, descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from planner_msgs.msg import Evaluation, WorldInfo
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
+
+from planner.recorder import bag_story
+from planner.recorder.account import Gap, TopicAccount
+from planner.recorder.verdict_check import VerdictCheck
+from planner.world import topics
+
+_VERDICT, _WORLD_INFO = f"/{topics.EVALUATION_RESULT}", f"/{topics.WORLD_INFO}"
+_PROGRESS = f"/{topics.EVALUATION}"
+_DESCRIPTION_TYPE = "std_msgs/msg/String"
+
+Keeper = Callable[[bytes, int], None]
+
+
+class BagNotes:
+    """Adds metadata records and attachments to a bag as the messages come that they are of."""
+
+    def __init__(
+        self,
+        add_record: Callable[[str, Mapping[str, str]], None],
+        attach: Callable[[str, str, bytes], None],
+    ) -> None:
+        """Keeps nothing yet.
+
+        Args:
+            add_record: takes a record's name and values.
+            attach: takes an attachment's name, media type and content; the last one counts.
+        """
+        self._add_record, self._attach = add_record, attach
+        self._verdicts = VerdictCheck()
+
+    def keeper(self, topic: str, type_name: str) -> Keeper | None:
+        """What takes each message of a topic, in CDR, and when it was received; None = nothing."""
+        if topic == _WORLD_INFO:
+            return self._keep_world
+        if topic == _VERDICT:
+            return self._keep_verdict
+        if topic == _PROGRESS:
+            return self._note_verdict
+        attachment = bag_story.description_name(topic) if type_name == _DESCRIPTION_TYPE else None
+        if attachment is None:
+            return None
+        return lambda data, _: self._attach(
+            attachment, bag_story.URDF, deserialize_message(data, String).data.encode()
+        )
+
+    def count_missing_verdicts(self, accounts: dict[str, TopicAccount]) -> None:
+        """Adds the verdicts that never came to the account of their topic, and says so."""
+        for at_ns in self._verdicts.missing():
+            accounts.setdefault(_VERDICT, TopicAccount(_VERDICT)).missed += 1
+            self._add_record(bag_story.GAP, Gap(_VERDICT, 0, at_ns, 1).as_record())
+
+    def _keep_world(self, data: bytes, _received_ns: int) -> None:
+        info: WorldInfo = deserialize_message(data, WorldInfo)
+        self._attach(bag_story.HOUSE, bag_story.JSON, info.house_json.encode())
+        self._attach(bag_story.EPISODE, bag_story.JSON, info.episode_json.encode())
+
+    def _keep_verdict(self, data: bytes, _received_ns: int) -> None:
+        verdict: Evaluation = deserialize_message(data, Evaluation)
+        if verdict.status == Evaluation.RUNNING:
+            return
+        self._verdicts.record(_identity(verdict))
+        record = {
+            "episode": verdict.episode_id,
+            "success": str(verdict.status == Evaluation.SUCCEEDED).lower(),
+            "percent_complete": f"{verdict.percent_complete:.6f}",
+            "sim_steps": str(verdict.sim_step),
+            "scoring": verdict.scoring,
+            "explanation": verdict.explanation,
+        }
+        self._add_record(bag_story.VERDICT, record)
+
+    def _note_verdict(self, data: bytes, received_ns: int) -> None:
+        progress: Evaluation = deserialize_message(data, Evaluation)
+        if progress.status != Evaluation.RUNNING:
+            self._verdicts.repeat(_identity(progress), received_ns)
+
+
+def _identity(verdict: Evaluation) -> tuple[str, str, int, int]:
+    return verdict.episode_id, verdict.scoring, verdict.sim_step, verdict.status
