@@ -70,8 +70,18 @@ def test_two_runs_come_to_their_verdicts_and_their_bags_read_as_any_other(
     task = small_episode.model_copy(update={"evaluation": GOAL})
     words = ["planner:=expert", f"episode:={write_world(tmp_path, small_house, task)}"]
     words += ["paced:=false", "narrate:=true", "agents:=1", "cameras:=hand", "camera_hz:=2"]
+    found: set[str] = set()
     with two_runs(*words, record=tmp_path) as runs:
+
+        def ended() -> bool:
+            found.update(name for name, _ in client.node.get_topic_names_and_types())
+            return all(run.poll() is not None for run in runs.values())
+
+        client.wait(ended, "the end of both runs", LIMIT_S)
         logs = {name: said(run) for name, run in runs.items()}
+    outside = {name for name in found if not name.startswith(("/left/", "/right/"))}
+    assert outside <= {"/rosout", "/parameter_events", "/diagnostics"}
+    assert {"/left/world/state", "/right/agent_0/skill/heartbeat"} <= found
     for name, log in logs.items():
         assert "success  percent_complete: 1.00" in log, log
         bag = Bag(tmp_path / name / "bag")
