@@ -15,10 +15,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from planner.models.making import part_and_source
 from planner.namespace import full_namespace
+from planner.params_file import checked_params_file
 from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
@@ -247,8 +246,8 @@ class Arguments:
             instruction=text["instruction"],
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], least=0.1, most=10.0),
-            params_file=_parameter_file(text["params_file"]),
-            namespace=_namespace(text["namespace"]),
+            params_file=_checked("params_file", checked_params_file, text["params_file"]),
+            namespace=_checked("namespace", full_namespace, text["namespace"]),
             log_level=text["log_level"],
             use_sim_time=_sim_time(text["use_sim_time"], text["backend"]),
         )
@@ -305,29 +304,11 @@ def _number(name: str, text: str, *, least: float, most: float) -> float:
     return number
 
 
-def _parameter_file(text: str) -> str:
-    """A parameter file that ROS can read; rcl would tell of a broken one from each node."""
-    if not text:
-        return ""
+def _checked(name: str, check: Callable[[str], str], text: str) -> str:
     try:
-        document = yaml.safe_load(Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError("params_file", f"{text!r} cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        words = " ".join(str(error).split())
-        raise ArgumentError("params_file", f"{text!r} is not YAML: {words}") from None
-    nodes = document.values() if isinstance(document, dict) else ()
-    if not nodes or not all(isinstance(n, dict) and "ros__parameters" in n for n in nodes):
-        words = "expected nodes, or /**, each with ros__parameters"
-        raise ArgumentError("params_file", f"{text!r}: {words}")
-    return text
-
-
-def _namespace(text: str) -> str:
-    try:
-        return full_namespace(text)
+        return check(text)
     except PlannerError as error:
-        raise ArgumentError("namespace", str(error)) from None
+        raise ArgumentError(name, str(error)) from None
 
 
 def _sim_time(text: str, backend: str) -> bool | None:
