@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
 
-from planner.app.embedded_run import run_embedded
+from planner.app.embedded_run import prepare_embedded
 from planner.app.run import End, RunResult
 from planner.app.time_steps import MAX_STEPS
 from planner.models.chat import Message
@@ -15,17 +16,27 @@ from planner.models.scripted import ScriptedModel
 from planner.planning.axes import Axes, Control
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.session import Ask
 from planner.world.house_checks import load_episode
 from planner.world.skill import SkillCall, SkillName
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
 
-def ran(make: Callable[[Task], Planner]) -> RunResult:
+@pytest.fixture
+def backend() -> Iterator[EmbeddedBackend]:
+    made = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    yield made
+    made.close()
+
+
+def ran(make: Callable[[Task], Planner], ask: Ask | None = None) -> RunResult:
     episode, house = load_episode("desk_tidy_0")
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     try:
-        return run_embedded(backend, house, episode, make, images=False)
+        run = prepare_embedded(backend, house, episode, make, images=False)
+        run.ask = ask
+        return run.run()
     finally:
         backend.close()
 
@@ -91,3 +102,71 @@ def test_check_36_the_run_ends_when_both_are_done() -> None:
     assert (result.end, result.reason) == (End.DONE, "done")
     # PARTNR-7.5: a planner is asked at the start and when its agent's skill ended.
     assert len(model.asked) == len(calls)
+
+
+@dataclass
+class Asks:
+    """Asks once, then is done."""
+
+    task: Task
+    name = "asks"
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Nothing is learned of it."""
+
+    async def decide(self, context: Context) -> Decision:
+        if not context.answers:
+            return Decision(question="which lamp?")
+        done = dict.fromkeys(context.idle, SkillCall(SkillName.DONE))
+        return Decision(done, evidence={"answer": str(context.answers[0].answer)})
+
+
+def test_a_question_is_answered_or_ends_the_run() -> None:
+    async def answer(question: str) -> str:
+        return f"not {question}"
+
+    unheard = ran(Asks)
+    assert (unheard.end, unheard.reason) == (End.QUESTION, "which lamp?")
+    heard = ran(Asks, answer)
+    assert heard.end is End.DONE
+    assert heard.evidence == {"answer": "not which lamp?"}
+
+
+@dataclass
+class Hesitates:
+    """Sends the first agent off, then thinks for ever about the others."""
+
+    task: Task
+    name = "hesitates"
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Nothing is learned of it."""
+
+    async def decide(self, context: Context) -> Decision:
+        if not context.running:
+            return Decision({context.idle[0]: SkillCall(SkillName.EXPLORE, ("kitchen_0",))})
+        await asyncio.sleep(60)
+        return Decision()
+
+
+def test_a_canceled_run_stops_its_agents(backend: EmbeddedBackend) -> None:
+    episode, house = load_episode("desk_tidy_0")
+    run = prepare_embedded(backend, house, episode, Hesitates, images=False)
+
+    async def cancel() -> None:
+        playing = asyncio.ensure_future(run.play())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        playing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await playing
+
+    asyncio.run(cancel())
+    assert [event.result for event in run.events] == [None]
+    before = backend.world_state()
+    for _ in range(30):
+        backend.step(1 / 30)
+    after = backend.world_state()
+    assert before is not None
+    assert after is not None
+    assert after.entities["agent_0"].pose == before.entities["agent_0"].pose
