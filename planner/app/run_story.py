@@ -44,6 +44,7 @@ class RunStory:
         backend: the simulator; it need not have loaded the episode yet.
         has_pictures: whether pictures can be drawn.
         say: gets each line.
+        moments: camera pictures after things were moved.
     """
 
     house: House
@@ -52,6 +53,7 @@ class RunStory:
     backend: EmbeddedBackend
     has_pictures: bool
     say: Callable[[str], None] = print
+    moments: list[Moment] = field(default_factory=list)
     _run: EpisodeRun | None = None
     _sequence: int = 0
     _told: tuple[float, int] = (-1.0, -1)
@@ -59,7 +61,6 @@ class RunStory:
     _ways: dict[str, list[Point]] = field(default_factory=dict)
     _picked_at: dict[str, Point] = field(default_factory=dict)
     _moves: list[Move] = field(default_factory=list)
-    _moments: list[Moment] = field(default_factory=list)
     _plan: str = ""
     _reasons: dict[str, str] = field(default_factory=dict)
     _moving: bool = False
@@ -142,7 +143,7 @@ class RunStory:
         """
         title = f"{self.episode.episode_id}: {story.one_line(self.episode.instruction)}"
         path = folder / PICTURE_NAME
-        save(draw_run(self.house, title, self._ways, self._moves, self._moments), path)
+        save(draw_run(self.house, title, self._ways, self._moves, self.moments), path)
         return path
 
     def _whereabouts(self, agent: str, after_s: float) -> Point:
@@ -194,12 +195,12 @@ class RunStory:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))
 
     def _keep_moment(self, agent: str, caption: str) -> None:
-        if not self.has_pictures or self.backend.is_noisy or len(self._moments) >= MAX_MOMENTS:
+        if not self.has_pictures or self.backend.is_noisy or len(self.moments) >= MAX_MOMENTS:
             return
         frame = self.backend.observe(agent, ("hand",)).cameras.get("hand")
         if frame is not None:
             picture: RgbImage = frame.rgb
-            self._moments.append(Moment(caption, picture.copy()))
+            self.moments.append(Moment(caption, picture.copy()))
 
 
 def default_folder(episode: Episode) -> Path:

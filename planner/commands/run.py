@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from planner.app.embedded_run import backend_agents, prepare_embedded
-from planner.app.run import RunResult
-from planner.app.run_story import RunStory, default_folder
-from planner.app.trace import HeardTrace, decided, traced
+from planner.api import MODEL_WAIT_S, Run, play
+from planner.app.run_story import default_folder
 from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
-from planner.bench.runs.models import Models
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
-from planner.bench.runs.suites import Job
 from planner.evaluation.trace import write_traces
-from planner.evaluation.trace_builder import Decided
 from planner.models.chat import ModelError
 from planner.models.making import model_forms, part_and_source
-from planner.models.trace import ModelCall
 from planner.narrator import story
 from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import MODELS, PLANNERS
-from planner.planning.making import make_planner
 from planner.replay.state_log import StateLogWriter
-from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.house import House
 from planner.world.house_checks import load_episode
-from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import default_options
-
-# A person waits for it; benches wait longer.
-MODEL_WAIT_S = 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,10 +72,27 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     settings.check()
     episode, house = load_episode(args.episode)
-    try:
-        return asyncio.run(_play(args, settings, episode, house))
-    except ModelError as error:
-        raise PlannerError(f"the model gave no answer: {error}") from None
+    with ExitStack() as opened:
+        on_state = None
+        if args.state_log:
+            on_state = StateLogWriter(opened.enter_context(_opened(args.state_log))).write
+        playing = play(
+            settings,
+            episode,
+            house,
+            agents=args.agents,
+            seed=args.seed,
+            pictures=not args.no_images,
+            on_state=on_state,
+        )
+        try:
+            done = asyncio.run(playing)
+        except ModelError as error:
+            raise PlannerError(f"the model gave no answer: {error}") from None
+    status = _conclude(done, args.output or default_folder(episode))
+    if args.trace:
+        write_traces(args.trace, [done.trace])
+    return status
 
 
 def _settings(args: argparse.Namespace) -> RunSettings:
@@ -107,71 +110,15 @@ def _settings(args: argparse.Namespace) -> RunSettings:
     )
 
 
-async def _play(
-    args: argparse.Namespace, settings: RunSettings, episode: Episode, house: House
-) -> int:
-    acting = backend_agents(episode)[: args.agents or None]
-    seed = episode.seed if args.seed is None else args.seed
-    # Only the privileged memory wants to know whose each pixel is.
-    updater = settings.updater
-    instances = updater is None or updater.reads_truth(settings.memory_model)
-    async with AsyncExitStack() as opened:
-        backend = EmbeddedBackend(default_options().model_copy(update={"instances": instances}))
-        opened.callback(backend.close)
-        models = Models(settings)
-        opened.push_async_callback(models.close)
-        told = RunStory(house, episode, acting, backend, has_pictures=not args.no_images)
-        builder = HeardTrace(lambda state, progress: told.on_progress(state.stamp_s, progress))
-        if args.state_log:
-            log = opened.enter_context(_opened(args.state_log))
-            writer = StateLogWriter(log)
-            builder.hear(lambda state, _progress: writer.write(state))
-        decisions: list[Decided] = []
-
-        def hear(call: ModelCall) -> None:
-            if settings.model and call.answered:
-                decisions.append(decided(call, backend.now_s()))
-
-        chat = models.chat(Job(Path(args.episode), episode.episode_id, episode.house, seed))
-        prepared = prepare_embedded(
-            backend,
-            house,
-            episode,
-            lambda task: make_planner(settings.choice(len(task.agents)), task, chat, hear),
-            acting=acting,
-            seed=seed,
-            images=not args.no_images and not settings.knows_all,
-            on_event=told.on_event,
-            trace=builder,
-            updater=models.updater(house, backend),
-            all_known=settings.knows_all,
-        )
-        told.begin(prepared)
-        result = await prepared.play()
-        status = _conclude(result, told, args.output or default_folder(episode))
-        if args.trace:
-            made = traced(
-                builder,
-                episode,
-                result,
-                planner=args.planner,
-                seed=args.seed,
-                acting=acting,
-                decided=decisions,
-            )
-            write_traces(args.trace, [made])
-        return status
-
-
-def _conclude(result: RunResult, told: RunStory, folder: Path) -> int:
+def _conclude(done: Run, folder: Path) -> int:
     """Prints the last lines of the story; 0 only when the verdict is success."""
-    verdict = result.verdict
+    result, verdict = done.result, done.verdict
     print(f"planner: {result.reason} after {result.decisions} decisions")
     if verdict.explanation:
         print(f"why: {verdict.explanation}")
     places = {}
     try:
-        places["picture"] = str(told.draw(folder))
+        places["picture"] = str(done.draw(folder))
     except PlannerError as error:
         # Which changes no verdict.
         print(f"no picture: {error}")

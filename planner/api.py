@@ -1,0 +1,238 @@
+"""Running episodes from Python: `planner.load` and `planner.run` (docs/python_api.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.run import RunResult
+from planner.app.run_story import RunStory
+from planner.app.trace import HeardTrace, decided, traced
+from planner.bench.runs.models import Models
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.suites import Job
+from planner.evaluation.progress import Verdict
+from planner.evaluation.trace import EpisodeTrace
+from planner.evaluation.trace_builder import Decided
+from planner.models.trace import ModelCall
+from planner.narrator.picture import Moment
+from planner.parts.option import OptionValue
+from planner.planning.making import make_planner
+from planner.planning.planner import Planner, Task
+from planner.planning.session import Ask
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.house_checks import find_house
+from planner.world.state import WorldState
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import default_options
+from sim_bridge.opening import Opened, open_world
+
+# A person waits for it; benches wait longer.
+MODEL_WAIT_S = 30.0
+# In one episode, where there is somebody to ask.
+MAX_QUESTIONS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An episode that was carried out.
+
+    Attributes:
+        result: the verdict, how the session ended, its calls in order.
+        trace: the same in the format that metrics read.
+        story: what `planner run` tells of it.
+    """
+
+    result: RunResult
+    trace: EpisodeTrace
+    story: RunStory
+
+    @property
+    def verdict(self) -> Verdict:
+        """The judge's."""
+        return self.result.verdict
+
+    @property
+    def pictures(self) -> Sequence[Moment]:
+        """What agents saw after they moved things, with captions; empty without pictures."""
+        return self.story.moments
+
+    def draw(self, folder: Path) -> Path:
+        """Draws the house with all ways and pictures into a folder; returns the file.
+
+        Raises:
+            PlannerError: where it cannot be written.
+        """
+        return self.story.draw(folder)
+
+
+def load(name: str | Path) -> Opened:
+    """Loads a house or an episode with its house.
+
+    Args:
+        name: a file, or the name of a shipped episode or house.
+
+    Raises:
+        PlannerError: naming the file, the field and the reason.
+    """
+    text = str(name)
+    return open_world(text, "", 0) if _is_house(text) else open_world("", text, 0)
+
+
+def _is_house(name: str) -> bool:
+    try:
+        path = find_house(name)
+    except PlannerError:
+        return False
+    # A shipped house is known by its name; a file by what is in it.
+    return path.name != name.rpartition("/")[2] or _has_rooms(path)
+
+
+def _has_rooms(path: Path) -> bool:
+    try:
+        return '"rooms"' in path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def run(
+    episode: str | Path | Opened,
+    *,
+    planner: str = "expert",
+    memory: str = MemoryKind.RAYS.value,
+    agents: int = 0,
+    seed: int | None = None,
+    model: str = "",
+    model_url: str = "",
+    pictures: bool = False,
+    options: Mapping[str, OptionValue] | None = None,
+    ask: Ask | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Run:
+    """Carries out an episode on the embedded simulator, as `planner run` does.
+
+    Args:
+        episode: name, file, or what `load` gave.
+        planner: one of `planner run --planner`.
+        memory: one of `planner run --memory`.
+        agents: how many act; 0 = all.
+        seed: instead of the episode's.
+        model: language model, for planners with one; as `planner run --model`.
+        model_url: address of the model's server.
+        pictures: whether cameras draw pictures, which the memory then looks at.
+        options: of the planner, those that are not as by default.
+        ask: asks the person a question of the planner; None = a question ends the run.
+        say: gets each line of the story as it happens.
+
+    Raises:
+        PlannerError: for what cannot be run, or a model that does not answer.
+    """
+    opened = episode if isinstance(episode, Opened) else load(episode)
+    settings = RunSettings(
+        planner=planner,
+        memory=memory,
+        model=model,
+        model_url=model_url,
+        options=options or {},
+        model_wait_s=MODEL_WAIT_S,
+    )
+    playing = play(
+        settings,
+        opened.episode,
+        opened.house,
+        agents=agents,
+        seed=seed,
+        pictures=pictures,
+        say=say or _say_nothing,
+        ask=ask,
+    )
+    return asyncio.run(playing)
+
+
+async def play(
+    settings: RunSettings,
+    episode: Episode,
+    house: House,
+    *,
+    agents: int = 0,
+    seed: int | None = None,
+    pictures: bool = False,
+    say: Callable[[str], None] = print,
+    on_state: Callable[[WorldState], None] | None = None,
+    ask: Ask | None = None,
+) -> Run:
+    """As `run`, inside an event loop; `on_state` gets each state that is judged.
+
+    Raises:
+        PlannerError: for what cannot be run, or a model that does not answer.
+    """
+    if agents < 0:
+        raise PlannerError(f"agents: {agents} is below 0")
+    settings.check()
+    acting = backend_agents(episode)[: agents or None]
+    async with AsyncExitStack() as opened:
+        backend = EmbeddedBackend(default_options().model_copy(update=_drawn(settings)))
+        opened.callback(backend.close)
+        models = Models(settings)
+        opened.push_async_callback(models.close)
+        story = RunStory(house, episode, acting, backend, has_pictures=pictures, say=say)
+        builder = HeardTrace(lambda state, progress: story.on_progress(state.stamp_s, progress))
+        if on_state is not None:
+            builder.hear(lambda state, _progress: on_state(state))
+        decisions: list[Decided] = []
+
+        def hear(call: ModelCall) -> None:
+            if settings.model and call.answered:
+                decisions.append(decided(call, backend.now_s()))
+
+        job_seed = episode.seed if seed is None else seed
+        chat = models.chat(Job(Path(), episode.episode_id, episode.house, job_seed))
+
+        def make(task: Task) -> Planner:
+            choice = settings.choice(len(task.agents))
+            if ask is not None:
+                choice = replace(choice, ask=replace(choice.ask, most_questions=MAX_QUESTIONS))
+            return make_planner(choice, task, chat, hear)
+
+        prepared = prepare_embedded(
+            backend,
+            house,
+            episode,
+            make,
+            acting=acting,
+            seed=job_seed,
+            images=pictures and not settings.knows_all,
+            on_event=story.on_event,
+            trace=builder,
+            updater=models.updater(house, backend),
+            all_known=settings.knows_all,
+        )
+        prepared.ask = ask
+        story.begin(prepared)
+        result = await prepared.play()
+        trace = traced(
+            builder,
+            episode,
+            result,
+            planner=settings.planner,
+            seed=seed,
+            acting=acting,
+            decided=decisions,
+        )
+        return Run(result, trace, story)
+
+
+def _drawn(settings: RunSettings) -> dict[str, bool]:
+    """Only a privileged memory wants to know whose each pixel is."""
+    updater = settings.updater
+    return {"instances": updater is None or updater.reads_truth(settings.memory_model)}
+
+
+def _say_nothing(_line: str) -> None:
+    """Drops a line of the story."""

@@ -1,0 +1,200 @@
+"""An episode as a gymnasium environment: actions are skill calls, observations the memory."""
+
+from __future__ import annotations
+
+import asyncio
+import string
+from pathlib import Path
+from typing import Any, cast
+
+import gymnasium
+from gymnasium import spaces
+
+from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.run import EpisodeRun, RunResult
+from planner.planning.planner import AgentResult, Context, Decision
+from planner.planning.prompts.partnr import summary, world_description
+from planner.world.house_checks import load_episode
+from planner.world.instruct import InstructionCode
+from planner.world.observation import RgbImage
+from planner.world.skill import CallError, SkillCall, SkillResult, parse_call
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+
+Observation = dict[str, str]
+
+_CHARACTERS = frozenset(string.printable)
+_MAX_OBSERVATION, _MAX_ACTION = 100_000, 1_000
+
+
+class HouseholdEnv(gymnasium.Env[Observation, str]):
+    """One agent in an episode on the embedded simulator.
+
+    An action is a skill call such as `Pick[cup_0]`; it takes until the skill has ended, and
+    `Done[]` ends the episode. What is no call fails at once and takes no time. An observation has
+    the instruction, what the memory knows, and how the last call ended. The reward is the change of
+    percent complete (0 to 1); an episode is truncated after 20,000 simulation steps.
+    """
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - as gymnasium has it
+
+    def __init__(
+        self, episode: str | Path, agent: str = "", render_mode: str | None = None
+    ) -> None:
+        """Loads an episode.
+
+        Args:
+            episode: name or file.
+            agent: who acts; "" = the episode's first agent.
+            render_mode: `rgb_array` draws what the agent sees.
+
+        Raises:
+            PlannerError: for an episode that cannot be loaded.
+            ValueError: for an agent that the episode lacks.
+        """
+        self._episode, self._house = load_episode(episode)
+        names = backend_agents(self._episode)
+        self._agent = agent or names[0]
+        if self._agent not in names:
+            raise ValueError(f"agent: expected one of {', '.join(names)}, got {agent!r}")
+        self.render_mode = render_mode
+        text = spaces.Text(_MAX_OBSERVATION, min_length=0, charset=_CHARACTERS)
+        parts = spaces.Dict({"instruction": text, "memory": text, "result": text})
+        self.observation_space = cast("spaces.Space[Observation]", parts)
+        self.action_space = spaces.Text(_MAX_ACTION, min_length=0, charset=_CHARACTERS)
+        options = EmbeddedOptions() if render_mode else EmbeddedOptions(renderer="none")
+        self._backend = EmbeddedBackend(options)
+        self._loop = asyncio.new_event_loop()
+        self._policy = _Policy(self._agent)
+        self._run: EpisodeRun | None = None
+        self._playing: asyncio.Task[RunResult] | None = None
+        self._complete = 0.0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins the episode again; `seed` decides what its file leaves open."""
+        super().reset(seed=seed, options=options)
+        self._stop()
+        policy = self._policy = _Policy(self._agent)
+        self._run = prepare_embedded(
+            self._backend,
+            self._house,
+            self._episode,
+            lambda _task: policy,
+            acting=(self._agent,),
+            seed=seed,
+            images=False,
+        )
+        self._complete = 0.0
+        self._playing = self._loop.create_task(self._run.play())
+        self._go_on(self._playing)
+        return self._observation(""), self._info(None)
+
+    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Carries out a skill call.
+
+        Raises:
+            PlannerError: of a world that cannot go on.
+            RuntimeError: before `reset`, or after the end.
+        """
+        playing = self._playing
+        if self._run is None or playing is None or playing.done():
+            raise RuntimeError("call reset() before step()")
+        try:
+            call = parse_call(action)
+        except CallError as error:
+            result = SkillResult.failure(error.code, f"{error}.")
+            return self._observation(result.text), 0.0, False, False, self._info(result)
+        self._policy.act(call)
+        self._go_on(playing)
+        before, self._complete = self._complete, self._run.evaluator.progress.percent_complete
+        ended = self._policy.result
+        code = playing.result().outcome.code if playing.done() else None
+        truncated = code is InstructionCode.STEP_LIMIT
+        return (
+            self._observation(ended.text if ended is not None else ""),
+            self._complete - before,
+            code is not None and not truncated,
+            truncated,
+            self._info(ended),
+        )
+
+    def render(self) -> RgbImage | None:
+        """What the agent's camera shows now; None without a `render_mode`."""
+        if self.render_mode is None or self._run is None:
+            return None
+        frame = self._backend.observe(self._agent, ("hand",)).cameras.get("hand")
+        return None if frame is None else frame.rgb
+
+    def close(self) -> None:
+        """Ends the episode and frees the simulator."""
+        self._stop()
+        if not self._loop.is_closed():
+            self._loop.close()
+            self._backend.close()
+
+    def _go_on(self, playing: asyncio.Task[RunResult]) -> None:
+        """Runs until an action is wanted, or the end."""
+
+        async def until_wanted() -> None:
+            wanted = asyncio.ensure_future(self._policy.wants_action.wait())
+            await asyncio.wait({wanted, playing}, return_when=asyncio.FIRST_COMPLETED)
+            wanted.cancel()
+
+        self._loop.run_until_complete(until_wanted())
+
+    def _stop(self) -> None:
+        playing, self._playing = self._playing, None
+        if playing is not None and not playing.done():
+            playing.cancel()
+            self._loop.run_until_complete(asyncio.wait({playing}))
+
+    def _observation(self, result: str) -> Observation:
+        memory = ""
+        if self._run is not None:
+            belief = self._run.memory.belief(self._backend.now_s())
+            rooms = world_description(belief, objects=False)
+            memory = f"{rooms}\n{summary(belief, self._agent, states=True)}"
+        texts = {"instruction": self._episode.instruction, "memory": memory, "result": result}
+        return {name: _printable(text) for name, text in texts.items()}
+
+    def _info(self, result: SkillResult | None) -> dict[str, Any]:
+        return {
+            "code": None if result is None else result.code.name,
+            "evidence": {} if result is None else dict(result.evidence),
+            "percent_complete": self._complete,
+        }
+
+
+class _Policy:
+    """The planner of the session: decides what `act` is given."""
+
+    name = "policy"
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self._call: asyncio.Future[SkillCall] | None = None
+        self.wants_action = asyncio.Event()
+        self.result: SkillResult | None = None
+
+    async def decide(self, _context: Context) -> Decision:
+        self._call = asyncio.get_running_loop().create_future()
+        self.wants_action.set()
+        return Decision({self._agent: await self._call})
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        for ended in results:
+            self.result = ended.result
+
+    def act(self, call: SkillCall) -> None:
+        """Decides."""
+        self.wants_action.clear()
+        self.result = None
+        if self._call is not None:
+            self._call.set_result(call)
+
+
+def _printable(text: str) -> str:
+    kept = "".join(character if character in _CHARACTERS else "?" for character in text)
+    return kept[:_MAX_OBSERVATION]

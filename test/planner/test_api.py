@@ -1,0 +1,109 @@
+"""The Python API: the code of docs/python_api.md runs, and each of its names does as it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import planner
+from planner.evaluation.trace import read_traces
+from planner.world.errors import PlannerError
+from planner.world.instruct import InstructionCode
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "python_api.md").read_text(encoding="utf-8")
+
+
+def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "docs/python_api.md", "exec"), names)  # noqa: S102 - our own page
+    (trace,) = read_traces(tmp_path / "night_light.jsonl")
+    assert trace.episode.episode_id == "night_light_0"
+    assert (tmp_path / "night_light" / "run.png").is_file()
+    done = names["done"]
+    assert isinstance(done, planner.Run)
+    assert done.verdict.success
+    assert done.result.outcome.code is InstructionCode.DONE
+
+
+def test_importing_planner_imports_nothing_else() -> None:
+    code = "import sys, planner; print(sorted(m for m in sys.modules if m.startswith('planner')))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "['planner']"
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        planner.nothing  # noqa: B018
+
+
+def test_a_house_is_loaded_by_its_name_and_by_its_file() -> None:
+    by_name = planner.load("train_0")
+    (path,) = (ROOT / "config" / "houses").glob("*/train_0.json")
+    assert not by_name.has_task
+    assert planner.load(path).house == by_name.house
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(PlannerError, match="no_such_place"):
+        planner.load("no_such_place")
+
+
+def test_pictures_are_kept_where_they_are_drawn() -> None:
+    told: list[str] = []
+    done = planner.run("night_light_0", pictures=True, say=told.append)
+    assert done.verdict.success
+    assert told[0].startswith("task: ")
+    assert all(moment.rgb.ndim == 3 for moment in done.pictures)
+
+
+def test_gymnasium_accepts_the_environment() -> None:
+    env = planner.HouseholdEnv("night_light_0")
+    try:
+        check_env(env, skip_render_check=True)
+    finally:
+        env.close()
+
+
+def test_what_is_no_call_fails_and_takes_no_time() -> None:
+    env = planner.HouseholdEnv("night_light_0")
+    try:
+        before, _ = env.reset(seed=1)
+        observation, reward, terminated, truncated, info = env.step("Pick up the lamp")
+        assert (reward, terminated, truncated, info["code"]) == (0.0, False, False, "UNPARSABLE")
+        assert "not of the form" in observation["result"]
+        assert observation["memory"] == before["memory"]
+    finally:
+        env.close()
+
+
+def test_calls_that_did_the_task_are_rewarded() -> None:
+    done = planner.run("desk_tidy_0", agents=1)
+    env = planner.HouseholdEnv("desk_tidy_0")
+    gained = 0.0
+    try:
+        env.reset()
+        for event in done.result.events:
+            if event.result is None:
+                _, reward, terminated, _, info = env.step(str(event.call))
+                gained += reward
+        assert terminated
+        assert gained == pytest.approx(1.0)
+        assert info["percent_complete"] == 1.0
+        with pytest.raises(RuntimeError, match="reset"):
+            env.step("Wait[]")
+    finally:
+        env.close()
+
+
+def test_an_agent_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="agent_7"):
+        planner.HouseholdEnv("night_light_0", agent="agent_7")
