@@ -46,7 +46,7 @@ def test_a_users_mistake_is_told_in_one_line(capsys: pytest.CaptureFixture[str])
 
 def test_what_a_process_of_its_own_has_loaded_is_no_garbage() -> None:
     code = (
-        "import gc, sys; from planner import cli; from planner.bench import cli as run; "
+        "import gc, sys; from planner import cli; from planner.commands import run; "
         "run.run = lambda _: 0 if gc.get_freeze_count() > 1000 else 8; "
         "sys.argv = ['planner', 'run', 'any']; sys.exit(cli.main())"
     )
