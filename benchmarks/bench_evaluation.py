@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import statistics
 import tempfile
@@ -18,9 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from machine import print_table
-from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.serialization import serialize_message
 
 from planner.evaluation.evaluator import Evaluator
@@ -31,15 +28,15 @@ from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.replay.state_log import StateLogWriter
-from planner.ros import qos
 from planner.ros.definitions import definition
-from planner.ros.world_messages import WorldMessages
+from planner.ros.world_messages import StateMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.state import WorldState
+from planner.world.state_updates import UpdateEncoder
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
@@ -48,7 +45,6 @@ LENGTHS = (100, 1_000, 5_000, 20_000)
 # Of the published code at the same lengths (DEFECT-D3).
 PUBLISHED_MS = (0.07, 0.38, 4.8, 30.0)
 MEASURED = 200
-DOMAIN = "88"
 STATES = 500
 
 
@@ -97,7 +93,8 @@ def ten_propositions(state: WorldState) -> dict[str, Any]:
 
 def moved(state: WorldState, name: str, x: float, y: float, z: float) -> WorldState:
     entity = replace(state.entities[name], pose=Pose.planar(x, y, 0.0, z))
-    return replace(state, step=state.step + 1, entities={**state.entities, name: entity})
+    step = state.step + 1
+    return replace(state, stamp_s=step / 30, step=step, entities={**state.entities, name: entity})
 
 
 def step_us(house: House, start: WorldState, length: int, who: str) -> float:
@@ -117,8 +114,7 @@ def step_us(house: House, start: WorldState, length: int, who: str) -> float:
 def recorded(start: WorldState, folder: Path) -> dict[str, Path]:
     """An episode of 500 states as a log and as bags.
 
-    One bag is as the recorder gets it of the middleware. That of the other one fills each message
-    in fresh memory, so that what lies between fields is another thing in every message.
+    One bag is as the bridge sends it, the other has the whole world in each message.
 
     Half of them move a thing of the goal; five times it is taken and put down, which gives all
     that follows in a message another place.
@@ -137,32 +133,16 @@ def recorded(start: WorldState, folder: Path) -> dict[str, Path]:
         writer = StateLogWriter(stream)
         for state in states:
             writer.write(state)
-    messages = WorldMessages()
-    made = [messages.message(state) for state in states]
-    fresh = [serialize_message(message) for message in made]
+    updates, messages = UpdateEncoder(), StateMessages()
+    sent = [serialize_message(messages.message(updates.encode(state))) for state in states]
+    whole = [messages.message(updates.encode(state, keyframe=True)) for state in states]
     return {
         "log of states": log,
-        "bag": write_bag(folder / "bag", published(made)),
-        "bag, other bytes between fields": write_bag(folder / "fresh", fresh),
+        "bag": write_bag(folder / "bag", sent),
+        "bag of keyframes alone, as before": write_bag(
+            folder / "whole", [serialize_message(message) for message in whole]
+        ),
     }
-
-
-def published(messages: Sequence[WorldMessage]) -> list[bytes]:
-    """The messages' bytes as a subscriber gets them."""
-    os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_DOMAIN_ID=DOMAIN)
-    got: list[bytes] = []
-    with rclpy.init():
-        node = rclpy.create_node("bench")
-        publisher = node.create_publisher(WorldMessage, "/world/state", qos.TRUTH)
-        node.create_subscription(WorldMessage, "/world/state", got.append, qos.TRUTH, raw=True)
-        while not publisher.get_subscription_count():
-            time.sleep(0.01)
-        for count, message in enumerate(messages, start=1):
-            publisher.publish(message)
-            while len(got) < count:
-                rclpy.spin_once(node)
-        node.destroy_node()
-    return got
 
 
 def handed_over(state: WorldState, thing: str, *, taken: bool) -> WorldState:

@@ -193,7 +193,8 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
     from planner.ros import images, qos
     from planner.ros.conversions import header, transform_message
     from planner.ros.conversions import seconds as seconds_of
-    from planner.ros.world_messages import WorldMessages
+    from planner.ros.world_messages import StateMessages
+    from planner.world.state_updates import UpdateEncoder
 
     rclpy.init()
     node = rclpy.create_node("bench_camera")
@@ -203,7 +204,7 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
     )
     instances = node.create_publisher(Image, "/agent_0/instances/hand/image", qos.IMAGE)
     frames = node.create_publisher(TFMessage, "/tf", qos.TF)
-    world = node.create_publisher(WorldMessage, "/world/state", qos.LATCHED)
+    world = node.create_publisher(WorldMessage, "/world/state", qos.TRUTH)
     latencies: list[float] = []
 
     def hear(message: MemoryUpdate) -> None:
@@ -212,12 +213,13 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
     node.create_subscription(MemoryUpdate, "/memory/updates", hear, qos.EVENTS)
     here = crowd(house, 230)
     states = itertools.cycle((here, moved(here)))
-    frame, makers = picture(), WorldMessages()
+    frame, updates, messages = picture(), UpdateEncoder(), StateMessages()
     chain = ("map", "agent_0/odom", "agent_0/base_link", "agent_0/hand", "agent_0/optical")
 
     def expose() -> None:
         stamp_s = time.time()
-        world.publish(makers.message(replace(next(states), stamp_s=stamp_s)))
+        state = replace(next(states), stamp_s=stamp_s)
+        world.publish(messages.message(updates.encode(state)))
         head = header(stamp_s, chain[-1])
         info.publish(images.camera_info(head, frame.intrinsics))
         depth.publish(images.depth_message(head, frame.depth_m, "32FC1"))

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from planner_msgs.msg import WorldState as WorldMessage
 from planner_msgs.srv import LoadEpisode, StepWorld
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -25,7 +24,6 @@ from planner.ros.lifecycle import run_node
 from planner.ros.message_bounds import bounds_of
 from planner.ros.outlet import Outlet
 from planner.ros.presence import is_of_process, same_host
-from planner.ros.world_messages import WorldMessages
 from planner.world import topics
 from planner.world.episode import MOST_AGENTS
 from planner.world.errors import PlannerError
@@ -50,6 +48,7 @@ from sim_bridge.runtime import Runtime
 from sim_bridge.safety.rules import NOTICE
 from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
 from sim_bridge.world_info.node import WorldInfoTopic
+from sim_bridge.world_state.node import WorldStateTopic
 
 LOAD_FAILED = 1
 # In which the bridges of other machines are found, where discovery reaches them.
@@ -187,7 +186,7 @@ class BridgeNode(Node):
         self._tf_static = outlet(TFMessage, topics.TF_STATIC, qos.TF_STATIC)
         self._diagnostics = outlet(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
         self._clock_outlet = outlet(Clock, topics.CLOCK, qos.CLOCK)
-        self._state = outlet(WorldMessage, topics.WORLD_STATE, qos.TRUTH)
+        self._state = WorldStateTopic(self, self._runtime, self._losses)
         self._people = PeopleTopic(self, self._runtime, self._losses)
         self._info = WorldInfoTopic(self, self._runtime, self._backend, self._pace, self._losses)
 
@@ -272,7 +271,7 @@ class BridgeNode(Node):
         wanted = self._calm.due(now_s) or busy
         if wanted:
             self._publish_clock()
-        self._publish_state()
+        self._state.publish()
         self._people.tick(now_s)
         tf_wanted, quiet = self._tf.wanted and wanted, None if busy else self._quiet()
         awaited = self._waiting
@@ -309,7 +308,8 @@ class BridgeNode(Node):
             for port in self._ports.values():
                 port.watch_clients()
             self._publish_clock()
-            self._publish_state()
+            self._state.publish()
+            self._state.keep_readable(wall_s)
             self._serve_newcomers()
         while self._leaving and self._leaving[0][0] <= wall_s:
             self._leaving.pop(0)[1].destroy()
@@ -354,11 +354,9 @@ class BridgeNode(Node):
         self._people.restart()
         if self._waiting is not None:
             self._waiting.restart()
-        self._state_messages = WorldMessages()
-        self._state_revision = -1
         self._info.publish(opened)
         self._publish_clock()
-        self._publish_state(always=True)
+        self._state.begin()
         self._publish_links(
             self._tf_static, [link for agent in self._ports for link in fixed_links(agent)]
         )
@@ -416,19 +414,6 @@ class BridgeNode(Node):
     def _publish_clock(self) -> None:
         if self._runtime.backend.simulated and self._clock_outlet.wanted:
             self._clock_outlet.publish(Clock(clock=time_message(self._runtime.now_s())))
-
-    def _publish_state(self, *, always: bool = False) -> None:
-        """Publishes ground truth that changed, while somebody listens.
-
-        The first message of an episode is always sent, and stays for late joiners until the
-        next one; so they get the beginning and, from the next call on, the present.
-        """
-        if not (always or self._state.wanted):
-            return
-        state = self._runtime.world_state()
-        if state is not None and state.revision != self._state_revision:
-            self._state_revision = state.revision
-            self._state.publish(self._state_messages.message(state))
 
     def _publish_links(self, outlet: Outlet, links: list[Link]) -> None:
         now_s = self._runtime.now_s()

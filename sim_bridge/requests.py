@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
@@ -70,17 +71,12 @@ def read_request(
     )
 
 
-def out_of_bounds(problem: str) -> PrimitiveResult:
-    """The result that refuses a goal of which a field is out of bounds.
-
-    Args:
-        problem: the field's path in ExecutePrimitive, a colon and what is wrong.
-    """
-    field = problem.partition(":")[0]
+def out_of_bounds(problem: OutOfBounds) -> PrimitiveResult:
+    """The result that refuses a goal of which a field of ExecutePrimitive is out of bounds."""
     code = PrimitiveCode.BAD_TARGET
-    if field == "name":
+    if problem.field == "name":
         code = PrimitiveCode.UNKNOWN_PRIMITIVE
-    elif field.endswith("frame_id"):
+    elif problem.field.endswith("frame_id"):
         code = PrimitiveCode.BAD_FRAME
     return PrimitiveResult(code, f"the goal is out of bounds: {problem}")
 

@@ -185,10 +185,9 @@ class RunStory:
                 self.say(event.line)
 
     def _note_move(self, call: SkillCall, result: SkillResult) -> None:
-        words = result.evidence.get("position_m", "").split(",")
-        if len(words) != 3:
+        if result.position_m is None:
             return
-        thing, place = str(call.arguments[0]), (float(words[0]), float(words[1]))
+        thing, place = str(call.arguments[0]), result.position_m[:2]
         if call.name is SkillName.PICK:
             self._picked_at[thing] = place
         elif thing in self._picked_at:

@@ -7,14 +7,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from diagnostic_msgs.msg import KeyValue
 from planner_msgs.msg import Evaluation as EvaluationMessage
 from planner_msgs.msg import PropositionState, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from pydantic import JsonValue
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
-from rclpy.subscription import MessageInfo
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
@@ -28,7 +26,6 @@ from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
 from planner.ros.outlet import Outlet
-from planner.ros.publisher_numbers import PublisherNumbers, identity
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
@@ -36,7 +33,8 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.state import WorldState
-from planner.world.wire import WorldRecords, graph_record
+from planner.world.state_updates import UpdateDecoder
+from planner.world.wire import graph_record, state_update
 
 RETELL_S = 1.0
 # A request to finish may overtake the states before it on its way through the middleware: they
@@ -89,8 +87,7 @@ class EvaluatorNode(Node):
             evaluation_of(self._given[0])
         self._losses: Counter[str] = Counter()
         self._unseen_states = 0
-        self._numbers = PublisherNumbers()
-        self._records = WorldRecords()
+        self._updates = UpdateDecoder()
         self._heard_s = -math.inf
         self._state: WorldState | None = None
         self._task: Episode | None = None
@@ -133,13 +130,18 @@ class EvaluatorNode(Node):
 
     # Input
 
-    def _on_world(self, message: WorldMessage, info: MessageInfo) -> None:
-        missed = self._numbers.missed_before(*identity(info))
-        if missed:
-            self._unseen_states += missed
-            self.get_logger().warning(f"{missed} states of the world were lost")
+    def _on_world(self, message: WorldMessage) -> None:
         self._heard_s = time.monotonic()
-        self._take(self._records.record(message))
+        updates, was_waiting = self._updates, self._updates.waiting
+        state = updates.decode(state_update(message))
+        if updates.waiting and not was_waiting and self._state is not None:
+            self.get_logger().warning("states were lost; nothing is judged until the next keyframe")
+        if state is None:
+            return
+        if updates.missed:
+            self._unseen_states += updates.missed
+            self.get_logger().warning(f"{updates.missed} states of the world were lost")
+        self._take(state)
 
     def _on_graph(self, message: WorldGraph) -> None:
         if self._perceived is None:
@@ -274,7 +276,7 @@ class EvaluatorNode(Node):
 
     def _is_quiet(self, asked_s: float) -> bool:
         now_s = time.monotonic()
-        quiet = now_s - max(self._heard_s, asked_s) >= QUIET_S
+        quiet = now_s - max(self._heard_s, asked_s) >= QUIET_S and not self._updates.waiting
         return self._verdict is not None or quiet or now_s - asked_s >= MOST_WAIT_S
 
     async def _pause(self) -> None:
@@ -314,15 +316,12 @@ class EvaluatorNode(Node):
             sim_step=state.step if state else 0,
             scoring=str(self._mode),
             explanation=self._problem,
-            metrics=[
-                KeyValue(key="variant", value=str(self._variant)),
-                KeyValue(key="seen_from_step", value=str(self._seen_from_step)),
-                KeyValue(key="unseen_states", value=str(self._unseen_states)),
-            ],
+            variant=str(self._variant),
+            seen_from_step=self._seen_from_step,
+            unseen_states=self._unseen_states,
         )
         start_s = self._perceived.start_s if self._perceived is not None else None
-        if start_s is not None:
-            message.metrics.append(KeyValue(key="start_s", value=repr(start_s)))
+        message.start_s = math.nan if start_s is None else start_s
         if self._evaluator is not None:
             _fill(message, self._verdict or self._evaluator.progress)
         if self._verdict is not None:
@@ -360,10 +359,8 @@ def _fill(message: EvaluationMessage, progress: Progress | Verdict) -> None:
     message.propositions = [_proposition(item) for item in progress.propositions]
     message.explanation = progress.explanation
     if progress.criteria is not None:
-        message.metrics += [
-            KeyValue(key="criteria", value=criteria_word(progress.criteria)),
-            KeyValue(key="criteria_explanation", value=progress.criteria.explanation),
-        ]
+        message.criteria = criteria_word(progress.criteria)
+        message.criteria_explanation = progress.criteria.explanation
 
 
 def _proposition(item: PropositionProgress) -> PropositionState:

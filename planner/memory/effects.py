@@ -19,9 +19,6 @@ from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from planner.world.vocabulary import Relation, State, floor_name
 
-# The key of a result's evidence that says where a thing was put down: "x, y, z" in `map`.
-POSITION_EVIDENCE = "position_m"
-
 
 def effects(
     agent: str,
@@ -63,7 +60,7 @@ class _Deed:
         self.near_m = near_m
         self.agent = agent
         self.call = call
-        self.evidence = result.evidence
+        self.position_m = result.position_m
         self.entities = entities
         self.layout = layout
 
@@ -116,7 +113,7 @@ def _place(deed: _Deed) -> list[Operation]:
     relation = Relation.WITHIN if deed.call.arguments[1] == Relation.WITHIN else Relation.ON
     target = deed.argument(2)
     piece = deed.layout.furniture_by_name.get(target.name) if target is not None else None
-    told = _point(deed.evidence)
+    told = deed.position_m
     if piece is not None and target is not None:
         where = told or surface_point(piece, relation)
         text = describe(thing.class_name, thing.states, "", target.entity_id)
@@ -137,14 +134,6 @@ def _floor(layout: House, word: str) -> tuple[str, str, Vec3] | None:
             inside = room.shape.representative_point()
             return floor_name(room.name), room.name, (float(inside.x), float(inside.y), 0.0)
     return None
-
-
-def _point(evidence: Mapping[str, str]) -> Vec3 | None:
-    try:
-        x, y, z = (float(word) for word in evidence.get(POSITION_EVIDENCE, "").split(","))
-    except ValueError:
-        return None
-    return (x, y, z) if all(map(math.isfinite, (x, y, z))) else None
 
 
 def _opens(openness: float) -> Callable[[_Deed], list[Operation]]:

@@ -298,9 +298,7 @@ class NarratorNode(Node):
 
 def _place_in(message: SkillReport) -> Point | None:
     """Where a report says that the thing was picked up or put down, map frame."""
-    evidence = {item.key: item.value for item in message.evidence}
-    words = evidence.get("position_m", "").split(",")
-    return (float(words[0]), float(words[1])) if len(words) == 3 else None
+    return (message.position.x, message.position.y) if message.has_position else None
 
 
 def main() -> int:

@@ -6,14 +6,12 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
 from planner_msgs.action import FollowInstruction
-from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode
+from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode, WorldInfo
 from rclpy.client import Client
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -36,7 +34,6 @@ from planner.planning.telling.standing import Standing, accepted
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
-from planner.ros.diagnostics import BRIDGE_WORLD, status_name
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
@@ -48,6 +45,7 @@ from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.ros.world_clock import WorldClock
 from planner.world import topics
+from planner.world.bounds import OutOfBounds
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -115,9 +113,7 @@ class TaskPlannerNode(Node):
         self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         self.create_subscription(MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
         self.create_subscription(EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
-        self.create_subscription(
-            DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
-        )
+        self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         self.create_subscription(String, ANSWER, self._on_answer, qos.EVENTS)
         self._server = GoalServer(
             self,
@@ -196,24 +192,17 @@ class TaskPlannerNode(Node):
 
         self._loop.call(mend)
 
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+    def _on_world(self, info: WorldInfo) -> None:
         """Follows the bridge into another house or episode."""
-        for status in message.status:
-            if status.name == status_name(self, BRIDGE_WORLD):
-                told = {item.key: item.value for item in status.values}
-                self._follow(told.get("house", ""), told.get("episode", ""))
-                with suppress(ValueError):
-                    self._note_time(float(told.get("now_s", "")))
+        self._follow(info.layout, info.episode_id)
 
-    def _note_time(self, world_s: float) -> None:
+    def _watch_world(self) -> None:
         """Ends the instruction where the world began anew: what was done for it is undone."""
-        before_s, self._world_s = self._world_s, world_s
-        began_anew = world_s < before_s - BACKWARDS_S
-        self._clock_of_world.note(world_s, began_anew=began_anew)
-        if began_anew and self._goal is not None and self._lost is None:
+        before_s, self._world_s = self._world_s, self._clock_of_world.now_s
+        if self._world_s < before_s - BACKWARDS_S:
             text = (
                 f"the world began anew: its time went from {before_s:.1f} s back to "
-                f"{world_s:.1f} s; give the instruction again"
+                f"{self._world_s:.1f} s; give the instruction again"
             )
             self._break_off(Outcome(InstructionCode.WORLD_LOST, text))
 
@@ -254,6 +243,7 @@ class TaskPlannerNode(Node):
             self._conclude(goal, Outcome(InstructionCode.BUSY, busy))
             return
         self._goal, self._lost = goal, None
+        self._world_s = self._clock_of_world.now_s
         self._stand(
             accepted(
                 bytes(goal.goal_id.uuid).hex(),
@@ -266,7 +256,7 @@ class TaskPlannerNode(Node):
         self._keep_watch()
         self._loop.call(partial(self._start, goal, self._episode))
 
-    def _on_wrong(self, goal: Goal, problem: str) -> None:
+    def _on_wrong(self, goal: Goal, problem: OutOfBounds) -> None:
         text = f"the request is out of bounds: {problem}"
         self._conclude(goal, Outcome(InstructionCode.BAD_REQUEST, text))
 
@@ -283,6 +273,8 @@ class TaskPlannerNode(Node):
         self._words.repeat()
         for client in self._hands.values():
             client.watch()
+        if self._goal is not None and self._lost is None:
+            self._watch_world()
         if self._goal is not None and self._lost is None:
             reason = self._server.lost_client(self._goal)
             if reason:

@@ -18,16 +18,15 @@ from planner.replay.gaps import Gap, SequenceGaps
 from planner.replay.instructions import InstructionOutcome, instruction_outcomes
 from planner.replay.live import LiveVerdict, live_verdicts
 from planner.replay.runs import Request, Run, Seen, StateGap, runs
-from planner.replay.state_layout import difference
 from planner.replay.state_log import read_changes
-from planner.replay.task import STATES, task_of
+from planner.replay.states import STATES, recorded_states
+from planner.replay.task import task_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_shipped_episode
 from planner.world.state import WorldState
 from planner.world.wire import graph_record
-from planner.world.world_bytes import WorldBytes
 
 GRAPH = "/world_graph"
 # The message has percent complete in single precision.
@@ -158,9 +157,6 @@ def _judge_log(path: Path, request: Request) -> Iterator[Judged | Unjudged | Pla
 
 def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
     bag = Bag(path)
-    recorded = bag.type_of(STATES)
-    if recorded is not None and (reason := difference(*recorded)):
-        raise FileError(path, STATES, reason)
     verdicts = live_verdicts(bag)
 
     def find_task(state: WorldState) -> tuple[Episode, House] | None:
@@ -171,7 +167,8 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
         return task_of(bag, state.episode_id, state.house)
 
     topic = STATES
-    last: Run | Unjudged | None = _last(runs(path, _bag_states(bag), request, verdicts, find_task))
+    states = (Seen(*found) for found in recorded_states(bag))
+    last: Run | Unjudged | None = _last(runs(path, states, request, verdicts, find_task))
     if last is None:
         topic = GRAPH
         last = _last_perceived(bag, request, verdicts)
@@ -207,18 +204,6 @@ def _ended(
     trace = run.builder.finish(run.task, verdict) if run.builder else None
     gaps = run.gaps(recorded_gaps)
     return Judged(run.source, verdict, run.live, cut_short, gaps, trace)
-
-
-def _bag_states(bag: Bag) -> Iterator[Seen]:
-    reader = WorldBytes()
-    jumps = SequenceGaps(STATES) if bag.is_numbered(STATES) else None
-    for number, (received_ns, sequence, data) in enumerate(bag.numbered(STATES)):
-        try:
-            state = reader.read(data)
-        except PlannerError as error:
-            raise FileError(bag.folder, f"{STATES}, message {number}", str(error)) from None
-        gap = jumps.take(sequence, received_ns) if jumps is not None else None
-        yield Seen(received_ns, state, reader.changed, gap)
 
 
 def _last_perceived(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 from planner.replay.bag import Bag
 from planner.replay.fields import fields_of
@@ -41,7 +43,6 @@ def live_verdicts(bag: Bag) -> list[LiveVerdict]:
     for message in bag.messages((RESULT,)):
         content = message.content
         with fields_of(bag.folder, RESULT):
-            told = {str(m.key): str(m.value) for m in reversed(content.metrics)}
             found.append(
                 LiveVerdict(
                     episode_id=str(content.episode_id),
@@ -54,8 +55,25 @@ def live_verdicts(bag: Bag) -> list[LiveVerdict]:
                         (bool(p.satisfied), int(p.first_step), str(p.reason))
                         for p in content.propositions
                     ),
-                    start_s=float(told["start_s"]) if "start_s" in told else None,
-                    criteria=told.get("criteria", ""),
+                    start_s=start_of(content),
+                    criteria=criteria_of(content),
                 )
             )
     return found
+
+
+def start_of(content: Any) -> float | None:
+    """When a perceived world's task began, by a planner_msgs/Evaluation; None = unknown."""
+    start_s = float(content.start_s if hasattr(content, "start_s") else _metric(content, "start_s"))
+    return start_s if math.isfinite(start_s) else None
+
+
+def criteria_of(content: Any) -> str:
+    """How an episode's criteria stand, by a planner_msgs/Evaluation; "" = it has none."""
+    return str(content.criteria if hasattr(content, "criteria") else _metric(content, "criteria"))
+
+
+def _metric(content: Any, key: str) -> str:
+    """A fact in a bag of before, where it is text in a list."""
+    missing = "nan" if key == "start_s" else ""
+    return next((str(item.value) for item in content.metrics if item.key == key), missing)

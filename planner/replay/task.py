@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from planner.replay.bag import Bag
-from planner.replay.state_layout import difference
+from planner.replay.states import STATES, recorded_states
 from planner.replay.world_info import WORLD_INFO
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -17,9 +18,7 @@ from planner.world.house_checks import (
     load_shipped_episode,
     load_shipped_house,
 )
-from planner.world.world_bytes import WorldBytes
 
-STATES = "/world/state"
 HOUSE_FILE, EPISODE_FILE = "house.json", "episode.json"
 
 
@@ -98,18 +97,9 @@ def _carried(bag: Bag, episode_id: str, house: str) -> Iterator[tuple[str, str, 
 
 def _world_of(bag: Bag) -> tuple[str, str]:
     """Episode and house of the last state of the world."""
-    recorded = bag.type_of(STATES)
-    if recorded is None:
+    if bag.type_of(STATES) is None:
         raise FileError(bag.folder, "", f"has neither {WORLD_INFO} nor {STATES}: of no known house")
-    if reason := difference(*recorded):
-        raise FileError(bag.folder, STATES, reason)
-    last = None
-    for _, data in bag.data(STATES):
-        last = data
+    last = next(iter(deque(recorded_states(bag), maxlen=1)), None)
     if last is None:
-        raise FileError(bag.folder, STATES, "has no message, so the house is not known")
-    try:
-        state = WorldBytes().read(last)
-    except PlannerError as error:
-        raise FileError(bag.folder, STATES, str(error)) from None
-    return state.episode_id, state.house
+        raise FileError(bag.folder, STATES, "holds no whole state, so the house is not known")
+    return last.state.episode_id, last.state.house

@@ -14,7 +14,6 @@ from nav_msgs.msg import Odometry
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.serialization import serialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
 from std_msgs.msg import Bool, Header
@@ -23,7 +22,6 @@ from std_srvs.srv import Trigger
 from planner.ros import images, qos
 from planner.ros.conversions import header, pose_message
 from planner.ros.outlet import Outlet
-from planner.ros.serialized import set_stamp
 from planner.world import topics
 from planner.world.observation import (
     CameraFrame,
@@ -38,10 +36,10 @@ Pixels: TypeAlias = RgbImage | DepthImage | InstanceImage
 
 @dataclass(slots=True)
 class _Sent:
-    """The picture that was sent last, and its message in bytes once it was sent twice."""
+    """The picture that was sent last, and its message."""
 
     pixels: Pixels
-    data: bytearray | None = None
+    message: Image
 
 
 class CameraTopics:
@@ -107,19 +105,15 @@ class CameraTopics:
     def _send(
         self, outlet: Outlet, head: Header, pixels: Pixels, make: Callable[[Header, Any], Image]
     ) -> None:
-        """Publishes a picture; one that is the same as before goes out as the bytes it was."""
+        """Publishes a picture; of one that is the same as before only the header is new."""
         if not outlet.wanted:
             return
         last = self._last.get(outlet)
         # Who gives pixels out as read-only does not fill the same array anew.
         if last is None or last.pixels is not pixels or pixels.flags.writeable:
-            self._last[outlet] = _Sent(pixels)
-            outlet.publish(make(head, pixels))
-            return
-        if last.data is None:
-            last.data = bytearray(serialize_message(make(head, pixels)))
-        set_stamp(last.data, head.stamp)
-        outlet.publish(bytes(last.data))
+            last = self._last[outlet] = _Sent(pixels, make(head, pixels))
+        last.message.header = head
+        outlet.publish(last.message)
 
     @property
     def _outlets(self) -> list[Outlet]:

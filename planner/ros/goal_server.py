@@ -16,6 +16,7 @@ from planner.ros import qos
 from planner.ros.action_ends import ActionEnds
 from planner.ros.message_bounds import bounds_of
 from planner.ros.presence import Peers
+from planner.world.bounds import OutOfBounds
 
 RCLError = rclpy_implementation.RCLError
 # The report of a request may come after the goal has ended, and then nobody takes it back.
@@ -55,7 +56,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
         name: str,
         *,
         on_goal: Callable[[Goal], None],
-        on_wrong: Callable[[Goal, str], None],
+        on_wrong: Callable[[Goal, OutOfBounds], None],
         on_cancel: Callable[[Goal], None],
         now_s: Callable[[], float],
         fault_code: int,
@@ -159,7 +160,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
         self._open.add(bytes(goal.goal_id.uuid))
         goal.execute()
         problem = self._bounds.problem(goal.request, self._now_s())
-        if problem:
+        if problem is not None:
             self._on_wrong(goal, problem)
         else:
             self._on_goal(goal)

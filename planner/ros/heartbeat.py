@@ -26,6 +26,7 @@ from planner.ros.conversions import time_message
 from planner.ros.message_bounds import bounds_of
 from planner.ros.polled_subscription import PolledGroup
 from planner.world import topics
+from planner.world.bounds import OutOfBounds
 
 BEAT_S = 0.1
 
@@ -167,7 +168,7 @@ class HeartbeatSubscription:
         """Subscribes; `on_silence` hears of a missed beat, and whether no publisher is alive."""
         self._node, self._topic = node, node.resolve_topic_name(topic)
         self._bounds = bounds_of(Heartbeat)
-        self._told = ""
+        self._told: OutOfBounds | None = None
 
         def late(missed: QoSRequestedDeadlineMissedInfo) -> None:
             if missed.total_count_change > 0:
@@ -196,8 +197,8 @@ class HeartbeatSubscription:
         while (message := _taken(self._subscription)) is not None:
             problem = self._bounds.problem(message, 0.0)
             if not message.executive:
-                problem = problem or "executive: a heartbeat names who sends it"
-            if not problem:
+                problem = problem or OutOfBounds("executive", "a heartbeat names who sends it")
+            if problem is None:
                 taken.append(message)
             elif problem != self._told:
                 self._told = problem

@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterable
 
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Vector3
 from planner_msgs.msg import Entity as EntityMessage
 from planner_msgs.msg import (
     EntityList,
     MemoryUpdate,
     NamedState,
-    SkillReport,
     WorldGraph,
     WorldGraphEdge,
     WorldGraphNode,
@@ -23,7 +21,6 @@ from planner_msgs.msg import Operation as OperationMessage
 from planner.ros.conversions import header, point_message, time_message
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.entity import Entity, MemoryChange, OperationKind
-from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
 from planner.world.wire import graph_record
 
@@ -163,19 +160,4 @@ def _edge_message(node: BeliefNode) -> WorldGraphEdge | None:
         relation=_RELATIONS[node.relation],
         parent=node.parent,
         source=_SOURCES[node.source],
-    )
-
-
-# Ended skills
-
-
-def report_message(agent: str, call: SkillCall, result: SkillResult, ended_s: float) -> SkillReport:
-    """A call that ended, as /skills/results carries it."""
-    return SkillReport(
-        header=header(ended_s, MAP),
-        agent=agent,
-        call=str(call),
-        code=int(result.code),
-        text=result.text,
-        evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
     )

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from planner.ros.conversions import seconds
-from planner.world.bounds import Anything, Bound, Items, Number, Stamp, Text, bound_of
+from planner.world.bounds import Anything, Bound, Items, Number, OutOfBounds, Stamp, Text, bound_of
 
 _TIME = "builtin_interfaces/Time"
 _ARRAY = re.compile(r"(?:sequence<(?P<item>[^,]*)(?:,.*)?>|(?P<fixed>.*)\[\d+\])$")
@@ -50,8 +50,8 @@ class MessageBounds:
         """
         self._fields = _fields_of(message_type, ((name or type_name(message_type), ""),))
 
-    def problem(self, message: Any, now_s: float) -> str:
-        """The first field that is out of bounds and why; empty where none is.
+    def problem(self, message: Any, now_s: float) -> OutOfBounds | None:
+        """The first field that is out of bounds and why; None where none is.
 
         Args:
             message: of the type.
@@ -114,7 +114,7 @@ def _message_type(name: str) -> Any:
     return getattr(import_module(f"{package}.msg"), kind)
 
 
-def _problem(message: Any, fields: Sequence[_Field], path: str, now_s: float) -> str:
+def _problem(message: Any, fields: Sequence[_Field], path: str, now_s: float) -> OutOfBounds | None:
     for field in fields:
         value, at = getattr(message, field.name), f"{path}{field.name}"
         found = (
@@ -122,25 +122,27 @@ def _problem(message: Any, fields: Sequence[_Field], path: str, now_s: float) ->
             if field.is_array
             else _value_problem(value, field, at, now_s)
         )
-        if found:
+        if found is not None:
             return found
-    return ""
+    return None
 
 
-def _array_problem(values: Any, field: _Field, at: str, now_s: float) -> str:
+def _array_problem(values: Any, field: _Field, at: str, now_s: float) -> OutOfBounds | None:
     reason = "" if field.count is None else field.count.reason(len(values))
     if reason:
-        return f"{at}: {reason}"
+        return OutOfBounds(at, reason)
     if isinstance(field.bound, Anything):
-        return ""
+        return None
     if isinstance(field.bound, Number):
         index = field.bound.first_bad(values)
-        return "" if index is None else f"{at}[{index}]: {field.bound.reason(values[index])}"
+        if index is None:
+            return None
+        return OutOfBounds(f"{at}[{index}]", field.bound.reason(values[index]))
     found = (_value_problem(v, field, f"{at}[{i}]", now_s) for i, v in enumerate(values))
-    return next(filter(None, found), "")
+    return next(filter(None, found), None)
 
 
-def _value_problem(value: Any, field: _Field, at: str, now_s: float) -> str:
+def _value_problem(value: Any, field: _Field, at: str, now_s: float) -> OutOfBounds | None:
     bound = field.bound
     if bound is None:
         return _problem(value, field.fields, f"{at}.", now_s)
@@ -150,4 +152,4 @@ def _value_problem(value: Any, field: _Field, at: str, now_s: float) -> str:
         reason = bound.reason(value)
     else:
         reason = ""
-    return f"{at}: {reason}" if reason else ""
+    return OutOfBounds(at, reason) if reason else None

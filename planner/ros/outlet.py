@@ -46,14 +46,16 @@ class Outlet:
         self._served = min(self._served, listeners)
         return listeners > self._served
 
-    def publish(self, message: Any) -> None:
-        """Sends a message, or counts it as lost."""
+    def publish(self, message: Any) -> bool:
+        """Sends a message, or counts it as lost; returns whether it was sent."""
         self._served = self.listeners
         try:
             self._publisher.publish(message)
         except rclpy_implementation.RCLError:
             # A reliable writer whose readers do not keep up refuses; so does one after shutdown.
             self._losses[self._publisher.topic_name] += 1
+            return False
+        return True
 
     def settle(self, limit_s: float) -> bool:
         """Waits until every listener has all messages; what they lack is lost with this process.

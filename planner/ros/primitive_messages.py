@@ -6,7 +6,7 @@ from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import PointStamped
 from planner_msgs.action import ExecutePrimitive
 
-from planner.ros.conversions import header, point_message
+from planner.ros.conversions import header, point_m, point_message
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
 
@@ -35,6 +35,9 @@ def result_message(result: PrimitiveResult) -> ExecutePrimitive.Result:
     return ExecutePrimitive.Result(
         code=int(result.code),
         text=result.text,
+        has_position=result.position_m is not None,
+        position=point_message(result.position_m or (0.0, 0.0, 0.0)),
+        rule=result.rule,
         evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
     )
 
@@ -46,6 +49,8 @@ def result_record(message: ExecutePrimitive.Result) -> PrimitiveResult:
         PrimitiveCode(message.code) if known else PrimitiveCode.BACKEND_FAULT,
         message.text if known else f"unknown code {message.code}: {message.text}",
         {item.key: item.value for item in message.evidence},
+        point_m(message.position) if message.has_position else None,
+        int(message.rule),
     )
 
 

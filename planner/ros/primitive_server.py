@@ -10,6 +10,7 @@ from rclpy.node import Node
 from planner.ros.conversions import stamped_pose
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.primitive_messages import result_message
+from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Pose
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 
@@ -23,7 +24,7 @@ class PrimitiveServer(GoalServer):
         name: str,
         *,
         on_goal: Callable[[Goal], None],
-        on_wrong: Callable[[Goal, str], None],
+        on_wrong: Callable[[Goal, OutOfBounds], None],
         on_cancel: Callable[[Goal], None],
         now_s: Callable[[], float],
     ) -> None:

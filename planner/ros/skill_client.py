@@ -15,6 +15,7 @@ from planner.ros.action_ends import ActionEnds, accept_patience_s
 from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
 from planner.world import topics
+from planner.world.memory_wire import result_record
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 
 # Wall seconds: between two words about a server that is not there, until it is given up, and
@@ -149,15 +150,12 @@ class SkillClient:
             text = f"The skills gave no result: {reason}."
             self._end(errand, _failure(SkillCode.BACKEND_FAULT, text))
             return
-        message = answer.result
-        evidence = {item.key: item.value for item in message.evidence}
         try:
-            code = SkillCode(message.code)
+            result = result_record(answer.result)
         except ValueError:
-            text = f"The skills answered with the unknown code {message.code}."
-            self._end(errand, _failure(SkillCode.BACKEND_FAULT, text))
-            return
-        self._end(errand, SkillResult(code, message.text, evidence))
+            text = f"The skills answered with the unknown code {answer.result.code}."
+            result = _failure(SkillCode.BACKEND_FAULT, text)
+        self._end(errand, result)
 
     def _end(self, errand: _Errand, result: SkillResult) -> None:
         if not errand.over:

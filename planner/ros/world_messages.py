@@ -8,7 +8,8 @@ from planner_msgs.msg import NamedState
 from planner_msgs.msg import WorldState as WorldMessage
 
 from planner.ros.conversions import header, pose_message
-from planner.world.state import EntityState, WorldState
+from planner.world.state import EntityState
+from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import EntityKind
 
 _KIND_NUMBERS = {
@@ -19,30 +20,38 @@ _KIND_NUMBERS = {
 }
 
 
-class WorldMessages:
-    """Makes WorldState messages; entities that are the same record as before are kept.
+class StateMessages:
+    """Makes the messages of updates; of entities that are the same records they are kept.
 
-    A tick changes a few of some hundred entities, and making one takes 20 us.
+    A keyframe has some hundred entities, and making one takes 20 us.
     """
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[EntityState, EntityMessage]] = {}
 
-    def message(self, state: WorldState) -> WorldMessage:
-        """The message of a state in frame `map`."""
-        made = {}
-        for name, entity in state.entities.items():
-            old = self._made.get(name)
-            made[name] = old if old and old[0] is entity else (entity, entity_message(entity))
-        self._made = made
+    def message(self, update: StateUpdate) -> WorldMessage:
+        """The message of an update, in frame `map`."""
+        state = update.state
+        made = {name: self._of(entity) for name, entity in state.entities.items()}
+        if update.keyframe:
+            self._made = made
+        else:
+            self._made.update(made)
         return WorldMessage(
             header=header(state.stamp_s, "map"),
             house=state.house,
             episode_id=state.episode_id,
             revision=state.revision,
             sim_step=state.step,
+            keyframe=update.keyframe,
+            sequence=update.sequence or 0,
             entities=[message for _, message in made.values()],
+            removed=list(update.removed),
         )
+
+    def _of(self, entity: EntityState) -> tuple[EntityState, EntityMessage]:
+        known = self._made.get(entity.name)
+        return known if known and known[0] is entity else (entity, entity_message(entity))
 
 
 def entity_message(entity: EntityState) -> EntityMessage:

@@ -242,9 +242,10 @@ class Attempt:
 
     # Ending
 
-    def success(self, **evidence: str) -> SkillResult:
-        """The paper's success with what the call gathered."""
-        return SkillResult.success(**{**self.evidence, **evidence})
+    def success(self, position_m: Vec3 | None = None, /, **evidence: str) -> SkillResult:
+        """The paper's success with what the call gathered, and where the object was or is."""
+        result = SkillResult.success(**{**self.evidence, **evidence})
+        return replace(result, position_m=position_m)
 
     def failure(self, code: SkillCode, sentence: str) -> SkillResult:
         """A failure with what the call gathered."""
@@ -257,17 +258,3 @@ class Attempt:
     def base_pose(self) -> Pose | None:
         """Where the agent stands and what it faces."""
         return self.scene.port.base()
-
-
-def as_words(point_m: Vec3) -> str:
-    """A position for evidence: three numbers with commas, metres, frame map."""
-    return ", ".join(f"{float(value):.4f}" for value in point_m)
-
-
-def as_point(words: str) -> Vec3 | None:
-    """The inverse of `as_words`; None for anything else."""
-    try:
-        x, y, z = (float(word) for word in words.split(","))
-    except ValueError:
-        return None
-    return (x, y, z)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookTooLongError
 from planner.skills.ground import ground_of
@@ -66,7 +66,7 @@ class SkillExecutor:
             options: default as documented.
             team: shared by the executors of one house; default an own one.
             report: is told each call that ended and, before, each part of Rearrange
-                that ended well; their evidence names the whole call in `part_of`.
+                that ended well; their results name the whole call in `part_of`.
         """
         capabilities = port.capabilities()
         self._scene = Scene(
@@ -220,13 +220,12 @@ class SkillExecutor:
             return
         self._attempt = self._routine = None
         now_s = self._scene.port.now_s()
-        evidence = {
-            **result.evidence,
-            "primitives": str(attempt.primitives),
-            "sim_seconds": f"{max(0.0, now_s - attempt.started_s):.3f}",
-            "holding": self._scene.team.holding(self.agent, attempt.belief) or "",
-        }
-        self._result = SkillResult(result.code, result.text, evidence)
+        self._result = replace(
+            result,
+            evidence={**result.evidence, "primitives": str(attempt.primitives)},
+            holding=self._scene.team.holding(self.agent, attempt.belief) or "",
+            duration_s=round(max(0.0, now_s - attempt.started_s), 3),
+        )
         done = 1.0 if result.succeeded else self._status.progress
         self._status = SkillStatus(self._status.phase, done)
         if attempt.call.name not in TOOLS:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from planner.skills.attempt import Attempt, Motion, Routine, as_point, as_words
+from dataclasses import replace
+
+from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.grounding import Target
 from planner.skills.moving import go_to, openness_of
 from planner.skills.opening import move_joints, reach_into
@@ -10,7 +12,7 @@ from planner.skills.preconditions import Arguments
 from planner.skills.results import failure, no_placement, not_grounded
 from planner.skills.spots import Spot, spots
 from planner.skills.team import Effect
-from planner.world.geometry import Vec3
+from planner.world.geometry import Vec3, rounded_m
 from planner.world.house import Furniture
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
@@ -73,7 +75,7 @@ def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
 
 def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
     options = attempt.scene.options
-    attempt.evidence.update(object=thing.name, position_m=as_words(thing.point_m))
+    attempt.evidence["object"] = thing.name
     piece = _parent_piece(attempt, thing)
     primitive = Primitive(
         PrimitiveName.PICK,
@@ -95,9 +97,7 @@ def _picked(
     agent, team = attempt.scene.agent, attempt.scene.team
     if result.succeeded:
         team.picked(agent, thing.name, attempt.scene.port.now_s())
-        if "position_m" in result.evidence:
-            attempt.evidence["position_m"] = result.evidence["position_m"]
-        return attempt.success()
+        return attempt.success(result.position_m or rounded_m(thing.point_m))
     if result.code is PrimitiveCode.HAND_FULL:
         team.hand_unknown(agent)
     if result.code is PrimitiveCode.NOTHING_THERE:
@@ -150,7 +150,7 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
                 continue
         result = yield from _place_at(attempt, arguments, spot, free=free)
         if result.succeeded:
-            return _placed(attempt, thing, target, spot, result)
+            return _placed(attempt, thing, target, spot, relation, result)
         if result.code not in _SPOT_TROUBLE:
             if result.code is PrimitiveCode.HAND_EMPTY:
                 attempt.scene.team.hand_unknown(attempt.scene.agent)
@@ -230,15 +230,19 @@ def _floor_spots(
 
 
 def _placed(
-    attempt: Attempt, thing: Target, target: Target, spot: Spot, result: PrimitiveResult
+    attempt: Attempt,
+    thing: Target,
+    target: Target,
+    spot: Spot,
+    relation: Relation,
+    result: PrimitiveResult,
 ) -> SkillResult:
-    words = result.evidence.get("position_m", as_words(spot.point_m))
-    relation = Relation(attempt.evidence["relation"])
+    position_m = result.position_m or rounded_m(spot.point_m)
     parent = target.piece.name if target.piece is not None else target.name
     now_s = attempt.scene.port.now_s()
-    effect = Effect(thing.name, parent, relation, as_point(words), now_s)
+    effect = Effect(thing.name, parent, relation, position_m, now_s)
     attempt.scene.team.placed(attempt.scene.agent, effect)
-    return attempt.success(position_m=words, part=spot.part)
+    return attempt.success(position_m, part=spot.part)
 
 
 def _no_place(
@@ -298,8 +302,8 @@ def _open_part(attempt: Attempt, piece: Furniture | None) -> Motion:
 
 
 def _report_part(attempt: Attempt, call: SkillCall, result: SkillResult) -> None:
-    evidence = {**result.evidence, "agent": attempt.scene.agent, "part_of": str(attempt.call)}
-    attempt.scene.report(call, SkillResult(result.code, result.text, evidence))
+    evidence = {**result.evidence, "agent": attempt.scene.agent}
+    attempt.scene.report(call, replace(result, evidence=evidence, part_of=str(attempt.call)))
 
 
 def _parent_piece(attempt: Attempt, thing: Target) -> Furniture | None:

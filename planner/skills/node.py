@@ -7,17 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diagnostic_msgs.msg import DiagnosticArray
-from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode
+from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
 from rclpy.node import Node
 
 from planner.ros import parameters, qos
-from planner.ros.diagnostics import BRIDGE_WORLD, status_name
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
-from planner.ros.memory_messages import belief_record, report_message
+from planner.ros.memory_messages import belief_record
 from planner.ros.primitive_client import PrimitiveClient
+from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
 from planner.skills.options import TIMEOUTS_S, SkillOptions
@@ -39,7 +38,6 @@ from planner.world.vocabulary import AgentKind
 BEAT_S = 0.05
 # An agent that the world graph lacks for so long, wall seconds, is served no more.
 GONE_AFTER_S = 5.0
-HOUSE_KEY = "house"
 
 
 @dataclass(slots=True)
@@ -92,9 +90,7 @@ class SkillExecutorNode(Node):
         self._words = LockstepWords(self, Voice.SKILLS, Counter())
         self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
         self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
-        self.create_subscription(
-            DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
-        )
+        self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         # Of the wall: what waits for lost peers must not stand still with the world.
         self._timer = self.create_timer(BEAT_S, self._beat, clock=wall_clock(), autostart=False)
         self._notice = WaitingNotice(self, self._missing)
@@ -164,13 +160,10 @@ class SkillExecutorNode(Node):
 
     # What is heard
 
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+    def _on_world(self, info: WorldInfo) -> None:
         """Follows the bridge into another house."""
-        for status in message.status:
-            if status.name == status_name(self, BRIDGE_WORLD):
-                house = next((i.value for i in status.values if i.key == HOUSE_KEY), "")
-                if house and (self._layout is None or house != self._layout.name):
-                    self._enter(house)
+        if info.layout and (self._layout is None or info.layout != self._layout.name):
+            self._enter(info.layout)
 
     def _enter(self, name: str) -> None:
         try:

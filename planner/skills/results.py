@@ -5,6 +5,8 @@ Codes are stable; texts follow PARTNR-6.2 and PARTNR-D48 and EPM-3.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.world.geometry import Vec3
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
@@ -67,7 +69,7 @@ def failure(result: PrimitiveResult, what: str, **evidence: str) -> SkillResult:
         return SkillResult.failure(SkillCode.BACKEND_FAULT, sentence, **evidence)
     code, sentence = meaning
     text = sentence.format(what=what, reason=result.text)
-    return SkillResult.failure(code, text, **evidence)
+    return replace(SkillResult.failure(code, text, **evidence), rule=result.rule)
 
 
 def not_grounded(point_m: Vec3, **evidence: str) -> SkillResult:

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PointStamped
 from nav_msgs.msg import Odometry
 from planner_msgs.action import ExecutePrimitive
+from planner_msgs.msg import WorldInfo
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
 from sensor_msgs.msg import Image
 
 from planner.ros import parameters, qos
-from planner.ros.diagnostics import BRIDGE_WORLD, status_name
 from planner.ros.goals import run_goal
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.images import rgb_array
@@ -74,19 +73,15 @@ class TourNode(Node):
             qos.IMAGE_INPUT,
         )
         if not house:
-            self.create_subscription(
-                DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS
-            )
+            self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         self._waited_s = 0.0
         self._timer = self.create_timer(0.1, self._begin, clock=wall_clock())
         self._notice = WaitingNotice(self, self._missing)
 
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+    def _on_world(self, info: WorldInfo) -> None:
         """Learns which house the bridge is in."""
-        name = status_name(self, BRIDGE_WORLD)
-        told = {i.key: i.value for s in message.status if s.name == name for i in s.values}
-        if self._house is None and "house" in told:
-            self._house = load_house(told["house"])
+        if self._house is None and info.layout:
+            self._house = load_house(info.layout)
 
     def _missing(self) -> list[str]:
         if self._client.server_is_ready():

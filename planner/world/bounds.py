@@ -106,6 +106,17 @@ class Anything:
 Bound: TypeAlias = Number | Text | Items | Stamp | Anything
 
 
+@dataclass(frozen=True, slots=True)
+class OutOfBounds:
+    """A field of a message, by its path, that is out of bounds, and why."""
+
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.reason}"
+
+
 class UnboundedFieldError(LookupError):
     """A field of a message that nobody gave a bound."""
 

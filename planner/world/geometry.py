@@ -16,6 +16,12 @@ FloatArray = NDArray[np.float64]
 IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
 
+def rounded_m(point_m: Vec3) -> Vec3:
+    """A position to a tenth of a millimetre, as results report it."""
+    x, y, z = point_m
+    return (round(float(x), 4), round(float(y), 4), round(float(z), 4))
+
+
 def wrap_angle_rad(angle_rad: float) -> float:
     """The same direction in (-pi, pi]."""
     wrapped = math.remainder(angle_rad, math.tau)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.world.belief import Source
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
+from planner.world.geometry import Vec3
 from planner.world.skill import SkillCall, SkillCode, SkillResult, parse_call
 
 # The constants of Operation.msg.
@@ -71,6 +73,66 @@ def report_record(message: Any) -> tuple[str, SkillCall, SkillResult, float]:
         CallError: where the call is none.
         ValueError: for a code that is none.
     """
-    evidence = {item.key: item.value for item in message.evidence}
-    result = SkillResult(SkillCode(int(message.code)), message.text, evidence)
+    result = result_record(message)
     return message.agent, parse_call(message.call), result, stamp_seconds(message.header.stamp)
+
+
+def result_record(message: Any) -> SkillResult:
+    """How a call ended, from a planner_msgs/SkillReport or a result of ExecuteSkill.
+
+    Raises:
+        ValueError: for a code that is none.
+    """
+    evidence = {str(item.key): str(item.value) for item in message.evidence}
+    result = SkillResult(SkillCode(int(message.code)), message.text, evidence)
+    if not hasattr(message, "has_position"):
+        return _from_evidence(result)
+    at = message.position
+    position_m = (float(at.x), float(at.y), float(at.z))
+    return replace(
+        result,
+        position_m=position_m if message.has_position and _all_finite(position_m) else None,
+        holding=str(message.holding) if message.has_holding else None,
+        duration_s=_known(float(message.duration_s)),
+        part_of=str(getattr(message, "part_of", "")),
+        rule=int(message.rule),
+    )
+
+
+def duration_of(message: Any) -> float | None:
+    """How long the call of a planner_msgs/SkillReport took, seconds; None = unknown."""
+    if hasattr(message, "duration_s"):
+        return _known(float(message.duration_s))
+    return _known_text({str(item.key): str(item.value) for item in message.evidence})
+
+
+def _from_evidence(result: SkillResult) -> SkillResult:
+    """The fields of a result in a bag of before, where the evidence has them as text."""
+    words = result.evidence.get("position_m", "").split(",")
+    try:
+        x, y, z = (float(word) for word in words)
+        position_m: Vec3 | None = (x, y, z) if _all_finite((x, y, z)) else None
+    except ValueError:
+        position_m = None
+    return replace(
+        result,
+        position_m=position_m,
+        holding=result.evidence.get("holding"),
+        duration_s=_known_text(result.evidence),
+        part_of=result.evidence.get("part_of", ""),
+    )
+
+
+def _known_text(evidence: Mapping[str, str]) -> float | None:
+    try:
+        return _known(float(evidence.get("sim_seconds", "nan")))
+    except ValueError:
+        return None
+
+
+def _known(duration_s: float) -> float | None:
+    return duration_s if math.isfinite(duration_s) and duration_s >= 0 else None
+
+
+def _all_finite(point_m: Vec3) -> bool:
+    return all(map(math.isfinite, point_m))

@@ -100,11 +100,21 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveResult:
-    """The end of a primitive: a stable code, a sentence for people, and what it rests on."""
+    """The end of a primitive.
+
+    Attributes:
+        code: stable.
+        text: a sentence for people.
+        evidence: what else is known, for people and logs; nothing is read back from it.
+        position_m: where the thing was picked up or put down, in `map`; None where unknown.
+        rule: number of the safety rule that refused; 0 = none.
+    """
 
     code: PrimitiveCode
     text: str
     evidence: dict[str, str] = field(default_factory=dict)
+    position_m: Vec3 | None = None
+    rule: int = 0
 
     @property
     def succeeded(self) -> bool:

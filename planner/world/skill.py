@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from planner.world.geometry import Vec3
+
 SUCCESS_TEXT = "Successful execution!"
 FAILURE_PREFIX = "Unexpected failure! - "
 _CALL = re.compile(r"\s*([A-Za-z]+)\s*\[(.*)\]\s*", re.DOTALL)
@@ -138,11 +140,27 @@ class SkillCall:
 
 @dataclass(frozen=True, slots=True)
 class SkillResult:
-    """The end of a call: a stable code, the literal text that a model reads, its evidence."""
+    """The end of a call.
+
+    Attributes:
+        code: stable.
+        text: literal, as a model reads it.
+        evidence: what else is known, for people and logs; nothing is read back from it.
+        position_m: where the object was picked up or put down, in `map`; None where unknown.
+        holding: what the agent is believed to hold afterwards, "" = nothing; None = unknown.
+        duration_s: on the world's clock; None = unknown.
+        part_of: the call of which this one was a part; "" = a call of its own.
+        rule: number of the safety rule that refused; 0 = none.
+    """
 
     code: SkillCode
     text: str
     evidence: dict[str, str] = field(default_factory=dict)
+    position_m: Vec3 | None = None
+    holding: str | None = None
+    duration_s: float | None = None
+    part_of: str = ""
+    rule: int = 0
 
     @property
     def succeeded(self) -> bool:

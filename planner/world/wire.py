@@ -11,6 +11,7 @@ from typing import Any
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState
+from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 
 # The constants KIND_* of EntityState.msg.
@@ -52,10 +53,14 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
     )
 
 
-def world_record(message: Any) -> WorldState:
-    """The state that a WorldState message carries."""
+def state_update(message: Any) -> StateUpdate:
+    """What a WorldState message carries.
+
+    Raises:
+        AttributeError, KeyError, LookupError, TypeError, ValueError: for a message that is none.
+    """
     stamp = message.header.stamp
-    return WorldState(
+    state = WorldState(
         stamp_s=float(stamp.sec) + float(stamp.nanosec) * 1e-9,
         step=int(message.sim_step),
         revision=int(message.revision),
@@ -63,6 +68,11 @@ def world_record(message: Any) -> WorldState:
         episode_id=message.episode_id,
         entities={item.name: entity_record(item) for item in message.entities},
     )
+    if not hasattr(message, "keyframe"):
+        # In bags of before every message is the whole world.
+        return StateUpdate(state)
+    removed = tuple(str(name) for name in message.removed)
+    return StateUpdate(state, removed, bool(message.keyframe), int(message.sequence))
 
 
 def entity_record(message: Any) -> EntityState:
@@ -86,53 +96,4 @@ def entity_record(message: Any) -> EntityState:
         states=states or None,
         openness=None if message.openness < 0 else float(message.openness),
         holding=message.holding or None,
-    )
-
-
-class WorldRecords:
-    """Makes states of one stream; entities that say the same as before are the same records.
-
-    A tick changes a few of some hundred entities: whoever looks only at what changed can tell
-    it by identity, and most records need not be made.
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[str, tuple[tuple[object, ...], EntityState]] = {}
-
-    def record(self, message: Any) -> WorldState:
-        """The state that a WorldState message carries."""
-        made = {}
-        for item in message.entities:
-            content = _fingerprint(item)
-            old = self._made.get(item.name)
-            made[item.name] = (
-                old if old is not None and old[0] == content else (content, entity_record(item))
-            )
-        self._made = made
-        stamp = message.header.stamp
-        return WorldState(
-            stamp_s=float(stamp.sec) + float(stamp.nanosec) * 1e-9,
-            step=int(message.sim_step),
-            revision=int(message.revision),
-            house=message.house,
-            episode_id=message.episode_id,
-            entities={name: entity for name, (_, entity) in made.items()},
-        )
-
-
-def _fingerprint(message: Any) -> tuple[object, ...]:
-    """All fields of an EntityState message."""
-    at, turn, size = message.pose.position, message.pose.orientation, message.size
-    return (
-        (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w, size.x, size.y, size.z),
-        message.kind,
-        message.class_name,
-        message.instance_id,
-        message.parent,
-        message.relation,
-        message.room,
-        tuple(message.affordances),
-        tuple((item.name, item.value) for item in message.states),
-        message.openness,
-        message.holding,
     )

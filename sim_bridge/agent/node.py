@@ -28,6 +28,7 @@ from planner.ros.outlet import Outlet
 from planner.ros.primitive_server import PrimitiveServer
 from planner.world import topics
 from planner.world.agents import body_of
+from planner.world.bounds import OutOfBounds
 from sim_bridge.asking.node import AskingTopics
 from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
@@ -312,7 +313,7 @@ class AgentPort:
         job = self._runtime.begin(self.agent, read_goal(goal.request))
         self._pursuits.append(_Pursuit(goal, job))
 
-    def _refuse(self, goal: Goal, problem: str) -> None:
+    def _refuse(self, goal: Goal, problem: OutOfBounds) -> None:
         job = self._runtime.refuse(self.agent, goal.request.name, out_of_bounds(problem))
         self._pursuits.append(_Pursuit(goal, job))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.world.geometry import Vec3, wrap_angle_rad
+from planner.world.geometry import Vec3, rounded_m, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import State
 from sim_bridge.embedded.entities import Agent, Thing
@@ -51,8 +51,8 @@ def routine(act: Act) -> Routine:
     return result
 
 
-def _success(text: str, **evidence: str) -> PrimitiveResult:
-    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence)
+def _success(text: str, position_m: Vec3 | None = None, /, **evidence: str) -> PrimitiveResult:
+    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence, position_m)
 
 
 def _navigate(act: Act) -> Routine:
@@ -152,12 +152,12 @@ def _pick(act: Act) -> Routine:
     if _fails(act, world.options.noise.failed_grasps):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the grasp slipped", {})
     world.take(agent, thing)
-    return _success("picked", thing=thing.name, position_m=where)
+    return _success("picked", where, thing=thing.name)
 
 
-def _at(thing: Thing) -> str:
+def _at(thing: Thing) -> Vec3:
     """Where the hand closed or opened around a thing, which a robot knows as well."""
-    return ", ".join(f"{value:.4f}" for value in thing.center_m)
+    return rounded_m(thing.center_m)
 
 
 def _fails(act: Act, probability: float) -> bool:
@@ -176,7 +176,7 @@ def _place(act: Act) -> Routine:
     support = spot.support
     thing = world.put(agent, support.parent, support.part, support.relation, spot.pose)
     on = f"{support.parent}/{support.part}"
-    return _success("placed", thing=thing.name, on=on, position_m=_at(thing))
+    return _success("placed", _at(thing), thing=thing.name, on=on)
 
 
 def _joint(act: Act) -> Routine:

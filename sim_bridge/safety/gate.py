@@ -526,7 +526,7 @@ class SafetyGate:
 
     def _finish(self, entry: Entry, result: PrimitiveResult) -> None:
         self._finish_status(entry, result)
-        rule = Rule(int(result.evidence["rule"]))
+        rule = Rule(result.rule)
         self._note(entry.agent, entry.name, False, result.text, rule)
 
     @staticmethod

@@ -122,6 +122,5 @@ def not_allowed(
     code: PrimitiveCode = PrimitiveCode.NOT_ALLOWED,
 ) -> PrimitiveResult:
     """The result of a primitive that a rule of the gate refuses or ends."""
-    return PrimitiveResult(
-        code, f"{agent} may not move: {text}", {"rule": str(int(rule)), "reason": reason}
-    )
+    sentence = f"{agent} may not move: {text}"
+    return PrimitiveResult(code, sentence, {"reason": reason}, rule=int(rule))

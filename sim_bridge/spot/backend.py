@@ -542,9 +542,9 @@ class SpotBackend:
         """
         self._check_agent(agent)
         if not self.motion.hold(_GATE):
-            rule = {"rule": str(int(Rule.EXECUTIVE_LOST)), "reason": "EXECUTIVE_LOST"}
+            rule = Rule.EXECUTIVE_LOST
             text = f"{agent} may not move: its executive fell silent, and an arm cannot be paused"
-            self.motion.end(PrimitiveCode.NOT_ALLOWED, text, **rule)
+            self.motion.end(PrimitiveCode.NOT_ALLOWED, text, rule=rule, reason=rule.name)
             self.motion.hold(_GATE)
         self._stop_robot()
 

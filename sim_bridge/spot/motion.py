@@ -92,7 +92,7 @@ class Motion:
             raise PlannerError(f"this world gave out no primitive {handle}")
         return self._handles[handle].status
 
-    def end(self, code: PrimitiveCode, text: str, **evidence: str) -> bool:
+    def end(self, code: PrimitiveCode, text: str, *, rule: int = 0, **evidence: str) -> bool:
         """Ends what is under way, from any thread; whether there was anything.
 
         Its commands are refused from now on; who ends it stops the robot.
@@ -101,7 +101,8 @@ class Motion:
             if self._current is None:
                 return False
             self._permit.withdraw()
-            self._finish(self._handles[self._current], PrimitiveResult(code, text, evidence))
+            result = PrimitiveResult(code, text, evidence, rule=rule)
+            self._finish(self._handles[self._current], result)
             return True
 
     def forget(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Protocol
 
 from planner.world.agents import Body
-from planner.world.geometry import Pose
+from planner.world.geometry import Pose, Vec3
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.body import BodyState
@@ -80,6 +80,6 @@ class Ended(Exception):  # noqa: N818 - an end, not always an error
         self.result = PrimitiveResult(code, text, evidence)
 
 
-def success(text: str, **evidence: str) -> PrimitiveResult:
+def success(text: str, position_m: Vec3 | None = None, /, **evidence: str) -> PrimitiveResult:
     """The result of a routine that did what it was asked."""
-    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence)
+    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence, position_m)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Generator
 from contextlib import suppress
 
-from planner.world.geometry import Pose, Vec3
+from planner.world.geometry import Pose, Vec3, rounded_m
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.manipulation import RefusalError
@@ -211,9 +211,8 @@ def _pick(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
         text = yield from _grasp(robot, picture, pixel)
         if "SUCCEEDED" in text and _holds(robot):
             robot.link.keep_held()
-            x, y, z = target_m
             yield from _stow(robot)
-            return success("picked", position_m=f"{x:.4f}, {y:.4f}, {z:.4f}")
+            return success("picked", rounded_m(target_m))
         if "NO_SOLUTION" in text:
             return PrimitiveResult(
                 PrimitiveCode.NOTHING_THERE, "nothing to take is at the target", {"robot": text}
@@ -240,7 +239,7 @@ def _place(robot: Robot, primitive: Primitive, target_m: Vec3, reference_m: Vec3
         if (yield from _await(robot, lambda: not _holds(robot), "placing")):
             yield from _stow(robot)
             on = f"{spot.support.parent}/{spot.support.part}"
-            return success("placed", on=on, position_m=f"{x:.4f}, {y:.4f}, {z:.4f}")
+            return success("placed", rounded_m((x, y, z)), on=on)
     tries = robot.options.place_tries
     return PrimitiveResult(
         PrimitiveCode.GRASP_FAILED, f"the gripper still holds it after {tries} tries"

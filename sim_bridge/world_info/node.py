@@ -20,10 +20,10 @@ TOPIC = topics.WORLD_INFO
 
 
 class WorldInfoTopic:
-    """Tells each world that is loaded. Latched as ground truth is, so that no recorder misses one.
+    """Publishes each world that is loaded. Deeply latched, so that no recorder misses one.
 
-    The house and the episode are ground truth: the evaluator and the recorder may read them, and
-    nobody else.
+    The texts of house and episode are ground truth: the evaluator and the recorder may read them,
+    and no other node.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class WorldInfoTopic:
             backend=self._backend,
             simulated=backend.simulated,
             house=opened.house.name if known else "",
+            layout=opened.house.name,
             house_json=opened.house.model_dump_json() if known else "",
             episode_id=opened.episode.episode_id,
             episode_json=opened.episode.model_dump_json() if opened.has_task else "",

@@ -22,10 +22,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_srvs.srv import Trigger
 
+from planner.ros import qos
 from planner.world.episode import Episode
 from planner.world.house import House, write_house
 from planner.world.state import WorldState
-from planner.world.wire import world_record
+from planner.world.state_updates import UpdateDecoder
+from planner.world.wire import state_update
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
@@ -96,7 +98,8 @@ class Client:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._subscriptions: list[Any] = []
-        self._states: list[Any] = []
+        self._states: list[WorldState] = []
+        self._updates = UpdateDecoder()
         self._actions: dict[str, ActionClient] = {}
 
     def close(self) -> None:
@@ -160,13 +163,17 @@ class Client:
     def state(self) -> WorldState:
         """Ground truth now: the first call gets the beginning, then the present."""
         if not self._states:
-            self._states = [None]
             self.node.create_subscription(
-                WorldMessage, "/world/state", lambda m: self._states.__setitem__(0, m), LATCHED
+                WorldMessage, "/world/state", self._on_state, qos.TRUTH_INPUT
             )
-            self.wait(lambda: self._states[0], "/world/state")
+            self.wait(lambda: self._states, "/world/state")
         self.idle(0.5)
-        return world_record(self._states[0])
+        return self._states[-1]
+
+    def _on_state(self, message: WorldMessage) -> None:
+        state = self._updates.decode(state_update(message))
+        if state is not None:
+            self._states[:] = [state]
 
     def call(self, kind: type, name: str, **fields: object) -> Any:
         """Calls a service."""

@@ -24,10 +24,13 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.ros import images
+from planner.ros import images, qos
 from planner.ros.conversions import seconds
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.primitive import PrimitiveCode
+from planner.world.state_updates import UpdateDecoder
+from planner.world.wire import state_update
 from sim_bridge.control import Command
 
 AGENTS = ("agent_0", "agent_1")
@@ -285,9 +288,35 @@ def test_a_late_joiner_gets_what_stands(client: Client) -> None:
         assert battery.percentage == 1.0
         gripper = client.hear(JointState, f"/{agent}/gripper_state", LATCHED)
         assert list(gripper.position) == [1.0]
-    state = client.hear(WorldState, "/world/state", LATCHED)
+    state = client.wait(lambda: whole_state(client), "a keyframe")
     assert {entity.name for entity in state.entities} >= {"cup_0", "table_0", *AGENTS}
     assert state.header.frame_id == "map"
+
+
+def whole_state(client: Client) -> WorldState | None:
+    """What stands for somebody who joins; a change is followed by a keyframe within 1.2 s."""
+    state = client.hear(WorldState, "/world/state", LATCHED)
+    return state if state.keyframe else None
+
+
+def test_the_true_world_comes_as_changes_with_keyframes(client: Client) -> None:
+    heard = client.listen(WorldState, "/world/state", qos.TRUTH_INPUT)
+    client.wait(lambda: heard, "/world/state")
+    begun = len(heard)
+    assert client.do("navigate", (2.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
+    # The world rests, and who missed the last change gets all of it.
+    client.wait(lambda: len(heard) > begun and heard[-1].keyframe, "a keyframe at rest")
+    decoder = UpdateDecoder()
+    states = [decoder.decode(state_update(message)) for message in heard]
+    assert not decoder.waiting
+    moves = [message for message in heard[begun:] if not message.keyframe]
+    assert {entity.name for message in moves for entity in message.entities} == {"agent_0"}
+    assert states[-1] is None
+    assert heard[-1].sequence == heard[-2].sequence
+    joined = client.listen(WorldState, "/world/state", qos.TRUTH_INPUT)
+    client.wait(
+        lambda: any(m.keyframe and m.sequence == heard[-1].sequence for m in joined), "the present"
+    )
 
 
 def test_diagnostics_tell_of_the_world_and_each_agent(client: Client) -> None:

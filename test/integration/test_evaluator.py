@@ -18,13 +18,15 @@ from std_srvs.srv import Trigger
 from planner.exit_status import EXIT_CONFIGURATION
 from planner.replay.bag import Bag
 from planner.replay.live import live_verdicts
+from planner.ros import qos
 from planner.ros.memory_messages import GraphMessages
-from planner.ros.world_messages import WorldMessages
+from planner.ros.world_messages import StateMessages
 from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Criteria, Episode
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.state import WorldState
+from planner.world.state_updates import UpdateEncoder
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -45,7 +47,7 @@ def task(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
 
 
 class World:
-    """Publishes states as the bridge does: latched, on every change."""
+    """Publishes states as the bridge does: latched, a keyframe and then changes."""
 
     def __init__(self, client: Client, house: House, episode: Episode) -> None:
         backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
@@ -55,15 +57,32 @@ class World:
         self.start: WorldState = state
         self.now: WorldState = state
         self._client = client
-        self._messages = WorldMessages()
-        self._publisher = client.node.create_publisher(WorldMessage, "/world/state", LATCHED)
+        self._updates, self._messages = UpdateEncoder(), StateMessages()
+        self._publisher = client.node.create_publisher(WorldMessage, "/world/state", qos.TRUTH)
+        self._forgets = False
 
-    def publish(self) -> None:
-        self._publisher.publish(self._messages.message(self.now))
-        # The bridge's states are a tick apart; a latching writer keeps only the last one.
+    def forget(self) -> None:
+        """From now on keeps no more than the newest state, whole, for those who join."""
+        self._client.node.destroy_publisher(self._publisher)
+        kind, topic = WorldMessage, "/world/state"
+        self._publisher = self._client.node.create_publisher(kind, topic, LATCHED)
+        self._forgets = True
+
+    def publish(self, *, lost: bool = False) -> None:
+        update = self._updates.encode(self.now, keyframe=self._forgets)
+        if lost:
+            return
+        self._publisher.publish(self._messages.message(update))
+        # The bridge's states are a tick apart.
         self._client.idle(0.1)
 
-    def put(self, name: str, x: float, y: float, z: float) -> None:
+    def repeat(self) -> None:
+        """The newest state once more, whole."""
+        update = self._updates.repeat()
+        assert update is not None
+        self._publisher.publish(self._messages.message(update))
+
+    def put(self, name: str, x: float, y: float, z: float, *, lost: bool = False) -> None:
         """Moves a thing and lets ten simulation steps pass."""
         moved = replace(self.now.entities[name], pose=Pose.planar(x, y, 0.0, z))
         self.now = replace(
@@ -73,7 +92,7 @@ class World:
             revision=self.now.revision + 1,
             entities={**self.now.entities, name: moved},
         )
-        self.publish()
+        self.publish(lost=lost)
 
     def begin_again(self) -> None:
         self.now = self.start
@@ -135,8 +154,8 @@ def test_a_task_is_followed_and_judged_when_it_is_said_to_be_over(
         assert (verdict.status, verdict.percent_complete) == (Evaluation.SUCCEEDED, 1.0)
         assert (verdict.scoring, verdict.explanation, verdict.sim_step) == ("strict", "", 20)
         assert [p.first_step for p in verdict.propositions] == [10, 20]
-        metrics = {item.key: item.value for item in verdict.metrics}
-        assert metrics == {"variant": "boxes", "seen_from_step": "0", "unseen_states": "0"}
+        facts = (verdict.variant, verdict.seen_from_step, verdict.unseen_states)
+        assert facts == ("boxes", 0, 0)
         assert client.call(Trigger, "/evaluation/finish").message == answer.message
         # The same episode from its beginning is another run.
         world.begin_again()
@@ -185,8 +204,7 @@ def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
             latest(client, heard, lambda m, n=n: m.percent_complete == n / 2)
         assert client.call(Trigger, "/evaluation/finish").message.startswith("success")
         verdict = client.hear(Evaluation, "/evaluation/result", LATCHED)
-        metrics = {item.key: item.value for item in verdict.metrics}
-        assert (metrics["variant"], metrics["start_s"]) == ("perceived", "500.0")
+        assert (verdict.variant, verdict.start_s) == ("perceived", 500.0)
         assert [p.first_step for p in verdict.propositions] == [30, 60]
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
@@ -309,6 +327,7 @@ def test_what_was_achieved_survives_the_death_of_the_node(
 ) -> None:
     given = {"episode": task, "store": tmp_path / "latches"}
     heard = client.listen(Evaluation, "/evaluation")
+    world.forget()
     world.publish()
     with running("evaluator", **given) as process:
         latest(client, heard, lambda m: len(m.propositions) == 2)
@@ -324,7 +343,7 @@ def test_what_was_achieved_survives_the_death_of_the_node(
         assert client.call(Trigger, "/evaluation/finish").message.startswith("success")
         verdict = client.hear(Evaluation, "/evaluation/result", LATCHED)
         assert [p.first_step for p in verdict.propositions] == [10, 20]
-        assert {m.key: m.value for m in verdict.metrics}["unseen_states"] == "10"
+        assert verdict.unseen_states == 10
         assert not list((tmp_path / "latches").iterdir())
 
 
@@ -349,9 +368,8 @@ def test_criteria_are_judged_and_survive_the_death_of_the_node(
     world.publish()
     with running("evaluator", **given) as process:
         said = latest(client, heard, lambda m: m.explanation)
-        metrics = {item.key: item.value for item in said.metrics}
-        assert metrics["criteria"] == "not met"
-        assert metrics["criteria_explanation"] == said.explanation
+        assert said.criteria == "not met"
+        assert said.criteria_explanation == said.explanation
         assert said.explanation.startswith("At the end cup_0 is not on table_1.")
         on_table(world, "apple_0", place, 0.2)
         latest(client, heard, lambda m: m.percent_complete == 0.5)
@@ -365,7 +383,7 @@ def test_criteria_are_judged_and_survive_the_death_of_the_node(
         answer = client.call(Trigger, "/evaluation/finish")
         assert answer.message.startswith("success  percent_complete: 1.00")
         verdict = client.hear(Evaluation, "/evaluation/result", LATCHED)
-        assert {m.key: m.value for m in verdict.metrics}["criteria"] == "met"
+        assert verdict.criteria == "met"
 
 
 def test_without_a_goal_it_says_so(
@@ -401,6 +419,26 @@ def test_the_bridges_states_are_judged_from_the_beginning(task: Path, client: Cl
         said = latest(client, heard, lambda m: len(m.propositions) == 2)
         assert said.episode_id == "small"
         assert said.percent_complete == 0.0
-        assert {m.key: m.value for m in said.metrics}["seen_from_step"] == "0"
+        assert said.seen_from_step == 0
         answer = client.call(Trigger, "/evaluation/finish")
         assert answer.message.startswith("failure  percent_complete: 0.00")
+
+
+def test_a_state_that_was_lost_is_told_and_nothing_is_judged_by_halves(
+    task: Path, client: Client, world: World, place: tuple[float, float, float]
+) -> None:
+    heard = client.listen(Evaluation, "/evaluation")
+    world.publish()
+    with running("evaluator", episode=task):
+        latest(client, heard, lambda m: len(m.propositions) == 2)
+        x, y, z = place
+        world.put("cup_0", x, y - 0.2, z, lost=True)
+        # A change of a state that the judge lacks.
+        on_table(world, "apple_0", place, 0.2)
+        heard.clear()
+        assert latest(client, heard, lambda m: m.sim_step == 0).percent_complete == 0.0
+        world.repeat()
+        assert latest(client, heard, lambda m: m.sim_step == 20).unseen_states == 1
+        answer = client.call(Trigger, "/evaluation/finish")
+        # Both came true in the first state that was seen, so neither was before the other.
+        assert "sim_steps: 20" in answer.message

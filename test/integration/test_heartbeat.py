@@ -70,7 +70,7 @@ def test_a_goal_that_nobody_attends_is_refused_and_says_what_to_do(
     assert told.code == PrimitiveCode.NOT_ALLOWED
     assert "run `planner attend agent_0`" in told.text
     evidence = {item.key: item.value for item in told.evidence}
-    assert evidence == {"rule": "8", "reason": "NOT_ATTENDED"}
+    assert (told.rule, evidence) == (8, {"reason": "NOT_ATTENDED"})
     client.wait(lambda: refusals(receipts), "the receipt")
     assert refusals(receipts)[-1].message == told.text
 

@@ -17,7 +17,8 @@ from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
 from planner.exit_status import EXIT_CONFIGURATION
-from planner.ros.memory_messages import belief_record, report_message
+from planner.ros.memory_messages import belief_record
+from planner.ros.skill_messages import report_message
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House

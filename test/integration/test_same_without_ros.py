@@ -46,7 +46,7 @@ def over_ros(episode: str, agents: list[str]) -> tuple[Trace, Evaluation]:
         assert result.code == InstructionCode.DONE, result.text
         client.wait(lambda: verdicts, "the verdict")
         # Parts of Rearrange are reported besides the whole.
-        whole = [r for r in reports if all(item.key != "part_of" for item in r.evidence)]
+        whole = [r for r in reports if not r.part_of]
         return [(r.agent, r.call, int(r.code), r.text) for r in whole], verdicts[-1]
 
 

@@ -114,7 +114,7 @@ def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path)
     with ExitStack() as stack:
         # It names no house, so it asks the bridge; it ends where that one is not a shipped one.
         stack.enter_context(running("tour"))
-        look_while(graph, lambda: "rt/diagnostics" not in graph.found["/tour"][1], "the start")
+        look_while(graph, lambda: "rt/world/info" not in graph.found["/tour"][1], "the start")
         stack.enter_context(bridge(episode=world))
         stack.enter_context(running("memory", updater="learned", episode=world))
         stack.enter_context(running("evaluator", world="perceived", episode=world))

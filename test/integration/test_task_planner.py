@@ -12,14 +12,22 @@ import pytest
 from action_msgs.msg import GoalStatus
 from bridge_harness import Client, write_world
 from nav_msgs.msg import Odometry
-from planner_harness import LATCHED, Instructions, Process, Start, planner_alone, script
+from planner_harness import (
+    LATCHED,
+    Instructions,
+    Process,
+    Start,
+    planner_alone,
+    script,
+)
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros.conversions import seconds
+from planner.ros.conversions import seconds, time_message
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -321,6 +329,32 @@ def test_what_cannot_be_followed_ends_with_a_code_and_a_sentence(
     )
     assert late.status == GoalStatus.STATUS_UNKNOWN
     assert late.result.code == InstructionCode.PLANNER_FAULT
+
+
+def test_a_world_that_begins_anew_ends_the_instruction(
+    alone: Start, client: Client, tmp_path: Path
+) -> None:
+    alone(
+        planner="react",
+        model=script(tmp_path / "script", "Ask[which table]"),
+        max_questions=1,
+        answer_wait=60.0,
+    )
+    clock = client.node.create_publisher(Clock, "/clock", 10)
+    client.wait(lambda: clock.get_subscription_count() > 0, "the planner's subscription")
+    for _ in range(20):
+        # The planner asks for no more than the newest time, and may miss one.
+        clock.publish(Clock(clock=time_message(100.0)))
+        client.idle(0.1)
+    instructions = Instructions(client)
+    handle = instructions.send("Go to the table.", agents=["agent_0"])
+    client.wait(
+        lambda: any(f.plan == "question: which table" for f in instructions.feedback), "a question"
+    )
+    clock.publish(Clock(clock=time_message(0.0)))
+    result, _ = instructions.result(handle)
+    assert result.code == InstructionCode.WORLD_LOST
+    assert "went from 100.0 s back to 0.0 s" in result.text
 
 
 def test_react_without_a_model_says_what_it_needs(alone: Start, client: Client) -> None:

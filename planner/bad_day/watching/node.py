@@ -16,8 +16,9 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from planner.bad_day.motion import Motion
 from planner.network import confine
 from planner.ros import qos
-from planner.ros.world_reader import WorldReader
+from planner.world.state_updates import UpdateDecoder
 from planner.world.vocabulary import EntityKind
+from planner.world.wire import state_update
 
 _STILL_M, _STILL_RAD = 1e-3, 1e-3
 _LONGEST_STEP_S = 0.2
@@ -32,10 +33,8 @@ class Watcher:
         confine(os.environ)
         rclpy.init(context=self._context, domain_id=domain)
         self._node = rclpy.create_node("bad_day_watcher", context=self._context)
-        self._reader = WorldReader()
-        self._node.create_subscription(
-            WorldMessage, "/world/state", self._hear, qos.TRUTH_INPUT, raw=True
-        )
+        self._updates = UpdateDecoder()
+        self._node.create_subscription(WorldMessage, "/world/state", self._hear, qos.TRUTH_INPUT)
         self._places: dict[str, tuple[float, float, float]] = {}
         self.now_s = self._stamp_s = 0.0
         self.beginnings = 0
@@ -51,8 +50,10 @@ class Watcher:
         with suppress(ExternalShutdownException):
             self._executor.spin()
 
-    def _hear(self, data: bytes) -> None:
-        state = self._reader.read(data)
+    def _hear(self, message: WorldMessage) -> None:
+        state = self._updates.decode(state_update(message))
+        if state is None:
+            return
         if state.stamp_s < self._stamp_s:
             # Another episode, or a bridge that began anew.
             self._places.clear()

@@ -52,8 +52,6 @@ OBSTRUCTED = frozenset(
 FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
 # So many of these in a row, and the world is taken to be gone.
 MOST_FAULTS = 12
-# The evidence of a result that names what is in the agent's hand.
-HOLDING = "holding"
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
 
 
@@ -136,8 +134,8 @@ class Notes:
 
     def take(self, ended: AgentResult) -> None:
         """Notes how a call ended."""
-        if HOLDING in ended.result.evidence:
-            self.hands[ended.agent] = ended.result.evidence[HOLDING] or None
+        if ended.result.holding is not None:
+            self.hands[ended.agent] = ended.result.holding or None
         if ended.result.succeeded:
             self.faults = 0
             self._succeeded(ended.agent, ended.call)

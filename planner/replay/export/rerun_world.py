@@ -8,12 +8,10 @@ from typing import Any
 
 from planner.replay.export import rerun_paths
 from planner.replay.export.rerun_stream import MAP, Recording
-from planner.replay.export.source import STATES, Received, Source
-from planner.replay.state_layout import difference
-from planner.world.errors import FileError, PlannerError
+from planner.replay.export.source import Received, Source
+from planner.replay.states import STATES, recorded_states
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
-from planner.world.world_bytes import WorldBytes
 
 TF, TF_STATIC = "/tf", "/tf_static"
 WORLD_GRAPH = "/world_graph"
@@ -84,34 +82,22 @@ class Truth:
     """The true world's furniture, things and agents as boxes, whenever they change."""
 
     def __init__(self, recording: Recording, source: Source) -> None:
-        """Begins it.
-
-        Raises:
-            FileError: where the bag's states are laid out otherwise than they are read here.
-        """
-        recorded = source.bag.type_of(STATES)
-        if recorded is not None and (reason := difference(*recorded)):
-            raise FileError(source.folder, STATES, reason)
         self._recording, self._source = recording, source
         self._entities: Mapping[str, EntityState] = {}
 
     def add_all(self) -> None:
-        """Logs all states of the bag, which are many and large, without reading all of each.
+        """Logs all states of the bag.
 
         Raises:
-            FileError: where the bytes are none, or the bag cannot be read.
+            FileError: where the bag's states cannot be read.
         """
-        source, reader = self._source, WorldBytes()
-        for received_ns, data in source.bag.data(STATES) if STATES in source.types else ():
+        source = self._source
+        for received_ns, state, changed, _ in recorded_states(source.bag):
             if received_ns < source.begin_ns:
                 continue
-            try:
-                state = reader.read(data)
-            except PlannerError as error:
-                raise FileError(source.folder, STATES, str(error)) from None
             stamp_ns = round(state.stamp_s * 1e9)
             self._recording.at(Received(STATES, source.types[STATES], received_ns, stamp_ns, None))
-            self._draw_changed(state.entities, reader.changed)
+            self._draw_changed(state.entities, changed if self._entities else None)
 
     def _draw_changed(
         self, entities: Mapping[str, EntityState], changed: tuple[str, ...] | None

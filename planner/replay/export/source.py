@@ -18,7 +18,6 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 
 CLOCK = "/clock"
-STATES = "/world/state"
 IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 # The clock of a world that is loaded anew goes back by more than messages can be out of order.
 _NEW_WORLD_NS = 500_000_000

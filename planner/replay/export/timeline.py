@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from planner.replay.export.source import Received, Source
+from planner.world.memory_wire import duration_of
 
 STATUS = "/instruct/status"
 TRACE = "/planner/trace"
@@ -180,10 +181,9 @@ class _Draft:
 
     def _began_s(self, content: Any, ended_s: float, free_s: float | None) -> float:
         """From how long it took, else when it was named, else when the agent was free."""
-        evidence = {str(pair.key): str(pair.value) for pair in content.evidence}
         earliest_s = -math.inf if free_s is None else free_s
-        took_s = _number(evidence.get("sim_seconds", ""))
-        if took_s is not None and took_s >= 0:
+        took_s = duration_of(content)
+        if took_s is not None:
             return max(ended_s - took_s, earliest_s)
         named = sorted(self.named.get(str(content.agent), ()))
         since = named[bisect_left(named, (earliest_s, "")) :]
@@ -196,11 +196,3 @@ class _Draft:
 def _is_last(named: tuple[float, str], calls: list[Call]) -> bool:
     """Whether what was named is a call that ended at that very time."""
     return any(c.ended_s == named[0] and c.call == named[1] for c in calls)
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

@@ -8,6 +8,7 @@ from enum import Enum, auto
 
 from planner.replay.bag import Bag
 from planner.replay.player.in_order import in_order, last_of_each
+from planner.replay.states import STATES, updates_before
 
 CLOCK = "/clock"
 TF_STATIC = "/tf_static"
@@ -64,8 +65,9 @@ def one_pass(bag: Bag, topics: Mapping[str, bool], span: Span) -> Iterator[Cue]:
         bag: to play.
         topics: those to play; whether each is latched.
         span: what to play of it. Before its first message comes what stood then: the last message
-            of each latched topic and of `/clock`, and of `/tf_static` every one, because each of
-            its publishers tells its own frames.
+            of each latched topic and of `/clock`, of `/world/state` the newest keyframe and what
+            follows it, and of `/tf_static` every one, because each of its publishers tells its
+            own frames.
 
     Raises:
         FileError: where the bag cannot be read.
@@ -84,6 +86,10 @@ def _state_before(bag: Bag, topics: Mapping[str, bool], start_ns: int) -> Iterat
         if (latched or topic == CLOCK) and topic != TF_STATIC
     ]
     before = list(last_of_each(bag, standing, start_ns).values())
+    if STATES in standing:
+        # The last message may be a change, which is of no use without what it changes.
+        before = [message for message in before if message.topic != STATES]
+        before += updates_before(bag, start_ns)
     if TF_STATIC in topics:
         before += in_order(bag, (TF_STATIC,), bag.start_ns, start_ns)
     for message in sorted(before, key=lambda message: message.received_ns):

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from planner.memory.wording import read_description
+from planner.replay.live import criteria_of
 from planner.replay.report.document import Level
+from planner.world.memory_wire import duration_of
 
 T = TypeVar("T")
 # Of another bag's types: a field that is not there, or is something else.
@@ -169,13 +171,13 @@ def seconds(stamp: Any) -> float:
 
 def skill_end(content: Any) -> SkillEnd:
     """Of planner_msgs/SkillReport."""
-    took = _finite(_pairs(content.evidence).get("sim_seconds", ""))
+    duration_s = duration_of(content)
     return SkillEnd(
         agent=str(content.agent),
         call=str(content.call),
         code=int(content.code),
         text=str(content.text),
-        took_s=took if took is not None and took >= 0 else None,
+        took_s=None if duration_s is None else round(duration_s, 4),
     )
 
 
@@ -209,7 +211,7 @@ def judgement(content: Any) -> Judgement:
         scoring=str(content.scoring),
         percent_complete=round(min(max(share, 0.0), 1.0), 4) if math.isfinite(share) else 0.0,
         explanation=str(content.explanation),
-        criteria=_pairs(content.metrics).get("criteria", ""),
+        criteria=criteria_of(content),
         parts=tuple(
             JudgedPart(
                 str(part.text),

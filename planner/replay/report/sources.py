@@ -14,9 +14,9 @@ from planner.replay.report.frames import FrameTree
 from planner.replay.report.messages import Judgement, SkillEnd
 from planner.replay.report.scan import Plan, Scanned, TakeBytes
 from planner.replay.report.things import TrueWorld
-from planner.replay.state_layout import difference
-from planner.replay.task import STATES
+from planner.replay.states import STATES, StateReader
 from planner.replay.world_info import WORLD_INFO
+from planner.world.errors import FileError
 
 INSTRUCTIONS = "/instruct/status"
 _AGENT_TOPIC = re.compile(
@@ -52,12 +52,14 @@ class Sources:
         clocks: the stamps of topics, by their names.
         frames: the frame tree.
         world: the true world; None where the bag has no states that can be read.
+        states: what reads them, or None.
         cameras: one for each agent with pictures.
     """
 
     clocks: Mapping[str, ClockAnchors]
     frames: FrameTree
     world: TrueWorld | None
+    states: StateReader | None
     cameras: Sequence[pictures.Camera]
 
     @staticmethod
@@ -70,13 +72,13 @@ class Sources:
         """
         # Of a long bag not more than of a shorter one.
         length_s = (bag.end_ns - bag.start_ns) * 1e-9
-        kind = bag.type_of(STATES)
-        readable = kind is not None and not difference(*kind)
         period_s = max(0.5, length_s / _MOST_STATES)
+        states = _state_reader(bag)
         return Sources(
             {topic: ClockAnchors(at) for topic, at in _CLOCKS if topic in bag.topics},
             FrameTree(agents_of(bag.topics), period_s=max(0.1, length_s / _MOST_FRAMES)),
-            TrueWorld(period_s=period_s) if readable else None,
+            None if states is None else TrueWorld(period_s=period_s),
+            states,
             _cameras(bag, picture_bytes),
         )
 
@@ -92,8 +94,8 @@ class Sources:
             takers.setdefault(topic, []).append(anchors.take)
         takers.setdefault("/tf", []).append(self.frames.take)
         takers.setdefault("/tf_static", []).append(self.frames.take_static)
-        if self.world is not None:
-            takers.setdefault(STATES, []).append(self.world.take)
+        if self.world is not None and self.states is not None:
+            takers.setdefault(STATES, []).append(_state_taker(self.states, self.world))
         for camera in self.cameras:
             takers.setdefault(camera.topic, []).append(camera.take)
         return {topic: _all(several) for topic, several in takers.items()}
@@ -120,6 +122,25 @@ def agents_of(topics: Iterable[str]) -> tuple[str, ...]:
     """The namespaces of the robots that published."""
     matches = (_AGENT_TOPIC.fullmatch(topic) for topic in topics)
     return tuple(sorted({match[1] for match in matches if match}))
+
+
+def _state_reader(bag: Bag) -> StateReader | None:
+    try:
+        return StateReader(bag) if STATES in bag.topics else None
+    except FileError:
+        return None
+
+
+def _state_taker(reader: StateReader, world: TrueWorld) -> TakeBytes:
+    def take(received_ns: int, data: memoryview) -> None:
+        try:
+            state = reader.read(data)
+        except FileError as error:
+            raise ValueError(str(error)) from None
+        if state is not None:
+            world.take(received_ns, state, reader.changed)
+
+    return take
 
 
 def _cameras(bag: Bag, picture_bytes: int) -> list[pictures.Camera]:

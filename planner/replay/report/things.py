@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from planner.memory.scores import Placed
-from planner.replay.report.clock import WorldClock, stamp_in
+from planner.replay.report.clock import WorldClock
 from planner.replay.report.document import Place, Thing
 from planner.replay.report.frames import PathPoint, add_point
-from planner.world.errors import PlannerError
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
-from planner.world.world_bytes import WorldBytes
 
 _MOVED_M = 0.02
 
@@ -51,29 +49,30 @@ class TrueWorld:
     steps: list[tuple[int, float, int]] = field(default_factory=list)
     house: str = ""
     episode_id: str = ""
-    _reader: WorldBytes = field(default_factory=WorldBytes)
     _last_s: float = -math.inf
+    # Entities that changed since the state that was looked at last; None = all.
+    _changed: set[str] | None = None
 
-    def take(self, received_ns: int, data: memoryview) -> None:
-        """Takes a serialised WorldState; of states close to one another only the first.
+    def take(self, received_ns: int, state: WorldState, changed: Collection[str] | None) -> None:
+        """Takes a state; of those close to one another only the first counts.
 
-        Raises:
-            ValueError: where the bytes are no WorldState.
+        Args:
+            received_ns: when it was received.
+            state: of the world.
+            changed: names of what is not as in the state before; None = not known.
         """
-        stamp_s = stamp_in(data)
-        if 0.0 <= stamp_s - self._last_s < self.period_s:
+        if changed is None or self._changed is None:
+            self._changed = None
+        else:
+            self._changed.update(changed)
+        if 0.0 <= state.stamp_s - self._last_s < self.period_s:
             return
-        self._last_s = stamp_s
-        try:
-            # Kept by the reader until the next state.
-            state = self._reader.read(bytes(data))
-        except PlannerError as error:
-            raise ValueError(str(error)) from None
+        self._last_s = state.stamp_s
         self.house, self.episode_id = state.house, state.episode_id
         self.steps.append((state.step, state.stamp_s, received_ns))
-        changed = self._reader.changed
         # Only what changed is looked at: most things lie still.
-        for name in state.entities if changed is None else changed:
+        names, self._changed = self._changed, set()
+        for name in state.entities if names is None else names:
             entity = state.entities.get(name)
             if entity is not None:
                 self._take_entity(received_ns, state, entity)

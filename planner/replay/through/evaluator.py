@@ -11,6 +11,7 @@ from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
+from planner.replay.states import STATES
 from planner.replay.through.judgements import (
     Judgement,
     made_judgement,
@@ -20,7 +21,6 @@ from planner.replay.through.judgements import (
 from planner.replay.through.recorded import (
     GRAPHS,
     JUDGEMENTS,
-    STATES,
     VERDICTS,
     GraphTold,
     MessageTold,

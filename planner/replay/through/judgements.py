@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.evaluation.progress import Progress, PropositionProgress, Verdict, criteria_word
+from planner.replay.live import criteria_of, start_of
 from planner.world.memory_wire import stamp_seconds
 
 # Messages have percent complete in single precision.
@@ -54,7 +55,6 @@ class Judgement:
 
 def recorded_judgement(message: Any) -> Judgement:
     """The judgement of a planner_msgs/Evaluation."""
-    metrics = {str(item.key): str(item.value) for item in message.metrics}
     status, running = int(message.status), int(message.RUNNING)
     return Judgement(
         str(message.episode_id),
@@ -70,8 +70,8 @@ def recorded_judgement(message: Any) -> Judgement:
             )
             for p in message.propositions
         ),
-        metrics.get("criteria", ""),
-        float(metrics["start_s"]) if "start_s" in metrics else None,
+        criteria_of(message),
+        start_of(message),
     )
 
 

@@ -14,6 +14,7 @@ from planner.memory.truth_scores import TrueThings, true_things
 from planner.memory.updater import Counting, MemoryUpdater
 from planner.parts.kinds import UPDATERS
 from planner.parts.option import read_options
+from planner.replay.states import STATES
 from planner.replay.through.belief_history import History, LiveList
 from planner.replay.through.looks import Exposure, Exposures, Observer, lens_of
 from planner.replay.through.recorded import (
@@ -25,7 +26,6 @@ from planner.replay.through.recorded import (
     LINKS,
     LISTS,
     RESULTS,
-    STATES,
     CameraTopics,
     ChangeTold,
     Event,

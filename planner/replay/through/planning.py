@@ -16,12 +16,12 @@ from planner.planning.delta_log import DeltaLog
 from planner.planning.instruction import Request, task_of
 from planner.planning.making import make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
+from planner.replay.states import STATES
 from planner.replay.through.decisions import RecordedDecision, RecordedWork, recorded_work
 from planner.replay.through.recorded import (
     CHANGES,
     GRAPHS,
     LISTS,
-    STATES,
     ChangeTold,
     Event,
     GraphTold,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from planner.replay.bag import Bag, RawMessage
-from planner.replay.state_layout import difference
+from planner.replay.states import STATES, StateReader
 from planner.world.belief import Belief
 from planner.world.entity import Entity, MemoryChange
 from planner.world.episode import MOST_AGENTS
@@ -20,9 +20,7 @@ from planner.world.serialized import first_stamp_of, stamp_of
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import WorldState
 from planner.world.wire import graph_record
-from planner.world.world_bytes import WorldBytes
 
-STATES = "/world/state"
 LINKS, FIXED_LINKS = "/tf", "/tf_static"
 CHANGES, LISTS, GRAPHS = "/memory/updates", "/memory/entities", "/world_graph"
 RESULTS, TRACES = "/skills/results", "/planner/trace"
@@ -33,7 +31,7 @@ CAMERA = "hand"
 # that were received after it.
 _DISORDER_NS = 10_000_000_000
 # Of these the newest before the start counts: they stand until the next one.
-_STANDING = frozenset({STATES, FIXED_LINKS, LISTS, GRAPHS, STATUS})
+_STANDING = frozenset({FIXED_LINKS, LISTS, GRAPHS, STATUS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class SkillEnded:
     @property
     def is_part(self) -> bool:
         """Whether it is one step of another call that is told as well."""
-        return "part_of" in self.result.evidence
+        return bool(self.result.part_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +255,7 @@ class Recorded:
             topic: _READERS.get(topic, _message) for topic in topics
         }
         if STATES in readers:
-            readers[STATES] = self._state_reader()
+            readers[STATES] = _state_event(StateReader(self.bag))
         if GRAPHS in readers:
             readers[GRAPHS] = partial(_graph, at=self.bag.folder)
         for camera in self.cameras:
@@ -267,38 +265,42 @@ class Recorded:
             if hands:
                 readers[f"/{camera.agent}/gripper_state"] = partial(_hand, camera.agent)
         there = [topic for topic in readers if self.has(topic)]
-        for raw in self._in_order(there):
+
+        def read(raw: RawMessage) -> Event | None:
             try:
-                event = readers[raw.topic](raw)
+                return readers[raw.topic](raw)
             except FileError:
                 raise
             except (PlannerError, ValueError, LookupError, AttributeError) as error:
                 raise FileError(self.bag.folder, raw.topic, str(error)) from None
+
+        for event in self._in_order(there, read):
             if event is not None:
                 yield event
 
-    def _in_order(self, topics: Collection[str]) -> Iterator[RawMessage]:
-        """The messages of the part, before them what stands at its beginning."""
+    def _in_order(
+        self, topics: Collection[str], read: Callable[[RawMessage], Event | None]
+    ) -> Iterator[Event | None]:
+        """The events of the part, before them what stands at its beginning."""
         standing: dict[tuple[str, int], RawMessage] = {}
+        state: Event | None = None
         for raw in _sorted(self.bag.raw(tuple(topics)) if topics else iter(())):
             if raw.received_ns < self.start_ns:
-                if raw.topic in _STANDING or raw.topic.endswith("/gripper_state"):
+                if raw.topic == STATES:
+                    # A state is put together from the changes before it.
+                    state = read(raw) or state
+                elif raw.topic in _STANDING or raw.topic.endswith("/gripper_state"):
                     # Each message of fixed links is of other frames.
                     number = raw.received_ns if raw.topic == FIXED_LINKS else 0
                     standing[raw.topic, number] = raw
                 continue
             if raw.received_ns >= self.end_ns:
                 break
-            yield from standing.values()
+            yield state
+            yield from map(read, standing.values())
+            state = None
             standing.clear()
-            yield raw
-
-    def _state_reader(self) -> Callable[[RawMessage], Event | None]:
-        recorded = self.bag.type_of(STATES)
-        if recorded is not None and (reason := difference(*recorded)):
-            raise FileError(self.bag.folder, STATES, reason)
-        reader = WorldBytes()
-        return lambda raw: StateSeen(raw.received_ns, reader.read(raw.data))
+            yield read(raw)
 
 
 def _sorted(messages: Iterator[RawMessage]) -> Iterator[RawMessage]:
@@ -323,6 +325,14 @@ def _sorted(messages: Iterator[RawMessage]) -> Iterator[RawMessage]:
 
 def _received(at_ns: int, _number: int, raw: RawMessage) -> RawMessage:
     return raw if raw.received_ns == at_ns else replace(raw, received_ns=at_ns)
+
+
+def _state_event(reader: StateReader) -> Callable[[RawMessage], Event | None]:
+    def read(raw: RawMessage) -> Event | None:
+        state = reader.read(raw.data)
+        return None if state is None else StateSeen(raw.received_ns, state)
+
+    return read
 
 
 def _links(raw: RawMessage) -> Event | None:

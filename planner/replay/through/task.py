@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from planner.replay.bag import Bag
+from planner.replay.states import STATES
 from planner.replay.task import load_task, task_of
-from planner.replay.through.recorded import STATES, STATUS, VERDICTS, Recorded, StateSeen
+from planner.replay.through.recorded import STATUS, VERDICTS, Recorded, StateSeen
 from planner.replay.world_info import WORLD_INFO
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError

@@ -6,16 +6,17 @@ import math
 import time
 from collections.abc import Callable
 
-from diagnostic_msgs.msg import KeyValue
 from planner_msgs.action import ExecuteSkill
 from rclpy.node import Node
 
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lockstep import LockstepWords
+from planner.ros.skill_messages import result_message
 from planner.skills.executor import SkillExecutor, SkillStatus
 from planner.skills.results import canceled
 from planner.world import topics
+from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Vec3
 from planner.world.skill import SkillCode, SkillResult
 
@@ -98,10 +99,9 @@ class SkillServer:
             self._on_work()
         self._say(self._executor.quiet_until_s)
 
-    def _refuse(self, goal: Goal, problem: str) -> None:
+    def _refuse(self, goal: Goal, problem: OutOfBounds) -> None:
         text = f"The goal is out of bounds: {problem}."
-        in_call = problem.startswith("call:")
-        code = SkillCode.UNPARSABLE if in_call else SkillCode.WRONG_ARGUMENTS
+        code = SkillCode.UNPARSABLE if problem.field == "call" else SkillCode.WRONG_ARGUMENTS
         self._conclude(goal, SkillResult.failure(code, text))
 
     def _say(self, quiet_until_s: float) -> None:
@@ -145,14 +145,9 @@ class SkillServer:
             goal.publish_feedback(message)
 
     def _conclude(self, goal: Goal, result: SkillResult) -> None:
-        message = ExecuteSkill.Result(
-            code=int(result.code),
-            text=result.text,
-            evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
-        )
         self._server.conclude(
             goal,
-            message,
+            result_message(result),
             succeeded=result.succeeded,
             canceled=result.code is SkillCode.CANCELED,
         )

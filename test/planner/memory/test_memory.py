@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from memory_samples import layout_of
 
@@ -56,11 +58,11 @@ def test_pick_and_place_move_a_thing(memory: Memory) -> None:
     assert memory.belief(6.0).nodes["agent_0"].holding is None
 
 
-def test_evidence_says_where_it_was_put(memory: Memory) -> None:
-    put = SkillResult.success(position_m="1.5, 2.5, 0.75")
+def test_a_result_says_where_it_was_put(memory: Memory) -> None:
+    put = replace(OK, position_m=(1.5, 2.5, 0.75))
     do(memory, "Place[cup_0, on, table_1, None, None]", put)
     assert memory.belief(6.0).nodes["cup_0"].position_m == (1.5, 2.5, 0.75)
-    do(memory, "Place[cup_0, on, floor_hall_0, None, None]", SkillResult.success(position_m="no"))
+    do(memory, "Place[cup_0, on, floor_hall_0, None, None]", OK)
     cup = memory.belief(6.0).nodes["cup_0"]
     assert (cup.parent, cup.description) == ("floor_hall_0", "cup")
 

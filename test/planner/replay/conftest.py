@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.state_log import StateLogWriter
 from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState
+from planner.world.state_updates import StateUpdate, UpdateEncoder
 from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
@@ -88,6 +90,18 @@ def _entity(entity: EntityState):
 
 
 def world_message(state: WorldState):
+    """The whole of a state."""
+    return update_message(StateUpdate(state, sequence=state.revision))
+
+
+def update_messages(states: Sequence[WorldState]):
+    """As the bridge sends them."""
+    encoder = UpdateEncoder()
+    return [update_message(encoder.encode(state)) for state in states]
+
+
+def update_message(update: StateUpdate):
+    state = update.state
     return _new(
         "planner_msgs/msg/WorldState",
         header=_header(state.stamp_s),
@@ -95,7 +109,10 @@ def world_message(state: WorldState):
         episode_id=state.episode_id,
         revision=state.revision,
         sim_step=state.step,
+        keyframe=update.keyframe,
+        sequence=update.sequence,
         entities=[_entity(e) for e in state.entities.values()],
+        removed=list(update.removed),
     )
 
 
@@ -121,7 +138,12 @@ def verdict_message(verdict: Verdict, stamp_s: float, **changes):
             for p in verdict.propositions
         ],
         "explanation": verdict.explanation,
-        "metrics": [],
+        "variant": str(verdict.variant),
+        "seen_from_step": 0,
+        "unseen_states": 0,
+        "start_s": math.nan,
+        "criteria": "",
+        "criteria_explanation": "",
     }
     return _new("planner_msgs/msg/Evaluation", **{**fields, **changes})
 
@@ -134,6 +156,13 @@ def skill_message(agent: str, call: str, ended_s: float, code: int = 0):
         call=call,
         code=code,
         text="",
+        has_position=False,
+        position=_new("geometry_msgs/msg/Point", x=0.0, y=0.0, z=0.0),
+        has_holding=False,
+        holding="",
+        duration_s=math.nan,
+        rule=0,
+        part_of="",
         evidence=[],
     )
 
@@ -215,6 +244,7 @@ def info_message(house_json: str = "", episode_json: str = "", **changes):
         "backend": "embedded",
         "simulated": True,
         "house": "small",
+        "layout": "small",
         "house_json": house_json,
         "episode_id": "small",
         "episode_json": episode_json,
@@ -367,8 +397,8 @@ class Film:
         bag = McapBag(self.folder / name, **options)
         house, episode = (json.dumps(m.model_dump(mode="json")) for m in (self.house, self.episode))
         bag.put("/world/info", info_message(house, episode), 1)
-        for n, state in enumerate(self.states):
-            bag.put("/world/state", world_message(state), n + 1)
+        for n, message in enumerate(update_messages(self.states)):
+            bag.put("/world/state", message, n + 1)
         bag.put("/planner/trace", decision_message(0.1, ["agent_0"], ["Wait[]"], 1), 1)
         bag.put("/skills/results", skill_message("agent_0", "Wait[]", 0.3), 1)
         bag.put("/instruct/status", instruct_message("put both on the table", 3, "done"), 1)
@@ -390,7 +420,7 @@ class Film:
     def bag(self, name: str = "bag", *messages, live: bool = True, close: bool = True) -> Path:
         """States, then (topic, message) pairs, then the live verdict."""
         writer = BagWriter(self.folder / name)
-        told = [("/world/state", world_message(state)) for state in self.states]
+        told = [("/world/state", message) for message in update_messages(self.states)]
         told += messages
         if live:
             told.append(("/evaluation/result", verdict_message(self.verdict(), 9.0)))
@@ -417,8 +447,8 @@ def film(tmp_path: Path, small_house, small_episode) -> Film:
 def messages() -> SimpleNamespace:
     return SimpleNamespace(
         graph=graph_message,
-        key_value=lambda key, value: _new("diagnostic_msgs/msg/KeyValue", key=key, value=value),
         world=world_message,
+        updates=update_messages,
         verdict=verdict_message,
         skill=skill_message,
         decision=decision_message,

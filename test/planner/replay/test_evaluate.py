@@ -203,9 +203,8 @@ def test_a_world_that_was_only_perceived_is_judged_as_believed(film, messages, c
     # Thirtieths of a second from the first graph.
     assert [p.first_step for p in found.verdict.propositions] == [30, 60]
     # The live judge of the robot came in time for all but the first graph.
-    start = messages.key_value("start_s", "1001.0")
     late = replace_steps(found.verdict, -30)
-    live = messages.verdict(late, 1002.0, metrics=[start])
+    live = messages.verdict(late, 1002.0, start_s=1001.0)
     again = film.bag("live", *told, ("/evaluation/result", live), live=False)
     (same,) = judge(again, Request(episode=str(film.path)))
     assert same.verdict.sim_steps == 30
@@ -232,9 +231,7 @@ def test_a_memory_that_comes_back_begins_no_other_run_in_a_bag(film, messages) -
     film.states = []
     (alone,) = judge(film.bag("alone", *told, live=False), Request(episode=str(film.path)))
     assert [p.first_step for p in alone.verdict.propositions] == [30, 60]
-    live = messages.verdict(
-        alone.verdict, 1002.0, metrics=[messages.key_value("start_s", "1000.0")]
-    )
+    live = messages.verdict(alone.verdict, 1002.0, start_s=1000.0)
     bag = film.bag("live", *told, ("/evaluation/result", live), *later, live=False)
     (found,) = judge(bag, Request(episode=str(film.path)))
     assert found.agrees is True
@@ -265,8 +262,7 @@ def walk(film) -> None:
 def test_criteria_are_judged_beside_the_propositions(film, messages, capsys) -> None:
     asked(film, criteria=APPLE)
     film.solved()
-    live = [messages.key_value("criteria", "not met")]
-    told = ("/evaluation/result", messages.verdict(film.verdict(), 9.0, metrics=live))
+    told = ("/evaluation/result", messages.verdict(film.verdict(), 9.0, criteria="not met"))
     bag = film.bag("bag", told, live=False)
     status, out, _ = evaluate(capsys, bag, film.log(), "--episode", film.path)
     assert status == 0
@@ -278,8 +274,7 @@ def test_criteria_are_judged_beside_the_propositions(film, messages, capsys) -> 
 def test_a_live_verdict_on_the_criteria_that_differs_is_told(film, messages, capsys) -> None:
     asked(film, criteria=APPLE)
     walk(film.solved())
-    live = [messages.key_value("criteria", "not met")]
-    told = ("/evaluation/result", messages.verdict(film.verdict(), 9.0, metrics=live))
+    told = ("/evaluation/result", messages.verdict(film.verdict(), 9.0, criteria="not met"))
     status, out, _ = evaluate(capsys, film.bag("bag", told, live=False), "--episode", film.path)
     assert (status, "DIFFERENT" in out) == (2, True)
     assert "small: criteria met." in out
@@ -365,12 +360,13 @@ def test_a_bag_of_another_version_of_the_messages(
     add_topic = BagWriter.add_topic
 
     def add_older(writer: BagWriter, topic: Topic) -> int:
-        text = topic.definition.replace("uint64 sim_step", "uint64 sim_tick")
+        text = topic.definition.replace("uint64 revision", "uint64 changes")
         return add_topic(writer, replace(topic, definition=text))
 
     monkeypatch.setattr(BagWriter, "add_topic", add_older)
     error = refused(capsys, film, film.solved().bag())
-    assert "another version of planner_msgs/msg/WorldState" in error
+    assert "/world/state, message 0: is of another type than this planner reads" in error
+    assert "revision" in error
 
 
 def test_an_entity_that_the_goal_names_and_the_world_lacks(film, capsys) -> None:

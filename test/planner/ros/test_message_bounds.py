@@ -55,12 +55,12 @@ TOPICS = {
 
 @pytest.mark.parametrize("kind", INTERFACES, ids=type_name)
 def test_every_field_of_a_goal_or_request_has_a_bound(kind: Any) -> None:
-    assert MessageBounds(kind).problem(kind(), NOW_S) == ""
+    assert MessageBounds(kind).problem(kind(), NOW_S) is None
 
 
 @pytest.mark.parametrize("name", TOPICS)
 def test_every_field_of_a_command_has_a_bound(name: str) -> None:
-    assert MessageBounds(TOPICS[name], name).problem(TOPICS[name](), NOW_S) == ""
+    assert MessageBounds(TOPICS[name], name).problem(TOPICS[name](), NOW_S) is None
 
 
 def test_whatever_has_bounds_is_checked_by_this_test() -> None:
@@ -120,8 +120,8 @@ def test_a_goal_is_in_bounds_exactly_where_its_numbers_are(path: str, value: flo
     bound = NUMBERS[path]
     good = bound.free if math.isnan(value) else bound.low <= value <= bound.high
     problem = bounds_of(GOAL).problem(set_field(GOAL(), path, value), NOW_S)
-    assert (problem == "") is good
-    assert good or problem.startswith(f"{path}: ")
+    assert (problem is None) is good
+    assert problem is None or problem.field == path
 
 
 @pytest.mark.parametrize(
@@ -140,14 +140,14 @@ def test_texts_and_arrays(kind: Any, fields: dict[str, Any], says: str) -> None:
     message = kind()
     for path, value in fields.items():
         set_field(message, path, value)
-    assert bounds_of(kind).problem(message, NOW_S).startswith(says)
+    assert str(bounds_of(kind).problem(message, NOW_S)).startswith(says)
 
 
 def test_a_field_of_an_item_is_named_with_its_place() -> None:
     request = EditMemory.Request(operations=[Operation(), Operation()])
     request.operations[1].entity.position.y = 1e18
     problem = bounds_of(EditMemory.Request).problem(request, NOW_S)
-    assert problem.startswith("operations[1].entity.position.y: 1e+18 is outside")
+    assert str(problem).startswith("operations[1].entity.position.y: 1e+18 is outside")
 
 
 @pytest.mark.parametrize(
@@ -166,5 +166,5 @@ def test_stamps(stamp_s: float, says: str) -> None:
     goal = GOAL()
     goal.target.header.stamp = time_message(stamp_s)
     problem = bounds_of(GOAL).problem(goal, NOW_S)
-    assert says in problem
+    assert says in str(problem)
     assert bool(problem) is bool(says)

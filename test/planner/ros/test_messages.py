@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import CameraInfo, Image
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import CameraInfo
 
 from planner.ros import images
 from planner.ros.conversions import header, pose_message, pose_record, seconds, time_message
 from planner.ros.primitive_messages import goal_message, result_message, result_record
-from planner.ros.serialized import set_stamp
-from planner.ros.world_messages import WorldMessages
+from planner.ros.world_messages import StateMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -22,9 +21,9 @@ from planner.world.house import House
 from planner.world.observation import Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.serialized import stamp_of
-from planner.world.state import EntityState, WorldState
+from planner.world.state_updates import StateUpdate, UpdateEncoder
 from planner.world.vocabulary import Relation
-from planner.world.wire import world_record
+from planner.world.wire import state_update
 from sim_bridge.agent.node import read_goal
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.requests import read_request
@@ -42,15 +41,12 @@ def test_poses_of_whole_numbers_too() -> None:
     assert pose_record(pose_message(pose)) == pose
 
 
-def test_a_serialised_picture_takes_another_stamp_and_nothing_else() -> None:
+def test_the_stamp_of_a_serialised_picture() -> None:
     message = images.rgb_message(HEAD, np.arange(72, dtype=np.uint8).reshape(4, 6, 3))
-    data = bytearray(serialize_message(message))
-    set_stamp(data, time_message(7.25))
-    assert stamp_of(bytes(data)) == 7.25
-    message.header.stamp = time_message(7.25)
-    assert deserialize_message(bytes(data), Image) == message
+    data = serialize_message(message)
+    assert stamp_of(data) == 1.5
     with pytest.raises(ValueError, match="no header"):
-        set_stamp(bytearray(11), time_message(7.25))
+        stamp_of(data[:11])
 
 
 def test_colours() -> None:
@@ -98,27 +94,33 @@ def test_lenses() -> None:
     assert images.intrinsics(images.camera_info(HEAD, lens)) == lens
 
 
-def plain(state: WorldState) -> dict[str, EntityState]:
-    """The entities, where no states and an empty set of them are the same."""
-    return {name: replace(e, states=e.states or None) for name, e in state.entities.items()}
+def plain(update: StateUpdate) -> StateUpdate:
+    """The update, where no states and an empty set of them are the same."""
+    entities = update.state.entities.items()
+    same = {name: replace(entity, states=entity.states or None) for name, entity in entities}
+    return replace(update, state=replace(update.state, entities=same))
 
 
 def test_a_world_and_its_changes(small_house: House, small_episode: Episode) -> None:
     backend = EmbeddedBackend()
     backend.reset(small_house, small_episode, 0)
-    messages = WorldMessages()
+    encoder, messages = UpdateEncoder(), StateMessages()
     first = backend.world_state()
     assert first is not None
-    made = messages.message(first)
-    assert plain(world_record(made)) == plain(first)
-    assert replace(world_record(made), entities={}) == replace(first, entities={})
+    whole = encoder.encode(first)
+    assert plain(state_update(messages.message(whole))) == plain(whole)
     backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, (1.0, 1.4, 0.0)))
     for _ in range(30):
         backend.step(1 / 30)
     second = backend.world_state()
     assert second is not None
-    assert second.entities["agent_0"] != first.entities["agent_0"]
-    assert plain(world_record(messages.message(second))) == plain(second)
+    change = encoder.encode(replace(second, stamp_s=0.5))
+    assert not change.keyframe
+    assert set(change.state.entities) == {"agent_0"}
+    change = replace(change, removed=("cup_0",))
+    assert plain(state_update(messages.message(change))) == plain(change)
+    before, after = (messages.message(whole), messages.message(replace(whole, sequence=2)))
+    assert all(one is other for one, other in zip(before.entities, after.entities, strict=True))
 
 
 def test_primitives_come_through_the_bridge_as_they_were_meant() -> None:

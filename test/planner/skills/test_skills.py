@@ -108,12 +108,12 @@ def test_pick_and_place(world: World) -> None:
     world.run("Navigate[cup_0]")
     picked = world.run("Pick[cup_0]")
     assert picked.succeeded
-    assert world.holding() == picked.evidence["holding"] == "cup_0"
+    assert world.holding() == picked.holding == "cup_0"
     world.run("Navigate[table_1]")
     placed = world.run("Place[cup_0, on, table_1, None, None]")
     assert placed.succeeded
     assert world.parent("cup_0") == ("table_1", "on")
-    told = tuple(float(word) for word in placed.evidence["position_m"].split(","))
+    told = placed.position_m
     assert told == pytest.approx(world.state.entities["cup_0"].box.center_m, abs=1e-3)
     assert placed.evidence["part"] == "top"
 
@@ -156,9 +156,9 @@ def test_check_27_rearrange_picks_first_what_place_cannot_put_down(world: World)
 
 def test_rearrange_reports_its_parts(world: World) -> None:
     world.run("Rearrange[cup_0, within, cabinet_0, None, None]")
-    told = [(str(call), result.evidence.get("part_of")) for call, result in world.reports]
+    told = [(str(call), result.part_of) for call, result in world.reports]
     whole = "Rearrange[cup_0, within, cabinet_0, None, None]"
-    assert told == [("Pick[cup_0]", whole), ("Open[cabinet_0]", whole), (whole, None)]
+    assert told == [("Pick[cup_0]", whole), ("Open[cabinet_0]", whole), (whole, "")]
 
 
 def test_rearrange_of_what_is_in_the_hand_only_places_it(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from planner.world.bounds import OutOfBounds
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.opening import default_house, open_world
@@ -59,24 +60,24 @@ def test_a_busy_agent_leaves_a_receipt_of_what_it_does_not_do(runtime: Runtime) 
 
 
 def test_what_is_out_of_bounds_leaves_a_short_receipt(runtime: Runtime) -> None:
-    result = out_of_bounds("name: 100000 characters, more than 64")
+    result = out_of_bounds(OutOfBounds("name", "100000 characters, more than 64"))
     assert result.code is PrimitiveCode.UNKNOWN_PRIMITIVE
     runtime.refuse("agent_0", "x" * 100_000, result)
     assert refusals(runtime) == [("x" * 64, result.text)]
 
 
 @pytest.mark.parametrize(
-    ("problem", "code"),
+    ("field", "code"),
     [
-        ("name: too long", PrimitiveCode.UNKNOWN_PRIMITIVE),
-        ("target.header.frame_id: too long", PrimitiveCode.BAD_FRAME),
-        ("target.header.stamp: too old", PrimitiveCode.BAD_TARGET),
-        ("pan_rad[3]: too far", PrimitiveCode.BAD_TARGET),
+        ("name", PrimitiveCode.UNKNOWN_PRIMITIVE),
+        ("target.header.frame_id", PrimitiveCode.BAD_FRAME),
+        ("target.header.stamp", PrimitiveCode.BAD_TARGET),
+        ("pan_rad[3]", PrimitiveCode.BAD_TARGET),
     ],
 )
-def test_what_is_out_of_bounds_has_a_code(problem: str, code: PrimitiveCode) -> None:
-    result = out_of_bounds(problem)
-    assert result == PrimitiveResult(code, f"the goal is out of bounds: {problem}")
+def test_what_is_out_of_bounds_has_a_code(field: str, code: PrimitiveCode) -> None:
+    result = out_of_bounds(OutOfBounds(field, "too much"))
+    assert result == PrimitiveResult(code, f"the goal is out of bounds: {field}: too much")
 
 
 def test_an_answer_to_no_question_leaves_a_receipt(runtime: Runtime) -> None:

@@ -303,7 +303,7 @@ def result(gate: SafetyGate, handle: Handle) -> PrimitiveResult:
 def refused_by(gate: SafetyGate, handle: Handle, rule: Rule, reason: str = "") -> None:
     found = result(gate, handle)
     assert found.code is PrimitiveCode.NOT_ALLOWED, found
-    assert found.evidence["rule"] == str(int(rule)), found
+    assert found.rule == rule, found
     assert not reason or found.evidence["reason"] == reason
     last = [r for r in gate.take_receipts() if not r.allowed][-1]
     assert (last.rule, last.agent) == (rule, ROBOT)

@@ -223,7 +223,7 @@ def test_rule_11_the_way_keeps_away_from_zones_and_the_robot_is_told_of_them(
     into = Primitive(PrimitiveName.NAVIGATE, (*zone.centroid.coords[0], 0.0))
     refused = gate.poll(gate.start(ROBOT, into)).result
     assert refused is not None
-    assert refused.evidence["rule"] == "11"
+    assert refused.rule == 11
     gate.close()
 
 

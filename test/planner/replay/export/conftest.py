@@ -178,11 +178,11 @@ def story(tape: Tape) -> None:
         first_token_s=math.nan,
         **trace,
     )
-    evidence = [{"key": "sim_seconds", "value": "1.5"}]
-    done = {"agent": "agent_0", "code": 0, "text": "Successful execution!", "evidence": evidence}
+    done = {"agent": "agent_0", "code": 0, "text": "Successful execution!", "duration_s": 1.5}
     results, report = "/skills/results", "planner_msgs/SkillReport"
     tape.put(results, report, 2.0, call="Navigate[table_1]", **done)
     failed = {"agent": "agent_0", "code": 11, "text": "Unexpected failure! - Too far."}
+    failed["duration_s"] = math.nan
     trace.update(cycle=2, prompt_tokens=80)
     kind = "planner_msgs/PlannerTrace"
     tape.put("/planner/trace", kind, 2.2, agents=["agent_0"], calls=["Pick[cup_0]"], **trace)

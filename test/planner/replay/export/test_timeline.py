@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +64,7 @@ def test_a_call_named_again_while_it_runs_began_when_it_was_first_named(tapes) -
     for time_s in (1.0, 2.0, 3.0):
         tape.put("/planner/trace", "planner_msgs/PlannerTrace", time_s, **said)
     ended = {"agent": "agent_1", "call": "Open[fridge_1]", "text": "ok"}
+    ended["duration_s"] = math.nan
     tape.put("/skills/results", "planner_msgs/SkillReport", 4.0, **ended)
     assert read_story(Source(tape.close())).calls == (
         Call("agent_1", "Open[fridge_1]", 1.0, 4.0, 0, "ok"),

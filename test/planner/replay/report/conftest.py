@@ -47,7 +47,7 @@ def hostile_bag(record: Callable[..., Recording]) -> Path:
     for i, text in enumerate(HOSTILE):
         t_s = 1.0 + 2 * i
         bag.picture(agent, t_s)
-        bag.result(agent, text, t_s, code=i % 3, sim_seconds="1.5", key=text)
+        bag.result(agent, text, t_s, code=i % 3, duration_s=1.5, key=text)
         bag.result(text, "Pick[cup_0]", t_s + 0.1, sim_seconds=text)
         bag.say(
             "/planner/trace",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,16 @@ class Recording:
         self.writer.write(self._topics[topic], at_ns, at_ns, data)
         return self
 
-    def result(self, agent: str, call: str, t_s: float, *, code: int = 0, **more: str) -> Recording:
+    def result(
+        self,
+        agent: str,
+        call: str,
+        t_s: float,
+        *,
+        code: int = 0,
+        duration_s: float = math.nan,
+        **more: str,
+    ) -> Recording:
         return self.say(
             "/skills/results",
             "planner_msgs/msg/SkillReport",
@@ -98,6 +108,7 @@ class Recording:
             call=call,
             code=code,
             text="Successful execution!" if code == 0 else "Unexpected failure! - no.",
+            duration_s=duration_s,
             evidence=key_values(**more),
         )
 

@@ -26,9 +26,9 @@ def walk(record, tmp_path):
         bag.frames(t_s, bag.frame("map", "agent_0/base_link", t_s, t_s, 1.0))
         if i % 10 == 0:
             bag.picture("agent_0", t_s, 8 + i)
-    bag.result("agent_0", "Navigate[table_1]", 4.0, sim_seconds="4.0")
-    bag.result("agent_0", "Pick[cup_0]", 6.0, code=21, sim_seconds="1.0")
-    bag.result("agent_0", "Pick[cup_0]", 9.0, sim_seconds="2.0")
+    bag.result("agent_0", "Navigate[table_1]", 4.0, duration_s=4.0)
+    bag.result("agent_0", "Pick[cup_0]", 6.0, code=21, duration_s=1.0)
+    bag.result("agent_0", "Pick[cup_0]", 9.0, duration_s=2.0)
     output = tmp_path / "out"
     assert main(["report", str(bag.close()), "-o", str(output)]) == 0
     return output / "report.html"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.observation import Observation
 from planner.world.picture_codec import COLOUR_FORMAT, DEPTH_FORMAT, encode_colour, encode_depth
+from planner.world.skill import SkillResult
 from planner.world.state import EntityState, WorldState
+from planner.world.state_updates import StateUpdate, UpdateEncoder
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 
@@ -94,7 +97,8 @@ def key_values(of: dict[str, str]) -> list[Any]:
     return [new("diagnostic_msgs/msg/KeyValue", key=k, value=v) for k, v in of.items()]
 
 
-def world_message(state: WorldState) -> Any:
+def world_message(update: StateUpdate) -> Any:
+    state = update.state
     return new(
         "planner_msgs/msg/WorldState",
         header=head(state.stamp_s),
@@ -102,7 +106,10 @@ def world_message(state: WorldState) -> Any:
         episode_id=state.episode_id,
         revision=state.revision,
         sim_step=state.step,
+        keyframe=update.keyframe,
+        sequence=update.sequence or 0,
         entities=[_world_entity(entity) for entity in state.entities.values()],
+        removed=list(update.removed),
     )
 
 
@@ -289,6 +296,19 @@ def graph_message(belief: Belief) -> Any:
     )
 
 
+def result_fields(result: SkillResult) -> dict[str, Any]:
+    return {
+        "has_position": result.position_m is not None,
+        "position": point(result.position_m or (0.0, 0.0, 0.0)),
+        "has_holding": result.holding is not None,
+        "holding": result.holding or "",
+        "duration_s": math.nan if result.duration_s is None else result.duration_s,
+        "part_of": result.part_of,
+        "rule": result.rule,
+        "evidence": key_values(dict(result.evidence)),
+    }
+
+
 def report_message(event: Event) -> Any:
     result = event.result
     assert result is not None
@@ -299,7 +319,7 @@ def report_message(event: Event) -> Any:
         call=str(event.call),
         code=int(result.code),
         text=result.text,
-        evidence=key_values(dict(result.evidence)),
+        **result_fields(result),
     )
 
 
@@ -412,6 +432,7 @@ class Stage:
         self.recording = Recording(folder, house, episode)
         self._pictures, self._compressed, self._keep_every = pictures, compressed, keep_every
         self._looks: dict[str, int] = {}
+        self._updates = UpdateEncoder()
         self._hands: dict[str, float] = {}
         self._now_s = 0.0
         self._backend = EmbeddedBackend()
@@ -475,7 +496,10 @@ class Stage:
         state = self._backend.world_state()
         assert state is not None
         self.recording.put(
-            "/world/state", "planner_msgs/msg/WorldState", world_message(state), stamp_s
+            "/world/state",
+            "planner_msgs/msg/WorldState",
+            world_message(self._updates.encode(state)),
+            stamp_s,
         )
         if not self._pictures:
             return

@@ -6,20 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stage import head, new, world_message
+from stage import head, new, result_fields, world_message
 
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.bag import Bag
+from planner.replay.states import STATES
 from planner.replay.through.recorded import (
     JUDGEMENTS,
     RESULTS,
-    STATES,
     Recorded,
     SkillEnded,
     StateSeen,
 )
 from planner.world.errors import FileError
+from planner.world.skill import SkillResult
 from planner.world.state import WorldState
+from planner.world.state_updates import StateUpdate
 
 SECOND = 1_000_000_000
 
@@ -32,12 +34,13 @@ def result(number: int) -> object:
         call="Wait[]",
         code=0,
         text="",
-        evidence=[],
+        **result_fields(SkillResult.success()),
     )
 
 
 def state(number: int) -> object:
-    return world_message(WorldState(float(number), number, number, "small", "small", {}))
+    state = WorldState(float(number), number, number, "small", "small", {})
+    return world_message(StateUpdate(state, sequence=number))
 
 
 @pytest.fixture

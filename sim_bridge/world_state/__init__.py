@@ -1,0 +1,1 @@
+"""The true world, published by the bridge."""

@@ -1,0 +1,74 @@
+"""`/world/state`: the true world of a simulator, as changes with keyframes."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from planner_msgs.msg import WorldState
+from rclpy.node import Node
+
+from planner.ros import qos
+from planner.ros.outlet import Outlet
+from planner.ros.world_messages import StateMessages
+from planner.world import topics
+from planner.world.state_updates import StateUpdate, UpdateEncoder
+from sim_bridge.runtime import Runtime
+
+# Wall seconds after which a reader that missed a change gets a keyframe, though the world rests.
+KEYFRAME_WAIT_S = 1.0
+
+
+class WorldStateTopic:
+    """Publishes what changed, and the whole world to whoever joins."""
+
+    def __init__(self, node: Node, runtime: Runtime, losses: Counter[str]) -> None:
+        """Advertises the topic."""
+        self._runtime = runtime
+        self._outlet = Outlet(node, WorldState, topics.WORLD_STATE, qos.TRUTH, losses)
+        self._encoder, self._messages = UpdateEncoder(), StateMessages()
+        self._revision = -1
+        # When the first change after the newest keyframe was sent, wall seconds.
+        self._changed_since_s: float | None = None
+
+    def begin(self) -> None:
+        """Publishes the world that was just loaded.
+
+        The message stays for late joiners until the next one: they get the beginning and, from
+        the next call of `publish` on, the present.
+        """
+        self._revision = -1
+        self._publish(begins=True)
+
+    def publish(self) -> None:
+        """Publishes the present where it changed or somebody joined, while somebody listens."""
+        if self._outlet.wanted:
+            self._publish(begins=False)
+
+    def _publish(self, *, begins: bool) -> None:
+        state, joined = self._runtime.world_state(), self._outlet.owed
+        if state is None:
+            return
+        if state.revision != self._revision:
+            self._revision = state.revision
+            self._send(self._encoder.encode(state, keyframe=begins or joined))
+        elif joined:
+            self._repeat()
+
+    def keep_readable(self, wall_s: float) -> None:
+        """Repeats the newest state as a keyframe where none followed a change for long."""
+        since_s = self._changed_since_s
+        if since_s is not None and wall_s - since_s >= KEYFRAME_WAIT_S:
+            self._repeat()
+
+    def _repeat(self) -> None:
+        update = self._encoder.repeat()
+        if update is not None:
+            self._send(update)
+
+    def _send(self, update: StateUpdate) -> None:
+        sent = self._outlet.publish(self._messages.message(update))
+        if sent and update.keyframe:
+            self._changed_since_s = None
+        elif self._changed_since_s is None:
+            self._changed_since_s = time.monotonic()
