@@ -92,7 +92,7 @@ class RunStory:
         """Tells that a call began or ended."""
         self._tell_seen()
         agent, call, result = event.agent, event.call, event.result
-        if call.name is SkillName.DONE and (result is None or result.succeeded):
+        if call.name == SkillName.DONE and (result is None or result.succeeded):
             return  # The end of the story says it.
         if result is None:
             reason = self._reasons.get(agent, "")
@@ -188,7 +188,7 @@ class RunStory:
         if result.position_m is None:
             return
         thing, place = str(call.arguments[0]), result.position_m[:2]
-        if call.name is SkillName.PICK:
+        if call.name == SkillName.PICK:
             self._picked_at[thing] = place
         elif thing in self._picked_at:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))

@@ -203,7 +203,7 @@ def _update(
     )
 
 
-_EFFECTS: Mapping[SkillName, Callable[[_Deed], list[Operation]]] = {
+_EFFECTS: Mapping[str, Callable[[_Deed], list[Operation]]] = {
     SkillName.PICK: _pick,
     SkillName.PLACE: _place,
     SkillName.REARRANGE: _place,

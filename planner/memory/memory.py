@@ -214,7 +214,7 @@ class Memory:
         made = effects(agent, call, result, self._list, self.layout, near_m)
         if not made:
             return None
-        occasion = Occasion(ended_s, f"{agent} {call.name.value}", Source.INFERRED, agent)
+        occasion = Occasion(ended_s, f"{agent} {call.name}", Source.INFERRED, agent)
         return self._keep(self._list.apply(made, occasion))
 
     def edit(self, operations: Sequence[Operation], author: str, stamp_s: float) -> Outcome:

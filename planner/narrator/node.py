@@ -176,7 +176,7 @@ class NarratorNode(Node):
         if message.code != SkillCode.SUCCESS or call.name not in moved:
             return
         thing, place = str(call.arguments[0]), _place_in(message)
-        if call.name is SkillName.PICK and place:
+        if call.name == SkillName.PICK and place:
             self._picked_at[thing] = place
         elif thing in self._picked_at and place:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))

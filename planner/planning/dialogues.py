@@ -31,7 +31,7 @@ from planner.planning.repeats import Repeats
 from planner.planning.summaries import shorten
 from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
-from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
+from planner.world.skill import FAILURE_PREFIX, SkillCall
 
 NO_ANSWER = "No answer came. Go on as seems best."
 
@@ -45,7 +45,7 @@ class Script(Protocol):
     axes: Axes
     most_cycles: int
 
-    def verbs(self, able: Capabilities | None) -> tuple[SkillName, ...]:
+    def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """The actions that an agent's dialogue offers."""
 
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:

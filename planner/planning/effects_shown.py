@@ -10,7 +10,7 @@ from planner.world.belief import Belief
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation, State
 
-_STATES = {
+_STATES: dict[str, tuple[State, bool]] = {
     SkillName.CLEAN: (State.CLEAN, True),
     SkillName.FILL: (State.FILLED, True),
     SkillName.POUR: (State.FILLED, True),
@@ -25,7 +25,7 @@ def is_shown(belief: Belief, agent: str, call: SkillCall) -> bool:
     if target is None:
         # A name that the memory does not have shows nothing, however long one waits.
         return True
-    if call.name is SkillName.PICK:
+    if call.name == SkillName.PICK:
         return target.relation is Relation.HELD and target.parent == agent
     if call.name in (SkillName.PLACE, SkillName.REARRANGE):
         place = belief.find(call.arguments[2] or "")
@@ -34,7 +34,7 @@ def is_shown(belief: Belief, agent: str, call: SkillCall) -> bool:
         )
     if call.name in (SkillName.OPEN, SkillName.CLOSE):
         opened = target.openness
-        return opened is None or (opened > 0.5) is (call.name is SkillName.OPEN)
+        return opened is None or (opened > 0.5) is (call.name == SkillName.OPEN)
     if call.name in _STATES:
         state, value = _STATES[call.name]
         return target.states.get(state, value) is value

@@ -55,7 +55,7 @@ def samples_of(
     if not solved:
         return []
     if steps[-1].complete:
-        kept = [step for step in steps if step.call.name is not SkillName.DONE]
+        kept = [step for step in steps if step.call.name != SkillName.DONE]
     else:
         # Solved once and lost by the end: what came after is not worth learning.
         kept = list(steps[: solved[0] + 1])

@@ -29,7 +29,7 @@ _EVERYBODY = (
     SkillName.PLACE,
     SkillName.DONE,
 )
-STATE_SKILLS = {
+STATE_SKILLS: dict[str, PrimitiveName] = {
     SkillName.CLEAN: PrimitiveName.CLEAN,
     SkillName.FILL: PrimitiveName.FILL,
     SkillName.POUR: PrimitiveName.POUR,
@@ -50,7 +50,7 @@ class EpmScript:
         """Takes what else is recorded of the run."""
         self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
 
-    def verbs(self, able: Capabilities | None) -> tuple[SkillName, ...]:
+    def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """What everybody can, and what the agent's body adds."""
         return tuple(in_order([*_EVERYBODY, *able_to(able)]))
 
@@ -76,7 +76,7 @@ class EpmScript:
         check_reference(call, context.belief)
 
 
-def able_to(able: Capabilities | None) -> list[SkillName]:
+def able_to(able: Capabilities | None) -> list[str]:
     """The skills that only some bodies have."""
     primitives = able.primitives if able is not None else frozenset()
     return [skill for skill, primitive in STATE_SKILLS.items() if primitive in primitives]

@@ -79,7 +79,7 @@ class RosWorld:
 
     def start(self, agent: str, call: SkillCall) -> None:
         """Asks the agent's skill executor for a call; Done has nothing to execute."""
-        if call.name is SkillName.DONE:
+        if call.name == SkillName.DONE:
             self._ended.append(AgentResult(agent, call, SkillResult.success(), self.now_s))
             return
         self._running[agent] = call

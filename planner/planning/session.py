@@ -166,7 +166,7 @@ class Session:
         self._set_turns([agent for agent in idle if agent not in self._running], False)
 
     def _start_call(self, agent: str, call: SkillCall) -> None:
-        self.calls += call.name is not SkillName.DONE
+        self.calls += call.name != SkillName.DONE
         self._running[agent] = call
         self._world.on_event(Event(self._world.now_s, agent, call))
         self._set_turns((agent,), True)
@@ -184,7 +184,7 @@ class Session:
             self._world.on_event(Event(one.ended_s, one.agent, one.call, one.result))
             if not one.result.succeeded:
                 self.failed += 1
-            elif one.call.name is SkillName.DONE:
+            elif one.call.name == SkillName.DONE:
                 # PARTNR-D3: Done is for good.
                 self._done.add(one.agent)
             else:

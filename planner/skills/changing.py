@@ -14,7 +14,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.skill import SkillName
 from planner.world.vocabulary import AgentKind, State
 
-_PRIMITIVES = {
+_PRIMITIVES: dict[str, tuple[PrimitiveName, State, bool]] = {
     SkillName.CLEAN: (PrimitiveName.CLEAN, State.CLEAN, True),
     SkillName.FILL: (PrimitiveName.FILL, State.FILLED, True),
     SkillName.POUR: (PrimitiveName.POUR, State.FILLED, True),

@@ -63,7 +63,7 @@ def find(attempt: Attempt, arguments: Arguments) -> Routine:
     return SkillResult(SkillCode.SUCCESS, text, attempt.evidence)
 
 
-SKILLS: dict[SkillName, Skill] = {
+SKILLS: dict[str, Skill] = {
     SkillName.NAVIGATE: navigate,
     SkillName.EXPLORE: explore,
     SkillName.EXPLORE_FURNITURE: explore_furniture,

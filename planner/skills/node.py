@@ -143,7 +143,7 @@ class SkillExecutorNode(Node):
                 self, "rearrange_opens", d.rearrange_opens, "whether Rearrange opens furniture"
             ),
             timeouts_s={
-                skill: seconds(f"timeout_{skill.value.lower()}", limit, f"of {skill.value}")
+                skill: seconds(f"timeout_{skill.lower()}", limit, f"of {skill}")
                 for skill, limit in TIMEOUTS_S.items()
             },
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from planner.world.skill import SkillName
 
 # Simulated seconds; several times what the longest one took in the shipped houses.
-TIMEOUTS_S: Mapping[SkillName, float] = {
+TIMEOUTS_S: Mapping[str, float] = {
     SkillName.NAVIGATE: 180.0,
     SkillName.EXPLORE: 600.0,
     SkillName.EXPLORE_FURNITURE: 240.0,
@@ -46,8 +46,8 @@ class SkillOptions:
     open_on_explore: bool = False
     lenient_open: bool = False
     rearrange_opens: bool = True
-    timeouts_s: Mapping[SkillName, float] = field(default_factory=lambda: TIMEOUTS_S)
+    timeouts_s: Mapping[str, float] = field(default_factory=lambda: TIMEOUTS_S)
 
-    def timeout_s(self, skill: SkillName) -> float:
+    def timeout_s(self, skill: str) -> float:
         """How long a call of the skill may take."""
         return self.timeouts_s.get(skill, OTHER_TIMEOUT_S)

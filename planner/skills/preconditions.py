@@ -21,7 +21,7 @@ NEXT_TO = "next_to"
 _WALKING = frozenset({PrimitiveName.NAVIGATE})
 _LOOKING = frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK})
 
-ABILITIES: dict[SkillName, frozenset[PrimitiveName]] = {
+ABILITIES: dict[str, frozenset[PrimitiveName]] = {
     SkillName.NAVIGATE: _WALKING,
     SkillName.EXPLORE: _LOOKING,
     SkillName.EXPLORE_FURNITURE: _LOOKING,
@@ -37,7 +37,7 @@ ABILITIES: dict[SkillName, frozenset[PrimitiveName]] = {
     SkillName.POWER_OFF: frozenset({PrimitiveName.POWER_OFF}),
 }
 
-NEEDED_AFFORDANCE = {
+NEEDED_AFFORDANCE: dict[str, Affordance] = {
     SkillName.CLEAN: Affordance.CLEANABLE,
     SkillName.FILL: Affordance.FILLABLE,
     SkillName.POUR: Affordance.FILLABLE,
@@ -71,7 +71,7 @@ class Arguments:
     text: str = ""
 
 
-def able(skill: SkillName, primitives: frozenset[PrimitiveName]) -> bool:
+def able(skill: str, primitives: frozenset[PrimitiveName]) -> bool:
     """Whether an agent with these primitives can do the skill."""
     return ABILITIES.get(skill, frozenset()) <= primitives
 
@@ -84,11 +84,11 @@ def check(attempt: Attempt) -> Arguments:
     """
     call, capabilities = attempt.call, attempt.scene.capabilities
     if not able(call.name, capabilities.primitives):
-        sentence = f"A {capabilities.kind} cannot do {call.name.value}."
+        sentence = f"A {capabilities.kind} cannot do {call.name}."
         raise RefusalError(SkillCode.NOT_ABLE, sentence)
     roles = ARGUMENT_ROLES[call.name]
     if len(call.arguments) != len(roles):
-        sentence = f"{call.name.value} takes {len(roles)} arguments, not {len(call.arguments)}."
+        sentence = f"{call.name} takes {len(roles)} arguments, not {len(call.arguments)}."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
     if call.name in FREE_TEXT_TOOLS:
         return Arguments(text=call.arguments[0] or "")
@@ -98,11 +98,11 @@ def check(attempt: Attempt) -> Arguments:
         return Arguments()
     _check_points(attempt)
     target = _ground(attempt, 0, roles[0])
-    if call.name is SkillName.PICK:
+    if call.name == SkillName.PICK:
         _check_pick(attempt, target)
     if call.name in NEEDED_AFFORDANCE:
         _check_affordance(attempt, target)
-    if call.name is SkillName.POUR:
+    if call.name == SkillName.POUR:
         _check_pour(attempt, target)
     return Arguments(target=target)
 
@@ -179,7 +179,7 @@ def _check_hand(attempt: Attempt, thing: Target) -> None:
     holding = attempt.holding
     if holding == thing.name:
         return
-    if attempt.call.name is SkillName.PLACE:
+    if attempt.call.name == SkillName.PLACE:
         raise RefusalError(SkillCode.NOT_HOLDING, f"The agent is not holding {thing.name}.")
     if holding is not None:
         sentence = f"The agent is already holding {holding}."

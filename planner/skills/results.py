@@ -91,7 +91,7 @@ def no_placement(furniture: str) -> str:
 
 def timed_out(call: SkillCall, **evidence: str) -> SkillResult:
     """A call that took too long."""
-    if call.name is SkillName.NAVIGATE:
+    if call.name == SkillName.NAVIGATE:
         return SkillResult(SkillCode.TIMED_OUT, WALK_TIMED_OUT, evidence)
     return SkillResult.failure(SkillCode.TIMED_OUT, TOOK_TOO_LONG, **evidence)
 

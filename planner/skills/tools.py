@@ -100,7 +100,7 @@ def find_rooms(belief: Belief, text: str) -> str:
     return _told(sorted(rooms), "room", text)
 
 
-FINDERS: dict[SkillName, Callable[[Belief, str], str]] = {
+FINDERS: dict[str, Callable[[Belief, str], str]] = {
     SkillName.FIND_OBJECT: find_objects,
     SkillName.FIND_RECEPTACLE: find_receptacles,
     SkillName.FIND_ROOM: find_rooms,

@@ -70,7 +70,7 @@ class Role(StrEnum):
 
 _PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.FURNITURE, Role.CONSTRAINT, Role.REFERENCE)
 
-ARGUMENT_ROLES: dict[SkillName, tuple[Role, ...]] = {
+ARGUMENT_ROLES: dict[str, tuple[Role, ...]] = {
     SkillName.NAVIGATE: (Role.TARGET,),
     SkillName.EXPLORE: (Role.ROOM,),
     SkillName.EXPLORE_FURNITURE: (Role.FURNITURE,),
@@ -130,12 +130,12 @@ class SkillCode(IntEnum):
 class SkillCall:
     """A parsed call; `arguments` hold None for the syntax's None. Roles are not checked yet."""
 
-    name: SkillName
+    name: str
     arguments: tuple[str | None, ...] = ()
 
     def __str__(self) -> str:
         words = ", ".join("None" if a is None else a for a in self.arguments)
-        return f"{self.name.value}[{words}]"
+        return f"{self.name}[{words}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +207,6 @@ def parse_call(text: str) -> SkillCall:
     words = [part.strip() for part in inside.split(",")] if inside.strip() else []
     if len(words) != len(roles):
         wanted = ", ".join(role.value for role in roles) or "nothing"
-        reason = f"{name.value} takes {len(roles)} arguments ({wanted}), not {len(words)}"
+        reason = f"{name} takes {len(roles)} arguments ({wanted}), not {len(words)}"
         raise CallError(SkillCode.WRONG_ARGUMENTS, reason)
     return SkillCall(name, tuple(None if w in ("None", "none") else w for w in words))

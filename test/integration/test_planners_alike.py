@@ -150,7 +150,7 @@ def in_process(stack: Stack, choice: PlannerChoice, model: str = "") -> tuple[En
     calls = tuple(
         (event.agent, str(event.call), int(event.result.code), event.result.text)
         for event in result.events
-        if event.result is not None and event.call.name is not SkillName.DONE
+        if event.result is not None and event.call.name != SkillName.DONE
     )
     ended = Ended(
         outcome.code,

@@ -62,7 +62,7 @@ def in_process(name: str, agents: int) -> tuple[Trace, Verdict]:
     trace = [
         (event.agent, str(event.call), int(event.result.code), event.result.text)
         for event in result.events
-        if event.result is not None and event.call.name is not SkillName.DONE
+        if event.result is not None and event.call.name != SkillName.DONE
     ]
     return trace, result.verdict
 

@@ -53,7 +53,7 @@ def parsed(call: CallLine) -> SkillCall | None:
         return None
 
 
-def done(trace: EpisodeTrace, names: frozenset[SkillName]) -> list[tuple[CallLine, SkillCall]]:
+def done(trace: EpisodeTrace, names: frozenset[str]) -> list[tuple[CallLine, SkillCall]]:
     """The calls of some skills that succeeded."""
     found = ((line, parsed(line)) for line in trace.calls if line.succeeded)
     return [(line, call) for line, call in found if call is not None and call.name in names]

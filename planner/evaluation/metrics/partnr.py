@@ -131,7 +131,7 @@ def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
     if after > trace.percent_at(line.started_step):
         return True
     call = parsed(line)
-    if call is None or call.name is not SkillName.PLACE:
+    if call is None or call.name != SkillName.PLACE:
         return False
     grasps = [
         hold.step
@@ -181,7 +181,7 @@ def _can_do(asked: Asked, call: SkillCall) -> bool:
 
 
 def _carries(trace: EpisodeTrace, line: CallLine, call: SkillCall, step: int) -> bool:
-    if line.ended_step < step or call.name is not SkillName.PLACE:
+    if line.ended_step < step or call.name != SkillName.PLACE:
         return False
     held = [hold for hold in trace.holds if hold.agent == line.agent and hold.step <= step]
     return bool(held) and held[-1].entity == call.arguments[0]

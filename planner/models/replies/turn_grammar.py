@@ -80,7 +80,7 @@ class Ability:
         may_ask: whether it may ask the person with `Ask[...]`.
     """
 
-    verbs: tuple[SkillName, ...]
+    verbs: tuple[str, ...]
     blocked: tuple[SkillCall, ...] = ()
     may_ask: bool = False
 
@@ -219,24 +219,24 @@ class _Rules:
         self._rules.setdefault(name, body)
         return name
 
-    def _verb(self, agent: str, verb: SkillName, blocked: Collection[SkillCall]) -> str:
+    def _verb(self, agent: str, verb: str, blocked: Collection[SkillCall]) -> str:
         """The rule of a call, or "" where nothing can be its argument."""
-        without = {c.arguments for c in blocked if c.name is verb}
+        without = {c.arguments for c in blocked if c.name == verb}
         roles = ARGUMENT_ROLES[verb]
         # What is blocked for one agent is not blocked for the others.
-        name = verb.value.lower() + (agent.removeprefix("call") if without else "")
+        name = verb.lower() + (agent.removeprefix("call") if without else "")
         if verb in FREE_TEXT_TOOLS:
-            return self._add(name, f'"{verb.value}[" {_FREE_TEXT} "]"')
+            return self._add(name, f'"{verb}[" {_FREE_TEXT} "]"')
         if not roles:
-            return "" if without else self._add(name, quoted(f"{verb.value}[]"))
+            return "" if without else self._add(name, quoted(f"{verb}[]"))
         if verb in _PLACING:
             body = self._place(verb, {words[2] for words in without})
         else:
             argument = self._argument(_RULE_OF_ROLE[roles[0]], {words[0] for words in without})
-            body = f'"{verb.value}[" {argument} "]"' if argument else ""
+            body = f'"{verb}[" {argument} "]"' if argument else ""
         return self._add(name, body) if body else ""
 
-    def _place(self, verb: SkillName, not_at: set[str | None]) -> str:
+    def _place(self, verb: str, not_at: set[str | None]) -> str:
         thing, place = self._argument("object", set()), self._argument("furniture", not_at)
         if not thing or not place:
             return ""
@@ -245,7 +245,7 @@ class _Rules:
         self._add("none", '"none" | "None"')
         entity = self._argument("entity", set())
         self._add("where", f'"next_to" "," ws {entity} | none ws "," ws none')
-        head = f'"{verb.value}[" {thing} "," ws relation "," ws {place} "," ws'
+        head = f'"{verb}[" {thing} "," ws relation "," ws {place} "," ws'
         return f'{head} where "]"'
 
     def _argument(self, rule: str, without: set[str | None]) -> str:

@@ -140,7 +140,7 @@ def _usual(
     usual = SkillCall(call.name, tuple(words))
     if not grammar.allows(agent, str(usual)):
         ability = grammar.abilities[agent]
-        check_call(usual, belief, [verb.value for verb in ability.verbs])
+        check_call(usual, belief, ability.verbs)
         raise CallError(SkillCode.NOT_ALLOWED, f"{usual} is not possible now")
     return usual
 
@@ -151,8 +151,8 @@ def check_call(call: SkillCall, belief: Belief, verbs: Collection[str]) -> None:
     Raises:
         CallError: naming what does not fit.
     """
-    if call.name.value not in verbs:
-        raise CallError(SkillCode.NOT_ABLE, f"{call.name.value} is not one of the possible actions")
+    if call.name not in verbs:
+        raise CallError(SkillCode.NOT_ABLE, f"{call.name} is not one of the possible actions")
     roles = ARGUMENT_ROLES[call.name]
     for role, word in zip(roles, call.arguments, strict=True):
         if role is Role.RELATION:

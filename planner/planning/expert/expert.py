@@ -151,7 +151,7 @@ class Expert:
         if progress.finished:
             return self._finish(context, team, facts)
 
-        def able(skill: SkillName) -> bool:
+        def able(skill: str) -> bool:
             return any(team.able(agent, skill) for agent in context.task.agents)
 
         work = JobMaker(wishes, progress, facts, self._notes, distance, able).make()

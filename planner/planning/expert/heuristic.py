@@ -41,7 +41,7 @@ class _Job:
     """Calls that one agent makes one after the other; `level` is its place in the order."""
 
     calls: deque[SkillCall]
-    needs: SkillName
+    needs: str
     level: int
     tries: int = 0
 
@@ -158,21 +158,21 @@ class _Planning:
                     levels[index] = 1 + max((levels[e] for e in earlier), default=-1)
         return levels
 
-    def _give(self, calls: list[SkillCall], needs: SkillName, level: int, wish: Wish) -> None:
+    def _give(self, calls: list[SkillCall], needs: str, level: int, wish: Wish) -> None:
         able = [agent for agent in self._load if self._is_able(agent, needs)]
         if not able:
-            self._plan.skipped.append(f"{wish}: nobody can {needs.value}")
+            self._plan.skipped.append(f"{wish}: nobody can {needs}")
             return
         agent = min(able, key=lambda a: (self._load[a], self._context.task.agents.index(a)))
         self._load[agent] += len(calls)
         self._plan.jobs[agent].append(_Job(deque(calls), needs, level))
 
-    def _is_able(self, agent: str, skill: SkillName) -> bool:
+    def _is_able(self, agent: str, skill: str) -> bool:
         primitive = STATE_SKILLS.get(skill)
         able = self._context.capabilities.get(agent)
         return primitive is None or (able is not None and primitive in able.primitives)
 
-    def _calls(self, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+    def _calls(self, wish: Wish) -> list[tuple[list[SkillCall], str]]:
         """The jobs of one wish; [] where nothing is to be done or no step makes it true."""
         if wish.state is not None:
             return [job for name in wish.first[: wish.number] for job in self._change(name, wish)]
@@ -193,13 +193,13 @@ class _Planning:
 
     def _move(
         self, name: str, relation: Relation, place: str, beside: str | None
-    ) -> tuple[list[SkillCall], SkillName]:
+    ) -> tuple[list[SkillCall], str]:
         self._where[name] = place
         constraint = "next_to" if beside is not None else None
         arguments = (name, relation.value, place, constraint, beside)
         return [SkillCall(SkillName.REARRANGE, arguments)], SkillName.REARRANGE
 
-    def _neighbours(self, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+    def _neighbours(self, wish: Wish) -> list[tuple[list[SkillCall], str]]:
         """Each of the first list beside one of the second; of a cluster, each beside the last."""
         if wish.predicate is Predicate.IS_CLUSTERED:
             members = [names[0] for names in wish.lists]
@@ -215,7 +215,7 @@ class _Planning:
                 jobs.append(self._move(name, Relation.ON, place, other))
         return jobs
 
-    def _change(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+    def _change(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], str]]:
         if wish.state is None:
             return []
         state, value = wish.state
@@ -225,12 +225,12 @@ class _Planning:
         if skill is None:
             self._plan.skipped.append(f"{wish}: no skill does that")
             return []
-        if skill is not SkillName.FILL:
+        if skill != SkillName.FILL:
             near = SkillCall(SkillName.NAVIGATE, (name,))
             return [([near, SkillCall(skill, (name,))], skill)]
         return self._fill(name, wish)
 
-    def _fill(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], SkillName]]:
+    def _fill(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], str]]:
         """To a faucet and back: what is filled stays where it was."""
         wet = [
             node.name

@@ -48,15 +48,15 @@ class Job:
     """
 
     thing: str
-    skill: SkillName
+    skill: str
     wish: int
     spot: Spot | None = None
     beside: str | None = None
     after: str | None = None
 
     def __str__(self) -> str:
-        if self.skill is not SkillName.PLACE or self.spot is None:
-            return f"{self.skill.value} {self.thing}"
+        if self.skill != SkillName.PLACE or self.spot is None:
+            return f"{self.skill} {self.thing}"
         near = f" next to {self.beside or self.after}" if self.beside or self.after else ""
         return f"bring {self.thing} {_WORD[self.spot[0]]} {self.spot[1]}{near}"
 
@@ -83,7 +83,7 @@ class JobMaker:
         facts: Facts,
         notes: Notes,
         cost: Cost,
-        able: Callable[[SkillName], bool],
+        able: Callable[[str], bool],
     ) -> None:
         """Takes the narrowed wishes and whether any agent of the task has a skill."""
         self._wishes, self._progress = wishes, progress
@@ -153,7 +153,7 @@ class JobMaker:
         if skill is None:
             self._stuck[wish.index] = f"nobody can make {wish} true"
             return
-        if skill is SkillName.FILL and not self._faucets():
+        if skill == SkillName.FILL and not self._faucets():
             skill = SkillName.POUR
         if not self._able(skill):
             self._stuck[wish.index] = f"no agent here has the skill {skill.value} for {wish}"
@@ -163,7 +163,7 @@ class JobMaker:
         for thing in chosen:
             if self._notes.unusable(thing, skill, SkillName.NAVIGATE, SkillName.PICK):
                 self._stuck[wish.index] = self._notes.why.get(thing, f"{skill.value} failed")
-            elif skill is SkillName.POUR:
+            elif skill == SkillName.POUR:
                 self._pour(wish, thing)
             else:
                 self._jobs.append(Job(thing, skill, wish.index))

@@ -115,7 +115,7 @@ class Notes:
     searching: dict[str, Look] = field(default_factory=dict)
     bad_spots: set[tuple[str, str, Spot]] = field(default_factory=set)
     agents: tuple[str, ...] = ()
-    bad_things: set[tuple[str, str, SkillName]] = field(default_factory=set)
+    bad_things: set[tuple[str, str, str]] = field(default_factory=set)
     gone: dict[str, float] = field(default_factory=dict)
     drawers: frozenset[str] = frozenset()
     why: dict[str, str] = field(default_factory=dict)
@@ -150,13 +150,13 @@ class Notes:
         if call.name in _WALKING:
             self.blocked[agent] = 0
             self.at[agent] = target
-        if call.name is SkillName.EXPLORE_FURNITURE:
+        if call.name == SkillName.EXPLORE_FURNITURE:
             self.looked.add(target)
             self.looked_by.add((agent, target))
             look = self.searching.pop(agent, None)
             if look == Look(target, inside=True):
                 self.looked_into.add(target)
-        elif call.name is SkillName.OPEN:
+        elif call.name == SkillName.OPEN:
             self.shut.discard(target)
             self.glanced_into.add(target)
             if target in self.drawers:
@@ -165,12 +165,12 @@ class Notes:
                 self.looked_by.add((agent, target))
             if self.searching.get(agent) == Look(target, inside=True):
                 del self.searching[agent]
-        elif call.name is SkillName.CLOSE:
+        elif call.name == SkillName.CLOSE:
             self.shut.add(target)
-        elif call.name is SkillName.PICK:
+        elif call.name == SkillName.PICK:
             self.gone.pop(target, None)
             self.beside = {k: v for k, v in self.beside.items() if target not in k}
-        elif call.name is SkillName.PLACE:
+        elif call.name == SkillName.PLACE:
             self.choice.pop(target, None)
             furniture, reference = call.arguments[2], call.arguments[4]
             self.placed[str(call)] += 1
@@ -195,21 +195,21 @@ class Notes:
         thing = self.doing.get(ended.agent, target)
         # However it is approached, it is the thing that cannot be reached.
         key = f"{ended.agent} {call}"
-        if call.name is SkillName.NAVIGATE:
+        if call.name == SkillName.NAVIGATE:
             key = f"{ended.agent} reach {thing}"
         self.tries[key] += 1
         self.why[target] = self.why[thing] = f"{call}: {ended.result.text}"
         self.blocked[ended.agent] += code is SkillCode.BLOCKED
         if code in OBSTRUCTED:
             self.detours[thing] += 1
-            place = call.arguments[2] if call.name is SkillName.PLACE else target
+            place = call.arguments[2] if call.name == SkillName.PLACE else target
             self.obstructed.append((ended.agent, place or target))
         if code is SkillCode.FURNITURE_CLOSED:
             self._closed(call, target)
         if code in (SkillCode.UNKNOWN_ENTITY, SkillCode.NOT_GROUNDED) and self.tries[key] > 1:
             self.gone[target] = ended.ended_s
         hopeless = code in HOPELESS or self.tries[key] >= MOST_TRIES
-        if call.name is SkillName.PLACE:
+        if call.name == SkillName.PLACE:
             # No room there from one side may be room from another, but not twice.
             if code is SkillCode.NO_PLACEMENT and self.tries[key] > 1:
                 self._place_failed(self.agents, call, target)
@@ -219,7 +219,7 @@ class Notes:
             self._set_aside(ended.agent, call.name, target, thing)
 
     def _closed(self, call: SkillCall, target: str) -> None:
-        furniture = call.arguments[2] if call.name is SkillName.PLACE else None
+        furniture = call.arguments[2] if call.name == SkillName.PLACE else None
         self.shut.add(furniture or self.inside_of.get(target, target))
 
     def _place_failed(self, agents: tuple[str, ...], call: SkillCall, thing: str) -> None:
@@ -230,7 +230,7 @@ class Notes:
             self.bad_spots.update((agent, thing, spot) for agent in agents)
             self.choice.pop(thing, None)
 
-    def _set_aside(self, agent: str, skill: SkillName, target: str, thing: str) -> None:
+    def _set_aside(self, agent: str, skill: str, target: str, thing: str) -> None:
         """Stops trying a call: its furniture as a place to look at or to bring a thing to."""
         self.searching.pop(agent, None)
         self.unreached |= not {target} <= self.looked & self.looked_into
@@ -244,11 +244,11 @@ class Notes:
             self.bad_things.add((agent, thing, skill))
         self.tries[f"{agent} reach {thing}"] = 0
 
-    def unusable(self, thing: str, *skills: SkillName) -> bool:
+    def unusable(self, thing: str, *skills: str) -> bool:
         """Whether every agent tried to do something to a thing too often."""
         return all(self.cannot(agent, thing, *skills) for agent in self.agents)
 
-    def cannot(self, agent: str, thing: str, *skills: SkillName) -> bool:
+    def cannot(self, agent: str, thing: str, *skills: str) -> bool:
         """Whether an agent tried one of the skills on a thing too often."""
         return any((agent, thing, skill) in self.bad_things for skill in skills)
 

@@ -20,11 +20,11 @@ class Steps:
 
     def next_call(self, agent: str, job: Job) -> SkillCall:
         """What an agent does next for a job."""
-        if job.skill is SkillName.PLACE:
+        if job.skill == SkillName.PLACE:
             return self._move(agent, job)
-        if job.skill is SkillName.POUR:
+        if job.skill == SkillName.POUR:
             return self._pour(agent, job)
-        if job.skill is SkillName.FILL:
+        if job.skill == SkillName.FILL:
             return self._fill(agent, job)
         return self._change(agent, job)
 
@@ -122,7 +122,7 @@ class Steps:
         return self._reach(agent, job.beside) or _call(SkillName.POUR, job.beside)
 
 
-def _call(name: SkillName, *arguments: str) -> SkillCall:
+def _call(name: str, *arguments: str) -> SkillCall:
     return SkillCall(name, arguments)
 
 

@@ -15,7 +15,7 @@ from planner.world.primitive import PrimitiveName
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation
 
-NEEDED = {
+NEEDED: dict[str, PrimitiveName] = {
     SkillName.CLEAN: PrimitiveName.CLEAN,
     SkillName.FILL: PrimitiveName.FILL,
     SkillName.POUR: PrimitiveName.POUR,
@@ -98,7 +98,7 @@ class Team:
         self.calls: dict[str, SkillCall] = {}
         self.story: list[str] = []
 
-    def able(self, agent: str, skill: SkillName) -> bool:
+    def able(self, agent: str, skill: str) -> bool:
         """Whether an agent's body has what a skill needs."""
         needed = NEEDED.get(skill)
         capabilities = self._context.capabilities.get(agent)
@@ -186,7 +186,7 @@ class Team:
 
     def _unclaimed(self, work: Work) -> list[Job]:
         taken = {job.thing for job in self._jobs.values()}
-        taken |= {j.beside for j in self._jobs.values() if j.skill is SkillName.POUR and j.beside}
+        taken |= {j.beside for j in self._jobs.values() if j.skill == SkillName.POUR and j.beside}
         held = {
             name: agent
             for agent in self._context.task.agents
@@ -250,7 +250,7 @@ class Team:
         name = thing
         going = {**self._context.running, **self.calls}
         return any(
-            agent != but and call.name is SkillName.PLACE and call.arguments[0] == name
+            agent != but and call.name == SkillName.PLACE and call.arguments[0] == name
             for agent, call in going.items()
         )
 

@@ -62,7 +62,7 @@ class PartnrScript:
         self._examples, self._states = examples, show_states
         self._with_tools = axes.memory_source is MemorySource.TOOLS
 
-    def verbs(self, able: Capabilities | None) -> tuple[SkillName, ...]:
+    def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """What the agent's body can; the tools only where no summary is given (PARTNR-7.4)."""
         return (*EVERYBODY, *able_to(able), *(TOOLS if self._with_tools else ()))
 

@@ -106,7 +106,7 @@ class PartnrTeam:
         given = {agent: calls[agent] for agent in context.idle}
         if DONE in given.values():
             # While somebody still acts the end is not verified; who only waits is as good as done.
-            self._over = all(c.name is SkillName.WAIT for c in context.running.values())
+            self._over = all(c.name == SkillName.WAIT for c in context.running.values())
             if not self._over:
                 given = dict.fromkeys(given, SkillCall(SkillName.WAIT))
         for agent, call in calls.items():
@@ -119,7 +119,7 @@ class PartnrTeam:
         found = {}
         for agent in context.task.agents:
             able = context.capabilities.get(agent)
-            verbs: list[SkillName] = [verb for verb in EVERYBODY if verb is not SkillName.DONE]
+            verbs: list[str] = [verb for verb in EVERYBODY if verb != SkillName.DONE]
             verbs += [*able_to(able), *(TOOLS if self._with_tools else ())]
             found[agent] = Ability(tuple(verbs), self._repeats[agent].blocked)
         return found

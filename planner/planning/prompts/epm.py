@@ -40,7 +40,7 @@ UPDATED = "The following objects were updated:"
 UNCHANGED = "No object updates."
 
 # In the paper's order; what only people can do stands before Done.
-_DESCRIPTIONS = {
+_DESCRIPTIONS: dict[str, str] = {
     SkillName.CLOSE: "closes furniture that opens. Example: Close[Object.101]",
     SkillName.EXPLORE_FURNITURE: (
         "goes to a piece of furniture and looks for things at it, and in it where it is open. "
@@ -73,19 +73,19 @@ ASKING = (
 
 
 def opening(
-    instruction: str, belief: Belief, verbs: Sequence[SkillName], *, may_ask: bool = False
+    instruction: str, belief: Belief, verbs: Sequence[str], *, may_ask: bool = False
 ) -> str:
     """The first user turn: task, entities, hint, actions, question."""
     lines = [f"Task: {instruction}", "", ENTITIES]
     lines += [entity_line(node) for node in numbered(belief)]
     lines += ["", HINT, "", ACTIONS]
-    lines += [f"- {verb.value}: {_DESCRIPTIONS[verb]}" for verb in in_order(verbs)]
+    lines += [f"- {verb}: {_DESCRIPTIONS[verb]}" for verb in in_order(verbs)]
     if may_ask:
         lines.append(f"- Ask: {ASKING}")
     return "\n".join([*lines, "", QUESTION])
 
 
-def in_order(verbs: Iterable[SkillName]) -> list[SkillName]:
+def in_order(verbs: Iterable[str]) -> list[str]:
     """The verbs of this dialogue, in the order of its list of actions."""
     allowed = set(verbs)
     return [verb for verb in _DESCRIPTIONS if verb in allowed]

@@ -70,7 +70,7 @@ TEAM_ACTIONS = "Possible actions for each agent:"
 _PLACE_ARGUMENTS = (
     "[<object>, <on or within>, <furniture>, <next_to or None>, <reference object or None>]"
 )
-_DESCRIPTIONS = {
+_DESCRIPTIONS: dict[str, str] = {
     SkillName.CLEAN: "cleans an object or furniture, which must be near. Example (Clean[vase_0])",
     SkillName.CLOSE: "closes furniture that opens. Example (Close[cabinet_7])",
     SkillName.DONE: "says that the whole task is finished. Example (Done[])",
@@ -132,7 +132,7 @@ def system(seat: Seat, examples: str = "") -> str:
 def opening(
     instruction: str,
     world: str,
-    verbs: Iterable[SkillName],
+    verbs: Iterable[str],
     *,
     may_ask: bool = False,
 ) -> str:
@@ -150,7 +150,7 @@ def team_system(kinds: Sequence[tuple[str, str]]) -> str:
     return f"{_SYSTEM_TEAM} {members} {_COMMON}"
 
 
-def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[SkillName]]) -> str:
+def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[str]]) -> str:
     """The first user turn for all agents (PARTNR-7.3)."""
     lines = [f"Task: {instruction}", world, TEAM_ACTIONS]
     for number, own in enumerate(verbs):
@@ -165,9 +165,9 @@ def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[SkillNam
     return "\n".join(lines)
 
 
-def tool_lines(verbs: Iterable[SkillName], may_ask: bool) -> str:
+def tool_lines(verbs: Iterable[str], may_ask: bool) -> str:
     """One line a tool, in the order of the alphabet."""
-    lines = [f"- {verb.value}: {_DESCRIPTIONS[verb]}" for verb in verbs if verb in _DESCRIPTIONS]
+    lines = [f"- {verb}: {_DESCRIPTIONS[verb]}" for verb in verbs if verb in _DESCRIPTIONS]
     if may_ask:
         lines.append(f"- Ask: {_ASKING}")
     return "\n".join(sorted(lines))

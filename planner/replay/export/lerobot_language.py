@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.replay.export.timeline import Story
-from planner.world.skill import ARGUMENT_ROLES, CallError, Role, SkillName, parse_call
+from planner.world.skill import ARGUMENT_ROLES, CallError, Role, parse_call
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,7 +141,7 @@ def tool_call_of(text: str) -> str | None:
     arguments = {
         name: word for name, word in zip(names, call.arguments, strict=True) if word is not None
     }
-    function = {"name": call.name.value, "arguments": arguments}
+    function = {"name": call.name, "arguments": arguments}
     return json.dumps({"type": "function", "function": function})
 
 
@@ -150,12 +150,12 @@ def tools() -> list[dict[str, object]]:
     return [_tool(name, roles) for name, roles in ARGUMENT_ROLES.items()]
 
 
-def _tool(name: SkillName, roles: Sequence[Role]) -> dict[str, object]:
+def _tool(name: str, roles: Sequence[Role]) -> dict[str, object]:
     properties = {_ARGUMENTS[r]: {"type": "string", "description": r.value} for r in roles}
     needed = [_ARGUMENTS[r] for r in roles if r not in (Role.CONSTRAINT, Role.REFERENCE)]
     parameters = {"type": "object", "properties": properties, "required": needed}
-    words = f"Skill {name.value}[{', '.join(role.value for role in roles)}]"
-    function = {"name": name.value, "description": words, "parameters": parameters}
+    words = f"Skill {name}[{', '.join(role.value for role in roles)}]"
+    function = {"name": name, "description": words, "parameters": parameters}
     return {"type": "function", "function": function}
 
 

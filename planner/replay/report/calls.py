@@ -107,7 +107,7 @@ def model_calls_of(events: Sequence[Event[Answer]], clock: WorldClock) -> list[M
 
 def _skill(call: str) -> str:
     try:
-        return parse_call(call).name.value
+        return parse_call(call).name
     except CallError:
         return call.partition("[")[0].strip()[:40]
 

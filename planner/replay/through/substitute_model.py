@@ -86,7 +86,7 @@ def _own_turn(choice: PlannerChoice, call: SkillCall, belief: Belief) -> str:
 
 def _team_turn(context: Context, recorded: RecordedDecision) -> str:
     calls = {**recorded.running, **recorded.calls}
-    if all(call.name is SkillName.DONE for call in calls.values()):
+    if all(call.name == SkillName.DONE for call in calls.values()):
         return f"{THOUGHT}\n{SkillName.DONE.value}[]"
     lines = [THOUGHT]
     for number, agent in enumerate(context.task.agents):

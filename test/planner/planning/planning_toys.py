@@ -181,23 +181,23 @@ class ToyWorld:
     def _act(self, agent: str, call: SkillCall) -> SkillResult:
         target = self.true_name(call.arguments[0] or "") if call.arguments else ""
         fail = SkillResult.failure
-        if call.name in _STATE_SKILLS or call.name is SkillName.POUR:
+        if call.name in _STATE_SKILLS or call.name == SkillName.POUR:
             if self.agents[agent] is AgentKind.ROBOT:
                 return fail(SkillCode.NOT_ABLE, "The robot cannot do that.")
             return self._change(agent, call.name, target)
-        if call.name is SkillName.NAVIGATE:
+        if call.name == SkillName.NAVIGATE:
             self._go(agent, target)
-        elif call.name is SkillName.EXPLORE_FURNITURE:
+        elif call.name == SkillName.EXPLORE_FURNITURE:
             self._go(agent, target)
             self._see(target)
-        elif call.name is SkillName.OPEN:
+        elif call.name == SkillName.OPEN:
             if self.near.get(agent) != target:
                 return fail(SkillCode.TOO_FAR, "It is too far.")
             self.open.add(target)
             self._see(target)
-        elif call.name is SkillName.PICK:
+        elif call.name == SkillName.PICK:
             return self._pick(agent, target)
-        elif call.name is SkillName.PLACE:
+        elif call.name == SkillName.PLACE:
             return self._place(agent, call)
         return SkillResult.success()
 
@@ -260,16 +260,16 @@ class ToyWorld:
         )
         return SkillResult.success()
 
-    def _change(self, agent: str, skill: SkillName, target: str) -> SkillResult:
+    def _change(self, agent: str, skill: str, target: str) -> SkillResult:
         held = self._held(agent)
-        if skill is SkillName.POUR:
+        if skill == SkillName.POUR:
             if held is None or not self.states.get(held, {}).get(State.FILLED, False):
                 return SkillResult.failure(SkillCode.SOURCE_EMPTY, "There is nothing to pour.")
             self.states.setdefault(held, {})[State.FILLED] = False
             self.states.setdefault(target, {})[State.FILLED] = True
             return SkillResult.success()
         near = self.near.get(agent)
-        if skill is SkillName.FILL:
+        if skill == SkillName.FILL:
             piece = self.house.furniture_by_name.get(near or "")
             if piece is None or piece.faucet is None:
                 return SkillResult.failure(SkillCode.NO_FAUCET, "There is no faucet.")
@@ -346,7 +346,7 @@ def play(planner: Planner, world: ToyWorld, task: Task, most: int = 200) -> Outc
             for agent, call in decision.calls.items():
                 assert agent in idle
                 outcome.calls.append((agent, str(call)))
-                if call.name is SkillName.DONE:
+                if call.name == SkillName.DONE:
                     done.add(agent)
                 else:
                     running[agent] = call

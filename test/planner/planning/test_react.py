@@ -17,7 +17,7 @@ from planner.planning.asking import AskOptions
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.react import MOST_CALLS, make_react
-from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
 
 Make = Callable[..., ToyWorld]
@@ -53,7 +53,7 @@ def decide(planner: AgentDialogues, now: Context) -> Decision:
 
 
 def ended(call: str, result: SkillResult | None = None) -> tuple[AgentResult, ...]:
-    parsed = SkillCall(SkillName(call.partition("[")[0]), ())
+    parsed = SkillCall(call.partition("[")[0], ())
     return (AgentResult("agent_0", parsed, result or SkillResult.success(), 1.0),)
 
 

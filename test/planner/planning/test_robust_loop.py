@@ -65,7 +65,7 @@ def test_a_failed_pick_is_told_and_tried_again(toy_world: Make, name: str) -> No
     """PARTNR-11.1.3: no recovery from failed picks."""
     world = toy_world(agents=ROBOT)
     failures = iter([GRASP_FAILED])
-    world.fault = lambda agent, call: next(failures, None) if call.name is SkillName.PICK else None
+    world.fault = lambda agent, call: next(failures, None) if call.name == SkillName.PICK else None
     cup = "Object.150" if name == "react" else "cup_0"
     done = Play(world, [f"Navigate[{cup}]", f"Pick[{cup}]", f"Pick[{cup}]", "Done[]"], name)
     assert done.told(2).startswith("Result: Unexpected failure! - The grasp failed.")
@@ -139,7 +139,7 @@ def test_check_31_a_remembered_thing_that_is_not_there_is_left_after_its_failure
 
 def test_a_repeated_failure_is_broken_by_rule_and_recorded(toy_world: Make) -> None:
     world = toy_world(agents=ROBOT)
-    world.fault = lambda agent, call: GRASP_FAILED if call.name is SkillName.PICK else None
+    world.fault = lambda agent, call: GRASP_FAILED if call.name == SkillName.PICK else None
     script = ["Navigate[cup_0]", *["Pick[cup_0]"] * 5, "Pick[apple_0]", "Done[]"]
     done = Play(world, script)
     assert done.outcome.of("agent_0").count("Pick[cup_0]") == MOST_FAILURES
@@ -211,7 +211,7 @@ def test_an_object_that_moved_is_followed(toy_world: Make) -> None:
     world = toy_world(agents=ROBOT)
 
     def somebody(agent: str, call: SkillCall) -> SkillResult | None:
-        if call.name is SkillName.PICK and world.things["cup_0"][1] == "table_0":
+        if call.name == SkillName.PICK and world.things["cup_0"][1] == "table_0":
             world.things["cup_0"] = (Relation.ON, "table_1")
             return SkillResult.failure(SkillCode.NOT_GROUNDED, "It is not there.")
         return None

@@ -272,6 +272,6 @@ def test_points_of_the_caller_stand_for_the_memory(world: World) -> None:
 
 def test_every_motor_skill_parses_from_its_own_text() -> None:
     for name in SkillName:
-        if name is SkillName.PLACE:
+        if name == SkillName.PLACE:
             call = parse_call("Place[a_0,on, b_0 ,None, none]")
             assert str(call) == "Place[a_0, on, b_0, None, None]"

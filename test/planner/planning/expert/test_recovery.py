@@ -105,9 +105,9 @@ def test_a_thing_that_is_not_where_it_was_believed_is_looked_for(toy_world: Make
     gone = {"moved": False}
 
     def fault(agent: str, call: SkillCall) -> SkillResult | None:
-        if call.name is SkillName.PICK and not gone["moved"]:
+        if call.name == SkillName.PICK and not gone["moved"]:
             return SkillResult.failure(SkillCode.NOT_GROUNDED, "No object found.")
-        if call.name is SkillName.EXPLORE_FURNITURE:
+        if call.name == SkillName.EXPLORE_FURNITURE:
             gone["moved"] = True
             world.things["cup_0"] = (Relation.ON, "couch_0")
         return None

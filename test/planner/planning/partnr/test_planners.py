@@ -440,7 +440,7 @@ def test_the_heuristic_expert_plans_for_both_by_ability(toy_world: Make) -> None
 
 def rearranges(world: ToyWorld) -> Callable[[str, SkillCall], SkillResult | None]:
     def fault(agent: str, call: SkillCall) -> SkillResult | None:
-        if call.name is not SkillName.REARRANGE:
+        if call.name != SkillName.REARRANGE:
             return None
         from planner.world.vocabulary import Relation
 
@@ -480,7 +480,7 @@ def test_the_heuristic_expert_leaves_what_fails_twice(toy_world: Make) -> None:
     task = goal_task(world, prop("is_on_top", ["cup_0"], ["couch_0"]))
     world.fault = lambda agent, call: (
         SkillResult.failure(SkillCode.UNREACHABLE, "no way.")
-        if call.name is SkillName.REARRANGE
+        if call.name == SkillName.REARRANGE
         else None
     )
     outcome = play(make_planner(PlannerChoice("heuristic_expert"), task, None), world, task)
