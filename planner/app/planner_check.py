@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import End, RunResult
 from planner.models.chat import ChatModel
+from planner.parts.calls import roles_of
 from planner.parts.check import Finding, Report, Verdict
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.skill import ARGUMENT_ROLES
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 
@@ -55,7 +55,7 @@ def _problems(decision: object, context: Context) -> list[str]:
     for agent, call in decision.calls.items():
         if agent not in context.idle:
             found.append(f"decide: {agent} is given {call}, but is not idle")
-        wanted = len(ARGUMENT_ROLES[call.name])
+        wanted = len(roles_of(call.name))
         if len(call.arguments) != wanted:
             found.append(f"decide: {call} has {len(call.arguments)} arguments, expected {wanted}")
     return found

@@ -14,6 +14,7 @@ from planner.memory.background import BackgroundUpdater
 from planner.memory.diagnosis import Condition, conditions
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
+from planner.memory.report_wire import report_record
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
 from planner.memory.service.node import MemoryServices
 from planner.memory.settings import updater_model
@@ -50,7 +51,6 @@ from planner.world.errors import PlannerError
 from planner.world.frame_links import TOLERANCE_S
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
-from planner.world.memory_wire import report_record
 from planner.world.observation import Observation
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind

@@ -21,6 +21,7 @@ from planner.narrator import story
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
 from planner.narrator.telling.node import Storyteller
 from planner.narrator.ways import Ways
+from planner.parts.calls import parse_call
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
 from planner.ros.frame_tree import FrameTree
@@ -35,7 +36,7 @@ from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
-from planner.world.skill import CallError, SkillCode, SkillName, parse_call
+from planner.world.skill import CallError, SkillCode, SkillName
 
 # Wall seconds between two looks at where the agents are.
 LOOK_S = 0.05

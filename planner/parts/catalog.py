@@ -65,8 +65,8 @@ class Catalog(Generic[PartT]):
         record: str,
         interface: int,
         *,
-        separator: str = "_",
         several: bool = False,
+        name_of: Callable[[str], str] = str,
     ) -> None:
         """Of this kind.
 
@@ -76,12 +76,12 @@ class Catalog(Generic[PartT]):
             attribute: the name of the record in each module.
             record: the record's class as `module:name`, which is imported with the first part.
             interface: the version of its interface; another one is refused.
-            separator: between the words of this project's names; in modules it is `_`.
             several: whether the attribute of a module is a tuple of records with names of their
                 own; such modules are imported for a list of names. Others are no parts.
+            name_of: a part's name by that of its module, for this project's.
         """
         self.kind, self._folder, self._attribute = kind, folder, attribute
-        self._record, self._interface, self._separator = record, interface, separator
+        self._record, self._interface, self._name_of = record, interface, name_of
         self._several = several
         self.group = f"{OUR_PACKAGE}.{folder.rpartition('.')[2]}"
         self._loaded: dict[str, PartT] = {}
@@ -113,7 +113,7 @@ class Catalog(Generic[PartT]):
             ]
         return [
             Source(
-                name.replace("_", self._separator),
+                self._name_of(name),
                 OUR_PACKAGE,
                 lambda name=name: self._of_module(name),  # type: ignore[misc]
             )
@@ -153,6 +153,15 @@ class Catalog(Generic[PartT]):
             self._loaded[name] = self._load(self._source(name))
         return self._loaded[name]
 
+    def find(self, name: str) -> PartT | None:
+        """The record of this name; None where there is none that can be used."""
+        if name in self._loaded:
+            return self._loaded[name]
+        try:
+            return self.get(name)
+        except PartError:
+            return None
+
     def _load(self, source: Source) -> PartT:
         what = f"{self.kind} {source.name} of the package {source.package} cannot be used"
         try:
@@ -178,10 +187,9 @@ class Catalog(Generic[PartT]):
         """All parts that can be used, by name; `problems` tells of the others."""
         found = {}
         for name in self.names():
-            try:
-                found[name] = self.get(name)
-            except PartError:
-                continue
+            part = self.find(name)
+            if part is not None:
+                found[name] = part
         return found
 
     def problems(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from planner.memory.part import UpdaterPart
     from planner.models.part import ModelPart
     from planner.planning.part import PlannerPart
+    from planner.skills.part import SkillPart
     from sim_bridge.part import BackendPart
 
 PLANNERS: Catalog[PlannerPart] = Catalog(
@@ -29,7 +30,7 @@ UPDATERS: Catalog[UpdaterPart] = Catalog(
     "UPDATER",
     "planner.memory.part:UpdaterPart",
     1,
-    separator="-",
+    name_of=lambda module: module.replace("_", "-"),
 )
 METRICS: Catalog[MetricRecord] = Catalog(
     "metric",
@@ -45,4 +46,12 @@ SUITES: Catalog[SuitePart] = Catalog(
 MODELS: Catalog[ModelPart] = Catalog(
     "model", "planner.models.models", "MODEL", "planner.models.part:ModelPart", 1
 )
-ALL = (PLANNERS, UPDATERS, BACKENDS, MODELS, METRICS, SUITES)
+SKILLS: Catalog[SkillPart] = Catalog(
+    "skill",
+    "planner.skills.skills",
+    "SKILL",
+    "planner.skills.part:SkillPart",
+    1,
+    name_of=lambda module: "".join(word.capitalize() for word in module.split("_")),
+)
+ALL = (PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, METRICS, SUITES)

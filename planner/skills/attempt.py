@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from planner.skills.ground import CLOSE_M, Ground, Stand, gap_m
 from planner.skills.options import SkillOptions
@@ -25,6 +26,9 @@ from planner.world.primitive import (
 )
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
+
+if TYPE_CHECKING:
+    from planner.skills.part import SkillPart
 
 # Yields (phase, progress) while time has to pass.
 Routine = Generator[tuple[str, float], None, SkillResult]
@@ -68,6 +72,7 @@ class Attempt:
     """A call under way.
 
     Attributes:
+        part: the record of the call's skill.
         deadline_s: on the world's clock.
         points: where the caller says that the call's entities are, in their order
             (map frame); None where the memory is asked.
@@ -77,6 +82,7 @@ class Attempt:
 
     scene: Scene
     call: SkillCall
+    part: SkillPart
     started_s: float
     deadline_s: float
     points: tuple[Vec3, ...] | None = None

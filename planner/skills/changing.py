@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.grounding import Target
 from planner.skills.moving import look
@@ -11,25 +13,24 @@ from planner.world.agents import default_bodies
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
-from planner.world.skill import SkillName
 from planner.world.vocabulary import AgentKind, State
 
-_PRIMITIVES: dict[str, tuple[PrimitiveName, State, bool]] = {
-    SkillName.CLEAN: (PrimitiveName.CLEAN, State.CLEAN, True),
-    SkillName.FILL: (PrimitiveName.FILL, State.FILLED, True),
-    SkillName.POUR: (PrimitiveName.POUR, State.FILLED, True),
-    SkillName.POWER_ON: (PrimitiveName.POWER_ON, State.POWERED_ON, True),
-    SkillName.POWER_OFF: (PrimitiveName.POWER_OFF, State.POWERED_ON, False),
-}
+
+def changes(
+    name: PrimitiveName, state: State, *, value: bool = True
+) -> Callable[[Attempt, Arguments], Routine]:
+    """A routine that sets one state of a thing or a piece of furniture within reach."""
+
+    def routine(attempt: Attempt, arguments: Arguments) -> Routine:
+        target = arguments.entities[0]
+        words = {"entity": target.name, "state": str(state), "value": str(value).lower()}
+        attempt.evidence.update(words)
+        return (yield from _change(attempt, target, name))
+
+    return routine
 
 
-def change_state(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Sets one state of a thing or a piece of furniture within reach."""
-    target = arguments.target
-    if target is None:
-        raise ValueError("the preconditions let a call without its target pass")
-    name, state, value = _PRIMITIVES[attempt.call.name]
-    attempt.evidence.update(entity=target.name, state=str(state), value=str(value).lower())
+def _change(attempt: Attempt, target: Target, name: PrimitiveName) -> Routine:
     if name is PrimitiveName.POUR and attempt.holding is not None:
         attempt.evidence["poured_from"] = attempt.holding
     phase = f"{_DOING[name]} {target.name}"

@@ -11,20 +11,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from planner.parts.calls import parse_call
+from planner.parts.kinds import SKILLS
 from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookTooLongError
 from planner.skills.ground import ground_of
-from planner.skills.library import SKILLS
 from planner.skills.options import SkillOptions
 from planner.skills.port import PrimitivePort
 from planner.skills.preconditions import check
 from planner.skills.results import RefusalError, canceled, timed_out
 from planner.skills.team import Action, Team
-from planner.skills.tools import TOOLS
 from planner.world.belief import Belief
 from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.primitive import Capabilities
-from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult, parse_call
+from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult
 
 Report = Callable[[SkillCall, SkillResult], None]
 
@@ -147,15 +147,20 @@ class SkillExecutor:
         if not (math.isfinite(timeout_s) and timeout_s >= 0):
             sentence = f"timeout_s {timeout_s} is not 0 or a time."
             return self._refuse(SkillResult.failure(SkillCode.WRONG_ARGUMENTS, sentence))
-        limit_s = timeout_s or self._scene.options.timeout_s(parsed.name)
-        attempt = Attempt(self._scene, parsed, now_s, now_s + limit_s, points)
+        part = SKILLS.find(parsed.name)
+        if part is None:
+            sentence = f"there is no skill {parsed.name!r}."
+            return self._refuse(SkillResult.failure(SkillCode.UNKNOWN_SKILL, sentence))
+        usual_s = self._scene.options.timeouts_s.get(parsed.name, part.timeout_s)
+        limit_s = timeout_s or usual_s
+        attempt = Attempt(self._scene, parsed, part, now_s, now_s + limit_s, points)
         attempt.evidence["agent"] = self.agent
         self._result, self._attempt = None, attempt
         self._status = SkillStatus("starting", 0.0)
-        if parsed.name not in TOOLS:
+        if not part.is_query:
             self._scene.team.began(Action(self.agent, parsed, now_s))
         try:
-            self._routine = SKILLS[parsed.name](attempt, check(attempt))
+            self._routine = part.routine(attempt, check(attempt))
         except RefusalError as refusal:
             self._end(attempt.refused(refusal))
         else:
@@ -210,7 +215,7 @@ class SkillExecutor:
         except CanceledError:
             self._end(canceled(**attempt.evidence))
         except TookTooLongError:
-            self._end(timed_out(attempt.call, **attempt.evidence))
+            self._end(timed_out(attempt.part.timed_out_text, **attempt.evidence))
         except RefusalError as refusal:
             self._end(attempt.refused(refusal))
 
@@ -228,6 +233,6 @@ class SkillExecutor:
         )
         done = 1.0 if result.succeeded else self._status.progress
         self._status = SkillStatus(self._status.phase, done)
-        if attempt.call.name not in TOOLS:
+        if not attempt.part.is_query:
             self._scene.team.ended(self.agent, self._result)
         self._scene.report(attempt.call, self._result)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
 from rclpy.node import Node
 
+from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
@@ -19,7 +20,7 @@ from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
-from planner.skills.options import TIMEOUTS_S, SkillOptions
+from planner.skills.options import SkillOptions
 from planner.skills.service.node import SkillServer
 from planner.skills.team import Team
 from planner.world import topics
@@ -143,8 +144,9 @@ class SkillExecutorNode(Node):
                 self, "rearrange_opens", d.rearrange_opens, "whether Rearrange opens furniture"
             ),
             timeouts_s={
-                skill: seconds(f"timeout_{skill.lower()}", limit, f"of {skill}")
-                for skill, limit in TIMEOUTS_S.items()
+                skill: seconds(f"timeout_{skill.lower()}", part.timeout_s, f"of {skill}")
+                for skill, part in SKILLS.usable().items()
+                if part.abilities
             },
         )
 

@@ -5,21 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from planner.world.skill import SkillName
-
-# Simulated seconds; several times what the longest one took in the shipped houses.
-TIMEOUTS_S: Mapping[str, float] = {
-    SkillName.NAVIGATE: 180.0,
-    SkillName.EXPLORE: 600.0,
-    SkillName.EXPLORE_FURNITURE: 240.0,
-    SkillName.OPEN: 120.0,
-    SkillName.CLOSE: 120.0,
-    SkillName.PICK: 120.0,
-    SkillName.PLACE: 180.0,
-    SkillName.REARRANGE: 600.0,
-}
-OTHER_TIMEOUT_S = 120.0
-
 
 @dataclass(frozen=True, slots=True)
 class SkillOptions:
@@ -35,7 +20,7 @@ class SkillOptions:
         open_on_explore: whether exploring opens what is closed.
         lenient_open: whether opening what cannot be opened succeeds (PARTNR-D47).
         rearrange_opens: whether Rearrange opens closed furniture that it has to reach into.
-        timeouts_s: per skill, in seconds of the world's clock.
+        timeouts_s: of skills, instead of those of their records; of the world's clock.
     """
 
     grounding_gate_m: float = 1.0
@@ -46,8 +31,4 @@ class SkillOptions:
     open_on_explore: bool = False
     lenient_open: bool = False
     rearrange_opens: bool = True
-    timeouts_s: Mapping[str, float] = field(default_factory=lambda: TIMEOUTS_S)
-
-    def timeout_s(self, skill: str) -> float:
-        """How long a call of the skill may take."""
-        return self.timeouts_s.get(skill, OTHER_TIMEOUT_S)
+    timeouts_s: Mapping[str, float] = field(default_factory=dict)

@@ -12,38 +12,10 @@ from planner.skills.attempt import Attempt
 from planner.skills.grounding import Target, ground
 from planner.skills.results import RefusalError, no_placement
 from planner.world.catalogue import default_catalogue
-from planner.world.primitive import PrimitiveName
-from planner.world.skill import ARGUMENT_ROLES, FREE_TEXT_TOOLS, Role, SkillCode, SkillName
+from planner.world.skill import Role, SkillCode
 from planner.world.vocabulary import Affordance, Relation
 
 NEXT_TO = "next_to"
-
-_WALKING = frozenset({PrimitiveName.NAVIGATE})
-_LOOKING = frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK})
-
-ABILITIES: dict[str, frozenset[PrimitiveName]] = {
-    SkillName.NAVIGATE: _WALKING,
-    SkillName.EXPLORE: _LOOKING,
-    SkillName.EXPLORE_FURNITURE: _LOOKING,
-    SkillName.OPEN: frozenset({PrimitiveName.OPEN}),
-    SkillName.CLOSE: frozenset({PrimitiveName.CLOSE}),
-    SkillName.PICK: frozenset({PrimitiveName.PICK}),
-    SkillName.PLACE: frozenset({PrimitiveName.PLACE}),
-    SkillName.REARRANGE: _WALKING | {PrimitiveName.PICK, PrimitiveName.PLACE},
-    SkillName.CLEAN: frozenset({PrimitiveName.CLEAN}),
-    SkillName.FILL: frozenset({PrimitiveName.FILL}),
-    SkillName.POUR: frozenset({PrimitiveName.POUR}),
-    SkillName.POWER_ON: frozenset({PrimitiveName.POWER_ON}),
-    SkillName.POWER_OFF: frozenset({PrimitiveName.POWER_OFF}),
-}
-
-NEEDED_AFFORDANCE: dict[str, Affordance] = {
-    SkillName.CLEAN: Affordance.CLEANABLE,
-    SkillName.FILL: Affordance.FILLABLE,
-    SkillName.POUR: Affordance.FILLABLE,
-    SkillName.POWER_ON: Affordance.POWERABLE,
-    SkillName.POWER_OFF: Affordance.POWERABLE,
-}
 
 ENTITY_ROLES = frozenset(
     {
@@ -57,23 +29,27 @@ ENTITY_ROLES = frozenset(
 )
 
 _RELATIONS = {"on": Relation.ON, "within": Relation.WITHIN}
-_PLACING = frozenset({SkillName.PLACE, SkillName.REARRANGE})
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A call's arguments as the skills read them; absent ones are None."""
+    """A call's arguments as the skills read them; absent ones are None.
+
+    Attributes:
+        entities: all that the call names, in its order.
+        target: the first of them; of Place the furniture.
+        thing: of Place what is put down.
+        relation: of Place.
+        reference: of Place what it ends up next to.
+        text: of a skill that takes free text.
+    """
 
     target: Target | None = None
     thing: Target | None = None
     relation: Relation | None = None
     reference: Target | None = None
     text: str = ""
-
-
-def able(skill: str, primitives: frozenset[PrimitiveName]) -> bool:
-    """Whether an agent with these primitives can do the skill."""
-    return ABILITIES.get(skill, frozenset()) <= primitives
+    entities: tuple[Target, ...] = ()
 
 
 def check(attempt: Attempt) -> Arguments:
@@ -82,66 +58,56 @@ def check(attempt: Attempt) -> Arguments:
     Raises:
         RefusalError: with the first precondition that does not hold.
     """
-    call, capabilities = attempt.call, attempt.scene.capabilities
-    if not able(call.name, capabilities.primitives):
+    call, part, capabilities = attempt.call, attempt.part, attempt.scene.capabilities
+    if not part.abilities <= capabilities.primitives:
         sentence = f"A {capabilities.kind} cannot do {call.name}."
         raise RefusalError(SkillCode.NOT_ABLE, sentence)
-    roles = ARGUMENT_ROLES[call.name]
-    if len(call.arguments) != len(roles):
-        sentence = f"{call.name} takes {len(roles)} arguments, not {len(call.arguments)}."
+    if len(call.arguments) != len(part.roles):
+        sentence = f"{call.name} takes {len(part.roles)} arguments, not {len(call.arguments)}."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
-    if call.name in FREE_TEXT_TOOLS:
-        return Arguments(text=call.arguments[0] or "")
-    if call.name in _PLACING:
-        return _check_place(attempt)
-    if not roles:
+    arguments = _read(attempt)
+    if part.affordance is not None and arguments.target is not None:
+        _check_affordance(attempt, arguments.target, part.affordance)
+    for precondition in part.preconditions:
+        precondition(attempt, arguments)
+    return arguments
+
+
+def _read(attempt: Attempt) -> Arguments:
+    part = attempt.part
+    if part.takes_text:
+        return Arguments(text=attempt.call.arguments[0] or "")
+    if not part.roles:
         return Arguments()
-    _check_points(attempt)
-    target = _ground(attempt, 0, roles[0])
-    if call.name == SkillName.PICK:
-        _check_pick(attempt, target)
-    if call.name in NEEDED_AFFORDANCE:
-        _check_affordance(attempt, target)
-    if call.name == SkillName.POUR:
-        _check_pour(attempt, target)
-    return Arguments(target=target)
+    named = [
+        index
+        for index, (role, word) in enumerate(zip(part.roles, attempt.call.arguments, strict=True))
+        if role in ENTITY_ROLES and word is not None
+    ]
+    _check_points(attempt, len(named))
+    if Role.RELATION in part.roles:
+        return _read_place(attempt, named)
+    found = tuple(_ground(attempt, i, role, named) for i, role in enumerate(part.roles))
+    return Arguments(target=found[0], entities=found)
 
 
-def _check_points(attempt: Attempt) -> None:
+def _check_points(attempt: Attempt, wanted: int) -> None:
     """Where points are given, there is one for each entity of the call."""
-    if attempt.points is None:
-        return
-    wanted = len(_entities(attempt))
-    if len(attempt.points) != wanted:
+    if attempt.points is not None and len(attempt.points) != wanted:
         sentence = f"The call names {wanted} entities and brings {len(attempt.points)} points."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
 
 
-def _entities(attempt: Attempt) -> list[int]:
-    """The positions of the arguments that name entities."""
-    roles = ARGUMENT_ROLES[attempt.call.name]
-    pairs = zip(roles, attempt.call.arguments, strict=True)
-    return [i for i, (role, word) in enumerate(pairs) if role in ENTITY_ROLES and word is not None]
-
-
-def _ground(attempt: Attempt, index: int, role: Role) -> Target:
+def _ground(attempt: Attempt, index: int, role: Role, named: list[int]) -> Target:
+    """The entity of an argument; `named` are the places of those that name entities."""
     word = attempt.call.arguments[index]
     if word is None:
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, f"None is no {role.value}.")
     point_m = None
     if attempt.points is not None:
-        point_m = attempt.points[_entities(attempt).index(index)]
+        point_m = attempt.points[named.index(index)]
     gate_m = attempt.scene.options.grounding_gate_m
     return ground(word, role, attempt.belief, attempt.scene.layout, gate_m, point_m)
-
-
-def _check_pick(attempt: Attempt, target: Target) -> None:
-    # PARTNR-D49: the paper's second failure trace exists because nobody checked this.
-    holding = attempt.holding
-    if holding is not None:
-        sentence = f"The agent is already holding {holding}."
-        raise RefusalError(SkillCode.ALREADY_HOLDING, sentence)
-    _check_not_held_by_other(attempt, target)
 
 
 def _check_not_held_by_other(attempt: Attempt, target: Target) -> None:
@@ -152,9 +118,8 @@ def _check_not_held_by_other(attempt: Attempt, target: Target) -> None:
     raise RefusalError(SkillCode.HELD_BY_OTHER, sentence)
 
 
-def _check_place(attempt: Attempt) -> Arguments:
+def _read_place(attempt: Attempt, named: list[int]) -> Arguments:
     _, relation_word, _, constraint, reference_word = attempt.call.arguments
-    _check_points(attempt)
     relation = _RELATIONS.get((relation_word or "").lower())
     if relation is None:
         sentence = f"The relation is on or within, not {relation_word}."
@@ -165,26 +130,68 @@ def _check_place(attempt: Attempt) -> Arguments:
     if (constraint is None) != (reference_word is None):
         sentence = f"{NEXT_TO} and its reference come together, or both are None."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
-    thing = _ground(attempt, 0, Role.OBJECT)
-    target = _ground(attempt, 2, Role.FURNITURE)
+    thing = _ground(attempt, 0, Role.OBJECT, named)
+    target = _ground(attempt, 2, Role.FURNITURE, named)
     reference = None
     if reference_word is not None:
-        reference = _ground(attempt, 4, Role.REFERENCE)
+        reference = _ground(attempt, 4, Role.REFERENCE, named)
         _check_reference(thing, target, reference)
-    _check_hand(attempt, thing)
-    return Arguments(target, thing, relation, reference)
+    entities = (thing, target, *((reference,) if reference is not None else ()))
+    return Arguments(target, thing, relation, reference, entities=entities)
 
 
-def _check_hand(attempt: Attempt, thing: Target) -> None:
+# Preconditions that records name
+
+
+def hand_is_empty(attempt: Attempt, arguments: Arguments) -> None:
+    """The agent holds nothing, and the first entity is in no other hand.
+
+    Raises:
+        RefusalError: otherwise.
+    """
+    # PARTNR-D49: the paper's second failure trace exists because nobody checked this.
     holding = attempt.holding
-    if holding == thing.name:
-        return
-    if attempt.call.name == SkillName.PLACE:
-        raise RefusalError(SkillCode.NOT_HOLDING, f"The agent is not holding {thing.name}.")
     if holding is not None:
         sentence = f"The agent is already holding {holding}."
         raise RefusalError(SkillCode.ALREADY_HOLDING, sentence)
-    _check_not_held_by_other(attempt, thing)
+    if arguments.entities:
+        _check_not_held_by_other(attempt, arguments.entities[0])
+
+
+def thing_is_in_hand(attempt: Attempt, arguments: Arguments) -> None:
+    """The agent holds the first entity.
+
+    Raises:
+        RefusalError: otherwise.
+    """
+    thing = arguments.entities[0]
+    if attempt.holding != thing.name:
+        raise RefusalError(SkillCode.NOT_HOLDING, f"The agent is not holding {thing.name}.")
+
+
+def thing_can_be_fetched(attempt: Attempt, arguments: Arguments) -> None:
+    """The agent holds the first entity, or can take it: as in Rearrange.
+
+    Raises:
+        RefusalError: otherwise.
+    """
+    if attempt.holding != arguments.entities[0].name:
+        hand_is_empty(attempt, arguments)
+
+
+def hand_can_pour(attempt: Attempt, arguments: Arguments) -> None:
+    """The agent holds something other than the first entity.
+
+    Raises:
+        RefusalError: otherwise.
+    """
+    holding = attempt.holding
+    if holding is None:
+        sentence = "The agent is not holding an object to pour from."
+        raise RefusalError(SkillCode.NOT_HOLDING, sentence)
+    if holding == arguments.entities[0].name:
+        sentence = f"{holding} is what the agent holds: it cannot be poured into itself."
+        raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
 
 
 def _check_reference(thing: Target, target: Target, reference: Target) -> None:
@@ -200,25 +207,13 @@ def _check_reference(thing: Target, target: Target, reference: Target) -> None:
     raise RefusalError(SkillCode.REFERENCE_ELSEWHERE, sentence)
 
 
-def _check_affordance(attempt: Attempt, target: Target) -> None:
-    needed = NEEDED_AFFORDANCE[attempt.call.name]
+def _check_affordance(attempt: Attempt, target: Target, needed: Affordance) -> None:
     known = _affordances(target)
     if known is not None and needed not in known:
         sentence = f"{target.name} is not {needed.value}."
         raise RefusalError(SkillCode.NO_AFFORDANCE, sentence)
     if target.is_thing:
         _check_not_held_by_other(attempt, target)
-
-
-def _check_pour(attempt: Attempt, target: Target) -> None:
-    """Pouring is from the hand into something else."""
-    holding = attempt.holding
-    if holding is None:
-        sentence = "The agent is not holding an object to pour from."
-        raise RefusalError(SkillCode.NOT_HOLDING, sentence)
-    if holding == target.name:
-        sentence = f"{holding} is what the agent holds: it cannot be poured into itself."
-        raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
 
 
 def _affordances(target: Target) -> tuple[Affordance, ...] | None:

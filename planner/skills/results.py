@@ -9,11 +9,9 @@ from dataclasses import replace
 
 from planner.world.geometry import Vec3
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
-from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.skill import SkillCode, SkillResult
 
 TOOK_TOO_LONG = "Skill took too long to finish."
-# The paper's text for a walk that took too long has another beginning (PARTNR-6.2).
-WALK_TIMED_OUT = "Unsuccessful execution - skill timed out on the way to target"
 
 
 class RefusalError(Exception):
@@ -89,10 +87,10 @@ def no_placement(furniture: str) -> str:
     return f"No valid placements found for entity {furniture}."
 
 
-def timed_out(call: SkillCall, **evidence: str) -> SkillResult:
-    """A call that took too long."""
-    if call.name == SkillName.NAVIGATE:
-        return SkillResult(SkillCode.TIMED_OUT, WALK_TIMED_OUT, evidence)
+def timed_out(text: str, **evidence: str) -> SkillResult:
+    """A call that took too long; `text` where its skill says so in its own words."""
+    if text:
+        return SkillResult(SkillCode.TIMED_OUT, text, evidence)
     return SkillResult.failure(SkillCode.TIMED_OUT, TOOK_TOO_LONG, **evidence)
 
 

@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from planner.skills.attempt import Attempt, Routine
+from planner.skills.preconditions import Arguments
 from planner.skills.team import Action
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import Catalogue, default_catalogue
-from planner.world.skill import SkillName
+from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation, State
 
 _LONGEST_PHRASE = 4
@@ -100,14 +102,22 @@ def find_rooms(belief: Belief, text: str) -> str:
     return _told(sorted(rooms), "room", text)
 
 
-FINDERS: dict[str, Callable[[Belief, str], str]] = {
-    SkillName.FIND_OBJECT: find_objects,
-    SkillName.FIND_RECEPTACLE: find_receptacles,
-    SkillName.FIND_ROOM: find_rooms,
-}
+def answers(finder: Callable[[Belief, str], str]) -> Callable[[Attempt, Arguments], Routine]:
+    """A routine that answers from the belief; no simulated time passes (PARTNR-D56)."""
+
+    def routine(attempt: Attempt, arguments: Arguments) -> Routine:
+        yield from ()
+        text = finder(attempt.belief, arguments.text)
+        return SkillResult(SkillCode.SUCCESS, text, attempt.evidence)
+
+    return routine
 
 
-TOOLS = frozenset({*FINDERS, SkillName.FIND_AGENT_ACTION})
+def find_agent_actions(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
+    """Answers what the other agents do and did."""
+    yield from ()
+    text = other_agents(attempt.scene.team.actions(besides=attempt.scene.agent))
+    return SkillResult(SkillCode.SUCCESS, text, attempt.evidence)
 
 
 def other_agents(actions: Iterable[Action]) -> str:

@@ -1,4 +1,4 @@
-"""What the memory and the skills say, from planner_msgs' messages, live or from a bag.
+"""What the memory says, from planner_msgs' messages, live or from a bag.
 
 The messages are taken by their fields, as in `planner.world.wire`: nothing here needs ROS.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from planner.world.belief import Source
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
-from planner.world.skill import SkillCall, SkillCode, SkillResult, parse_call
+from planner.world.skill import SkillCode, SkillResult
 
 # The constants of Operation.msg.
 OPERATION_KINDS: Mapping[int, OperationKind] = {
@@ -64,17 +64,6 @@ def change_record(message: Any) -> MemoryChange:
             for operation in message.operations
         ),
     )
-
-
-def report_record(message: Any) -> tuple[str, SkillCall, SkillResult, float]:
-    """What a planner_msgs/SkillReport tells: agent, call, result and when it ended, seconds.
-
-    Raises:
-        CallError: where the call is none.
-        ValueError: for a code that is none.
-    """
-    result = result_record(message)
-    return message.agent, parse_call(message.call), result, stamp_seconds(message.header.stamp)
 
 
 def result_record(message: Any) -> SkillResult:

@@ -6,7 +6,6 @@ an entity (`cup_1`, `Object.149`, `kitchen_0`), a word of the syntax or None.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -14,12 +13,10 @@ from planner.world.geometry import Vec3
 
 SUCCESS_TEXT = "Successful execution!"
 FAILURE_PREFIX = "Unexpected failure! - "
-_CALL = re.compile(r"\s*([A-Za-z]+)\s*\[(.*)\]\s*", re.DOTALL)
-MOST_CALL_CHARACTERS = 2000
 
 
 class SkillName(StrEnum):
-    """Motor skills, then perception tools; aliases of the paper are accepted by the parser."""
+    """The skills of the papers; those that are installed are in `planner.parts.kinds.SKILLS`."""
 
     NAVIGATE = "Navigate"
     EXPLORE = "Explore"
@@ -42,18 +39,6 @@ class SkillName(StrEnum):
     FIND_AGENT_ACTION = "FindAgentActionTool"
 
 
-SKILL_ALIASES = {
-    "ExploreRoom": SkillName.EXPLORE,
-    "OpenFurniture": SkillName.OPEN,
-    "CloseFurniture": SkillName.CLOSE,
-    "PickObject": SkillName.PICK,
-    "PlaceObject": SkillName.PLACE,
-    "FindPartnerAgentActionTool": SkillName.FIND_AGENT_ACTION,
-}
-
-FREE_TEXT_TOOLS = frozenset({SkillName.FIND_OBJECT, SkillName.FIND_RECEPTACLE, SkillName.FIND_ROOM})
-
-
 class Role(StrEnum):
     """What an argument must be."""
 
@@ -68,29 +53,7 @@ class Role(StrEnum):
     TEXT = "text"
 
 
-_PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.FURNITURE, Role.CONSTRAINT, Role.REFERENCE)
-
-ARGUMENT_ROLES: dict[str, tuple[Role, ...]] = {
-    SkillName.NAVIGATE: (Role.TARGET,),
-    SkillName.EXPLORE: (Role.ROOM,),
-    SkillName.EXPLORE_FURNITURE: (Role.FURNITURE,),
-    SkillName.OPEN: (Role.FURNITURE,),
-    SkillName.CLOSE: (Role.FURNITURE,),
-    SkillName.PICK: (Role.OBJECT,),
-    SkillName.PLACE: _PLACE_ROLES,
-    SkillName.REARRANGE: _PLACE_ROLES,
-    SkillName.WAIT: (),
-    SkillName.DONE: (),
-    SkillName.CLEAN: (Role.OBJECT_OR_FURNITURE,),
-    SkillName.FILL: (Role.OBJECT,),
-    SkillName.POUR: (Role.OBJECT,),
-    SkillName.POWER_ON: (Role.OBJECT_OR_FURNITURE,),
-    SkillName.POWER_OFF: (Role.OBJECT_OR_FURNITURE,),
-    SkillName.FIND_OBJECT: (Role.TEXT,),
-    SkillName.FIND_RECEPTACLE: (Role.TEXT,),
-    SkillName.FIND_ROOM: (Role.TEXT,),
-    SkillName.FIND_AGENT_ACTION: (),
-}
+PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.FURNITURE, Role.CONSTRAINT, Role.REFERENCE)
 
 
 class SkillCode(IntEnum):
@@ -184,29 +147,3 @@ class CallError(ValueError):
     def __init__(self, code: SkillCode, reason: str) -> None:
         self.code = code
         super().__init__(reason)
-
-
-def parse_call(text: str) -> SkillCall:
-    """Reads one call.
-
-    Raises:
-        CallError: for another form, an unknown skill or a wrong number of arguments.
-    """
-    if len(text) > MOST_CALL_CHARACTERS:
-        raise CallError(SkillCode.UNPARSABLE, f"the call has {len(text)} characters")
-    match = _CALL.fullmatch(text)
-    if match is None:
-        raise CallError(SkillCode.UNPARSABLE, f"{text[:80]!r} is not of the form Skill[arguments]")
-    word, inside = match.groups()
-    name = SKILL_ALIASES.get(word) or next((s for s in SkillName if s.value == word), None)
-    if name is None:
-        raise CallError(SkillCode.UNKNOWN_SKILL, f"there is no skill {word!r}")
-    roles = ARGUMENT_ROLES[name]
-    if name in FREE_TEXT_TOOLS:
-        return SkillCall(name, (inside.strip(),))
-    words = [part.strip() for part in inside.split(",")] if inside.strip() else []
-    if len(words) != len(roles):
-        wanted = ", ".join(role.value for role in roles) or "nothing"
-        reason = f"{name} takes {len(roles)} arguments ({wanted}), not {len(words)}"
-        raise CallError(SkillCode.WRONG_ARGUMENTS, reason)
-    return SkillCall(name, tuple(None if w in ("None", "none") else w for w in words))

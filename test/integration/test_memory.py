@@ -17,12 +17,13 @@ from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
 from planner.exit_status import EXIT_CONFIGURATION
+from planner.parts.calls import parse_call
 from planner.ros.memory_messages import belief_record
 from planner.ros.skill_messages import report_message
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.skill import SkillCode, SkillResult, parse_call
+from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
 
 

@@ -17,6 +17,7 @@ from planner.evaluation.trace import EpisodeTrace, read_traces
 from planner.models.chat import Speaker
 from planner.models.dialogue_file import Dialogue, Turn, dialogue_path, read_dialogue
 from planner.models.replies.turn_grammar import END_OF_TURN
+from planner.parts.calls import parse_call
 from planner.planning.finetuning import Sample, TraceStep, samples_of
 from planner.planning.instruction import normal
 from planner.planning.partnr.finetuned import NAME as FINETUNED
@@ -24,7 +25,6 @@ from planner.planning.prompts.partnr import ACTIONS, TEAM_ACTIONS
 from planner.planning.prompts.partnr_state import world_of
 from planner.planning.trace_store import SolvedTask, TraceStore
 from planner.world.errors import FileError, PlannerError
-from planner.world.skill import parse_call
 
 # The shipped suite that planners are evaluated on.
 HELDOUT = "heldout"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import CallLine, EpisodeTrace
-from planner.world.skill import CallError, SkillCall, SkillCode, SkillName, parse_call
+from planner.parts.calls import parse_call
+from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import AgentKind, floor_name
 
 

@@ -14,8 +14,9 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from planner.models.gbnf import Grammar, quoted, read_grammar
+from planner.parts.calls import roles_of, takes_text
 from planner.world.belief import Belief, BeliefNode
-from planner.world.skill import ARGUMENT_ROLES, FREE_TEXT_TOOLS, Role, SkillCall, SkillName
+from planner.world.skill import Role, SkillCall, SkillName
 from planner.world.vocabulary import EntityKind
 
 END_OF_TURN = "Assigned!"
@@ -222,10 +223,10 @@ class _Rules:
     def _verb(self, agent: str, verb: str, blocked: Collection[SkillCall]) -> str:
         """The rule of a call, or "" where nothing can be its argument."""
         without = {c.arguments for c in blocked if c.name == verb}
-        roles = ARGUMENT_ROLES[verb]
+        roles = roles_of(verb)
         # What is blocked for one agent is not blocked for the others.
         name = verb.lower() + (agent.removeprefix("call") if without else "")
-        if verb in FREE_TEXT_TOOLS:
+        if takes_text(verb):
             return self._add(name, f'"{verb}[" {_FREE_TEXT} "]"')
         if not roles:
             return "" if without else self._add(name, quoted(f"{verb}[]"))

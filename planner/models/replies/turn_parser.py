@@ -21,16 +21,9 @@ from planner.models.replies.turn_grammar import (
     agent_label,
     word_of,
 )
+from planner.parts.calls import parse_call, roles_of
 from planner.world.belief import Belief
-from planner.world.skill import (
-    ARGUMENT_ROLES,
-    CallError,
-    Role,
-    SkillCall,
-    SkillCode,
-    SkillName,
-    parse_call,
-)
+from planner.world.skill import CallError, Role, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import EntityKind, Relation
 
 # Longer answers are not searched: no call stands behind so much text.
@@ -132,7 +125,7 @@ def _usual(
         CallError: saying what is wrong with it.
     """
     call = parse_call(text)
-    roles = ARGUMENT_ROLES[call.name]
+    roles = roles_of(call.name)
     words = []
     for role, word in zip(roles, call.arguments, strict=True):
         node = belief.find(word) if word is not None and role in _KINDS else None
@@ -153,7 +146,7 @@ def check_call(call: SkillCall, belief: Belief, verbs: Collection[str]) -> None:
     """
     if call.name not in verbs:
         raise CallError(SkillCode.NOT_ABLE, f"{call.name} is not one of the possible actions")
-    roles = ARGUMENT_ROLES[call.name]
+    roles = roles_of(call.name)
     for role, word in zip(roles, call.arguments, strict=True):
         if role is Role.RELATION:
             if word not in (Relation.ON.value, Relation.WITHIN.value):
@@ -185,7 +178,7 @@ def check_reference(call: SkillCall, belief: Belief) -> None:
     Raises:
         CallError: naming both.
     """
-    if Role.REFERENCE not in ARGUMENT_ROLES[call.name]:
+    if Role.REFERENCE not in roles_of(call.name):
         return
     _, _, furniture, _, reference = call.arguments
     node = belief.find(reference) if reference is not None else None

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.parts.calls import parse_call, roles_of
+from planner.parts.kinds import SKILLS
 from planner.replay.export.timeline import Story
-from planner.world.skill import ARGUMENT_ROLES, CallError, Role, parse_call
+from planner.world.skill import CallError, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,7 +139,7 @@ def tool_call_of(text: str) -> str | None:
         call = parse_call(text)
     except CallError:
         return None
-    names = [_ARGUMENTS[role] for role in ARGUMENT_ROLES[call.name]]
+    names = _argument_names(roles_of(call.name))
     arguments = {
         name: word for name, word in zip(names, call.arguments, strict=True) if word is not None
     }
@@ -147,16 +149,26 @@ def tool_call_of(text: str) -> str | None:
 
 def tools() -> list[dict[str, object]]:
     """The skills as OpenAI-style tool schemas, for `info.json`."""
-    return [_tool(name, roles) for name, roles in ARGUMENT_ROLES.items()]
+    return [_tool(name, part.roles) for name, part in SKILLS.usable().items()]
 
 
 def _tool(name: str, roles: Sequence[Role]) -> dict[str, object]:
-    properties = {_ARGUMENTS[r]: {"type": "string", "description": r.value} for r in roles}
-    needed = [_ARGUMENTS[r] for r in roles if r not in (Role.CONSTRAINT, Role.REFERENCE)]
+    named = list(zip(_argument_names(roles), roles, strict=True))
+    properties = {word: {"type": "string", "description": r.value} for word, r in named}
+    needed = [word for word, r in named if r not in (Role.CONSTRAINT, Role.REFERENCE)]
     parameters = {"type": "object", "properties": properties, "required": needed}
     words = f"Skill {name}[{', '.join(role.value for role in roles)}]"
     function = {"name": name, "description": words, "parameters": parameters}
     return {"type": "function", "function": function}
+
+
+def _argument_names(roles: Sequence[Role]) -> list[str]:
+    """A name for each argument; one that comes again is numbered."""
+    names: list[str] = []
+    for role in roles:
+        word = _ARGUMENTS[role]
+        names.append(f"{word}_{len(names) + 1}" if word in names else word)
+    return names
 
 
 def column(rows_of_frames: Sequence[Sequence[Row]], *, timed: bool) -> pa.Array:

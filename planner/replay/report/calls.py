@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from planner.parts.calls import parse_call
 from planner.replay.report.clock import WorldClock
 from planner.replay.report.document import Call, Decision, ModelCall
 from planner.replay.report.messages import Answer, Event, SkillEnd
-from planner.world.skill import CallError, SkillCode, parse_call
+from planner.world.skill import CallError, SkillCode
 
 RESULTS = "/skills/results"
 DECISIONS = "/planner/trace"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from planner.parts.calls import parse_call
 from planner.replay.report.document import AgentWork, Call, Handover, Path, Proposition, Work
-from planner.world.skill import CallError, SkillCall, SkillCode, SkillName, parse_call
+from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 
 # Calls that end at once and move nothing.
 _NO_WORK = {SkillName.WAIT.value, SkillName.DONE.value}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult
 from planner.replay.through.recorded import (
     RESULTS,
@@ -21,7 +22,7 @@ from planner.replay.through.recorded import (
 )
 from planner.world.errors import FileError
 from planner.world.memory_wire import stamp_seconds
-from planner.world.skill import CallError, SkillCall, SkillName, SkillResult, parse_call
+from planner.world.skill import CallError, SkillCall, SkillName, SkillResult
 
 DONE = SkillCall(SkillName.DONE)
 # A result and the decision that it led to reach the recorder in any order within so long.

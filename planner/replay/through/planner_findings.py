@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planner.memory.scores import DEFAULT_DISTANCE_M
+from planner.parts.calls import takes_text
 from planner.replay.through.planning import Counterfactual, CounterfactualWork, usual_call
 from planner.replay.through.result import Findings, plain, share
 from planner.world.belief import Belief, BeliefNode
-from planner.world.skill import FREE_TEXT_TOOLS, SkillCall
+from planner.world.skill import SkillCall
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -70,7 +71,7 @@ def choices(step: Counterfactual) -> list[Choice]:
 def _is_real(call: SkillCall | None, belief: Belief, truth: WorldState | None) -> bool | None:
     if call is None or truth is None:
         return None
-    if call.name in FREE_TEXT_TOOLS:
+    if takes_text(call.name):
         return True
     nodes = [belief.find(word) for word in call.arguments if word is not None]
     return all(node is None or _is_there(node, truth) for node in nodes)

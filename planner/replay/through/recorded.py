@@ -9,13 +9,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from planner.memory.report_wire import report_record
 from planner.replay.bag import Bag, RawMessage
 from planner.replay.states import STATES, StateReader
 from planner.world.belief import Belief
 from planner.world.entity import Entity, MemoryChange
 from planner.world.episode import MOST_AGENTS
 from planner.world.errors import FileError, PlannerError
-from planner.world.memory_wire import change_record, entity_record, report_record, stamp_seconds
+from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.serialized import first_stamp_of, stamp_of
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import WorldState

@@ -14,12 +14,13 @@ from planner.models.chat import (
     cut_at,
 )
 from planner.models.replies.turn_grammar import THOUGHT, Naming, agent_label, word_of
+from planner.parts.calls import takes_text
 from planner.planning.axes import Control
 from planner.planning.making import PlannerChoice
 from planner.planning.planner import Context
 from planner.replay.through.decisions import RecordedDecision
 from planner.world.belief import Belief
-from planner.world.skill import FREE_TEXT_TOOLS, SkillCall, SkillName
+from planner.world.skill import SkillCall, SkillName
 
 
 class SubstituteModel(WrappedModel):
@@ -97,7 +98,7 @@ def _team_turn(context: Context, recorded: RecordedDecision) -> str:
 
 
 def _named(call: SkillCall, belief: Belief, naming: Naming) -> SkillCall:
-    if call.name in FREE_TEXT_TOOLS:
+    if takes_text(call.name):
         return call
     words = []
     for word in call.arguments:

@@ -13,9 +13,10 @@ from planner.memory.corrections import CorrectionError
 from planner.memory.memory import EditError, Memory
 from planner.memory.run import open_memory
 from planner.memory.updater import Operation
+from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.entity import Entity, OperationKind
-from planner.world.skill import SkillResult, parse_call
+from planner.world.skill import SkillResult
 from planner.world.vocabulary import Relation, State
 
 

@@ -9,12 +9,13 @@ from memory_samples import layout_of
 
 from planner.memory.memory import EditError, Memory
 from planner.memory.updater import Facts, Operation
+from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import OperationKind
 from planner.world.house import House
 from planner.world.observation import Observation
-from planner.world.skill import SkillCode, SkillResult, parse_call
+from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind, EntityKind, Relation, State
 
 ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE

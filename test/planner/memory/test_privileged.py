@@ -24,10 +24,11 @@ from planner.memory.sightings import (
     Visibility,
     sightings_of_images,
 )
+from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.errors import PlannerError
 from planner.world.observation import CameraFrame, Observation, Sighting
-from planner.world.skill import SkillResult, parse_call
+from planner.world.skill import SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State
 

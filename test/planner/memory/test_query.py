@@ -14,9 +14,10 @@ from planner.memory.index import EntityIndex
 from planner.memory.memory import Memory
 from planner.memory.query import BY_WORDS, Meaning, QuestionKind, ask, structured
 from planner.memory.updater import Facts, Operation
+from planner.parts.calls import parse_call
 from planner.world.embedding import Vectors
 from planner.world.entity import Entity, OperationKind
-from planner.world.skill import SkillResult, parse_call
+from planner.world.skill import SkillResult
 from planner.world.vocabulary import Relation
 
 ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE

@@ -26,12 +26,13 @@ from planner.memory.updater import Counting, MemoryUpdater, Operation
 from planner.memory.vlm import VlmUpdater
 from planner.memory.voxel import VoxelForm, VoxelMap, VoxelUpdater
 from planner.memory.wording import words_of
+from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.observation import CameraFrame, Observation, RgbImage
-from planner.world.skill import SkillResult, parse_call
+from planner.world.skill import SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 

@@ -12,12 +12,13 @@ from planner.memory.memory import Memory
 from planner.memory.object_graph import ObjectGraph
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.updater import Facts, Operation
+from planner.parts.calls import parse_call
 from planner.planning.prompts.partnr import summary, world_description
 from planner.world.entity import OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation, Sighting
-from planner.world.skill import SkillCode, SkillResult, parse_call
+from planner.world.skill import SkillCode, SkillResult
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, Relation, State
 

@@ -15,13 +15,14 @@ from planning_toys import Outcome, ToyWorld, capabilities, play
 from planner.models.chat import Message
 from planner.models.scripted import ScriptedModel
 from planner.models.trace import ModelCall
+from planner.parts.calls import parse_call
 from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Exchange, Planner, Task
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.planning.repeats import MOST_FAILURES, MOST_SUCCESSES, PAUSE_CALLS, Repeats
-from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult, parse_call
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind, Relation
 
 Make = Callable[..., ToyWorld]

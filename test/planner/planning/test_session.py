@@ -11,6 +11,7 @@ from planning_toys import ToyWorld, capabilities, prop, task_of
 
 from planner.models.chat import ModelError
 from planner.models.scripted import ScriptedModel
+from planner.parts.calls import parse_call
 from planner.planning.dialogues import limit_reached
 from planner.planning.effects_shown import is_shown
 from planner.planning.expert.expert import Expert
@@ -31,7 +32,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
-from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult, parse_call
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 
 Make = Callable[..., ToyWorld]
 CUP_TO_COUCH = {"propositions": [prop("is_on_top", ["cup_0"], ["couch_0"])]}

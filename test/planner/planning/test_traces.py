@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from planning_toys import capabilities
 
 from planner.models.scripted import ScriptedModel
+from planner.parts.calls import parse_call
 from planner.planning.finetuning import TraceStep, samples_of
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Context, Task
@@ -27,7 +28,7 @@ from planner.world.belief import Belief
 from planner.world.embedding import HashedWords, SentenceEncoder, read_safetensors
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
-from planner.world.skill import SUCCESS_TEXT, parse_call
+from planner.world.skill import SUCCESS_TEXT
 from planner.world.vocabulary import AgentKind
 
 X = SolvedTask("Bring all dirty plates to the sink.", "trace of X", "run 1")

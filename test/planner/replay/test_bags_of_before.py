@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
+from planner.memory.report_wire import report_record
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.bag import Bag
 from planner.replay.judging import judge
@@ -14,7 +15,6 @@ from planner.replay.report.messages import skill_end
 from planner.replay.runs import Request
 from planner.replay.states import recorded_states
 from planner.replay.task import load_task
-from planner.world.memory_wire import report_record
 
 MESSAGES = Path(__file__).resolve().parents[3] / "msgs" / "msg"
 BEFORE = Path(__file__).parent / "before"

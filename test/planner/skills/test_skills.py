@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 from skill_world import DT_S, World
 
+from planner.parts.calls import parse_call
 from planner.skills.options import SkillOptions
 from planner.world.episode import Episode
-from planner.world.skill import SUCCESS_TEXT, SkillCode, SkillName, parse_call
+from planner.world.skill import SUCCESS_TEXT, SkillCode, SkillName
 from planner.world.vocabulary import State
 
 MakeWorld = Callable[..., World]

@@ -24,9 +24,10 @@ from planner.models.replies.turn_parser import (
     check_reference,
     read_turn,
 )
+from planner.parts.calls import parse_call
 from planner.planning.react import EpmScript
 from planner.world.belief import Belief
-from planner.world.skill import CallError, SkillCall, SkillCode, parse_call
+from planner.world.skill import CallError, SkillCall, SkillCode
 
 VERBS = ["Close", "ExploreFurniture", "Navigate", "Open", "Pick", "Place", "Done"]
 Make = Callable[..., ToyWorld]

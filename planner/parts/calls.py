@@ -1,0 +1,60 @@
+"""Skill calls in PARTNR's syntax, read by what the installed skills say of themselves."""
+
+from __future__ import annotations
+
+import re
+
+from planner.parts.kinds import SKILLS
+from planner.world.skill import CallError, Role, SkillCall, SkillCode
+
+MAX_CALL_CHARACTERS = 2000
+_CALL = re.compile(r"\s*([A-Za-z]+)\s*\[(.*)\]\s*", re.DOTALL)
+
+
+def parse_call(text: str) -> SkillCall:
+    """Reads one call; another name of a skill becomes its own.
+
+    Raises:
+        CallError: for another form, an unknown skill or a wrong number of arguments.
+    """
+    if len(text) > MAX_CALL_CHARACTERS:
+        raise CallError(SkillCode.UNPARSABLE, f"the call has {len(text)} characters")
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise CallError(SkillCode.UNPARSABLE, f"{text[:80]!r} is not of the form Skill[arguments]")
+    word, inside = match.groups()
+    name = _name(word)
+    roles = roles_of(name)
+    if roles == (Role.TEXT,):
+        return SkillCall(name, (inside.strip(),))
+    words = [part.strip() for part in inside.split(",")] if inside.strip() else []
+    if len(words) != len(roles):
+        wanted = ", ".join(role.value for role in roles) or "nothing"
+        reason = f"{name} takes {len(roles)} arguments ({wanted}), not {len(words)}"
+        raise CallError(SkillCode.WRONG_ARGUMENTS, reason)
+    return SkillCall(name, tuple(None if w in ("None", "none") else w for w in words))
+
+
+def roles_of(name: str) -> tuple[Role, ...]:
+    """The roles of a skill's arguments.
+
+    Raises:
+        CallError: where there is no such skill.
+    """
+    part = SKILLS.find(name)
+    if part is None:
+        raise CallError(SkillCode.UNKNOWN_SKILL, f"there is no skill {name!r}")
+    return part.roles
+
+
+def takes_text(name: str) -> bool:
+    """Whether a skill's argument is free text, in which no entity is named."""
+    part = SKILLS.find(name)
+    return part is not None and part.takes_text
+
+
+def _name(word: str) -> str:
+    """The skill's own name for a name or an alias; the word itself where there is none."""
+    if word in SKILLS.names():
+        return word
+    return next((name for name, part in SKILLS.usable().items() if word in part.aliases), word)

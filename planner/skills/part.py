@@ -1,0 +1,76 @@
+"""What a skill says of itself to those who carry it out, offer it to models and remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from planner.parts.option import Option
+from planner.skills.attempt import Attempt, Routine
+from planner.skills.preconditions import ENTITY_ROLES, Arguments
+from planner.world.errors import PlannerError
+from planner.world.primitive import PrimitiveName
+from planner.world.skill import PLACE_ROLES, Role
+from planner.world.skill_effect import SkillEffect
+from planner.world.vocabulary import Affordance
+
+INTERFACE = 1
+
+# Runs until the call ends; may raise what `Attempt.do` raises, and RefusalError.
+SkillRoutine: TypeAlias = Callable[[Attempt, Arguments], Routine]
+# Raises RefusalError where it does not hold.
+Precondition: TypeAlias = Callable[[Attempt, Arguments], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillPart:
+    """The record of a skill; the name of its part is its name in calls, such as `PowerOn`.
+
+    Attributes:
+        summary: one line for people.
+        routine: carries a call out, after its arguments were grounded and the preconditions held.
+        roles: of the arguments: none, one text, those of Place, or any number of entities.
+        aliases: other names in calls.
+        abilities: the primitives that a body needs for it.
+        affordance: what the first entity has to afford.
+        preconditions: beyond abilities, roles and affordance; in order, before anything moves.
+        effects: what success does to the world.
+        partnr_text: for the prompts of PARTNR's planners; "" where they do not offer it.
+        epm_text: for EPM's dialogue, likewise; entities are numbers there.
+        timeout_s: by default, on the world's clock.
+        timed_out_text: what a call that took too long answers; "" = as most do.
+        is_query: whether it only answers from the belief and is no action (PARTNR-D56).
+        interface: the version of this record that it was written for.
+    """
+
+    summary: str
+    routine: SkillRoutine
+    roles: tuple[Role, ...] = ()
+    aliases: tuple[str, ...] = ()
+    abilities: frozenset[PrimitiveName] = frozenset()
+    affordance: Affordance | None = None
+    preconditions: tuple[Precondition, ...] = ()
+    effects: tuple[SkillEffect, ...] = ()
+    partnr_text: str = ""
+    epm_text: str = ""
+    timeout_s: float = 120.0
+    timed_out_text: str = ""
+    is_query: bool = False
+    interface: int = INTERFACE
+    options: ClassVar[tuple[Option, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Checks the declaration.
+
+        Raises:
+            PlannerError: for roles that no call can have.
+        """
+        entities = all(role in ENTITY_ROLES and role is not Role.REFERENCE for role in self.roles)
+        if not (entities or self.takes_text or self.roles == PLACE_ROLES):
+            raise PlannerError("roles: expected none, one text, those of Place, or entities")
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether all between the brackets is one argument, commas too."""
+        return self.roles == (Role.TEXT,)

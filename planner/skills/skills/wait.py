@@ -1,0 +1,35 @@
+"""Skill `Wait`."""
+
+from planner.skills.attempt import Attempt, Routine
+from planner.skills.moving import look
+from planner.skills.part import SkillPart
+from planner.skills.preconditions import Arguments
+from planner.world.primitive import PrimitiveName
+
+# Steps without time passing after which a waiting agent makes it pass by looking ahead:
+# a world that holds its time while nobody is busy would let it wait for ever.
+_PATIENT_STEPS = 20
+
+
+def wait(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
+    """Lets a fixed time pass (PARTNR-D50)."""
+    port, options = attempt.scene.port, attempt.scene.options
+    until_s, last_s, still = attempt.started_s + options.wait_s, attempt.started_s, 0
+    can_look = PrimitiveName.LOOK in attempt.scene.capabilities.primitives
+    attempt.wakes_s = until_s
+    while (now_s := port.now_s()) < until_s - 1e-6:
+        attempt.end_if_canceled()
+        still = still + 1 if now_s == last_s else 0
+        last_s = now_s
+        if still >= _PATIENT_STEPS and can_look:
+            yield from look(attempt, ((0.0, attempt.camera.tilt_rad),), "waiting")
+        else:
+            yield "waiting", 1.0 - (until_s - now_s) / options.wait_s
+    return attempt.success()
+
+
+SKILL = SkillPart(
+    summary="lets a fixed time pass",
+    routine=wait,
+    partnr_text="does nothing for a while. Example (Wait[])",
+)
