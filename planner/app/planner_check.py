@@ -20,6 +20,7 @@ from planner.planning.planner import AgentResult, Context, Decision, Planner, Ta
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.skill import CallError
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 
@@ -55,7 +56,11 @@ def _problems(decision: object, context: Context) -> list[str]:
     for agent, call in decision.calls.items():
         if agent not in context.idle:
             found.append(f"decide: {agent} is given {call}, but is not idle")
-        wanted = len(roles_of(call.name))
+        try:
+            wanted = len(roles_of(call.name))
+        except CallError as error:
+            found.append(f"decide: {error}")
+            continue
         if len(call.arguments) != wanted:
             found.append(f"decide: {call} has {len(call.arguments)} arguments, expected {wanted}")
     return found

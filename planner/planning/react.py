@@ -14,28 +14,12 @@ from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, MemorySource
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import Context, Task
-from planner.planning.prompts.epm import SYSTEM, in_order, opening, result_turn
-from planner.world.primitive import Capabilities, PrimitiveName
-from planner.world.skill import SkillCall, SkillName
+from planner.planning.prompts.epm import SYSTEM, offered, opening, result_turn
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCall
 
 # EPM-1.1: an episode ends after this many calls.
 MOST_CALLS = 50
-_EVERYBODY = (
-    SkillName.CLOSE,
-    SkillName.EXPLORE_FURNITURE,
-    SkillName.NAVIGATE,
-    SkillName.OPEN,
-    SkillName.PICK,
-    SkillName.PLACE,
-    SkillName.DONE,
-)
-STATE_SKILLS: dict[str, PrimitiveName] = {
-    SkillName.CLEAN: PrimitiveName.CLEAN,
-    SkillName.FILL: PrimitiveName.FILL,
-    SkillName.POUR: PrimitiveName.POUR,
-    SkillName.POWER_ON: PrimitiveName.POWER_ON,
-    SkillName.POWER_OFF: PrimitiveName.POWER_OFF,
-}
 
 
 class EpmScript:
@@ -52,7 +36,7 @@ class EpmScript:
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """What everybody can, and what the agent's body adds."""
-        return tuple(in_order([*_EVERYBODY, *able_to(able)]))
+        return offered(able)
 
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
         """Header, then task, entities, hint, actions and question."""
@@ -74,12 +58,6 @@ class EpmScript:
     def check(self, call: SkillCall, context: Context) -> None:
         """EPM-C29: the thing to end up next to must be on the furniture."""
         check_reference(call, context.belief)
-
-
-def able_to(able: Capabilities | None) -> list[str]:
-    """The skills that only some bodies have."""
-    primitives = able.primitives if able is not None else frozenset()
-    return [skill for skill, primitive in STATE_SKILLS.items() if primitive in primitives]
 
 
 def make_react(

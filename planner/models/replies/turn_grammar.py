@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from planner.models.gbnf import Grammar, quoted, read_grammar
 from planner.parts.calls import roles_of, takes_text
 from planner.world.belief import Belief, BeliefNode
-from planner.world.skill import Role, SkillCall, SkillName
+from planner.world.skill import Role, SkillCall
 from planner.world.vocabulary import EntityKind
 
 END_OF_TURN = "Assigned!"
@@ -37,7 +37,6 @@ _RULE_OF_ROLE = {
     Role.OBJECT_OR_FURNITURE: "entity",
     Role.TARGET: "target",
 }
-_PLACING = (SkillName.PLACE, SkillName.REARRANGE)
 
 
 class Naming(StrEnum):
@@ -230,12 +229,21 @@ class _Rules:
             return self._add(name, f'"{verb}[" {_FREE_TEXT} "]"')
         if not roles:
             return "" if without else self._add(name, quoted(f"{verb}[]"))
-        if verb in _PLACING:
+        if Role.RELATION in roles:
             body = self._place(verb, {words[2] for words in without})
         else:
-            argument = self._argument(_RULE_OF_ROLE[roles[0]], {words[0] for words in without})
-            body = f'"{verb}[" {argument} "]"' if argument else ""
+            body = self._entities(verb, roles, {words[-1] for words in without})
         return self._add(name, body) if body else ""
+
+    def _entities(self, verb: str, roles: Sequence[Role], not_last: set[str | None]) -> str:
+        rules = [self._argument(_RULE_OF_ROLE[role], set()) for role in roles[:-1]]
+        rules.append(self._argument(_RULE_OF_ROLE[roles[-1]], not_last))
+        if not all(rules):
+            return ""
+        if len(rules) > 1:
+            self._add("ws", _WS)
+        between = ' "," ws '.join(rules)
+        return f'"{verb}[" {between} "]"'
 
     def _place(self, verb: str, not_at: set[str | None]) -> str:
         thing, place = self._argument("object", set()), self._argument("furniture", not_at)

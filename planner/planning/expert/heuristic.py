@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from planner.evaluation.task import GateRelation, Predicate
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
 from planner.planning.goal import Goal, Wish, read_goal
+from planner.planning.offered import is_able
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.planning.react import STATE_SKILLS
 from planner.world.belief import Belief
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
@@ -168,9 +168,7 @@ class _Planning:
         self._plan.jobs[agent].append(_Job(deque(calls), needs, level))
 
     def _is_able(self, agent: str, skill: str) -> bool:
-        primitive = STATE_SKILLS.get(skill)
-        able = self._context.capabilities.get(agent)
-        return primitive is None or (able is not None and primitive in able.primitives)
+        return is_able(skill, self._context.capabilities.get(agent))
 
     def _calls(self, wish: Wish) -> list[tuple[list[SkillCall], str]]:
         """The jobs of one wish; [] where nothing is to be done or no step makes it true."""

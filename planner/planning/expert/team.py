@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from planner.parts.kinds import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
 from planner.planning.expert.jobs import Job, Work
 from planner.planning.expert.notes import Look, Notes
@@ -11,18 +12,9 @@ from planner.planning.expert.search import Likelihood, Search
 from planner.planning.expert.steps import Steps
 from planner.planning.planner import Context
 from planner.planning.walking import FAR_M, WalkMap
-from planner.world.primitive import PrimitiveName
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation
 
-NEEDED: dict[str, PrimitiveName] = {
-    SkillName.CLEAN: PrimitiveName.CLEAN,
-    SkillName.FILL: PrimitiveName.FILL,
-    SkillName.POUR: PrimitiveName.POUR,
-    SkillName.POWER_ON: PrimitiveName.POWER_ON,
-    SkillName.POWER_OFF: PrimitiveName.POWER_OFF,
-    SkillName.PLACE: PrimitiveName.PLACE,
-}
 # It is worth this much walking to leave to others what they can do, as long as there is
 # something that they cannot.
 SPARE_M = 30.0
@@ -100,9 +92,9 @@ class Team:
 
     def able(self, agent: str, skill: str) -> bool:
         """Whether an agent's body has what a skill needs."""
-        needed = NEEDED.get(skill)
+        part = SKILLS.find(skill)
         capabilities = self._context.capabilities.get(agent)
-        return needed is None or (capabilities is not None and needed in capabilities.primitives)
+        return bool(part and capabilities and part.abilities <= capabilities.primitives)
 
     def _may_do(self, agent: str, job: Job) -> bool:
         """Whether an agent is able to do a job and has not failed at it too often."""

@@ -17,11 +17,10 @@ from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
-from planner.planning.partnr.react import EVERYBODY, MOST_CYCLES
+from planner.planning.partnr.react import MOST_CYCLES
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.planning.prompts.partnr import world_description
+from planner.planning.prompts.partnr import offered, world_description
 from planner.planning.prompts.partnr_state import PastAction, prompt
-from planner.planning.react import able_to
 from planner.planning.repeats import Repeats
 from planner.world.skill import FAILURE_PREFIX, SkillCall
 
@@ -92,14 +91,14 @@ class PartnrFinetuned:
         return Decision(calls, thought, evidence=self._evidence())
 
     async def _next(self, seat: _Seat, context: Context) -> SkillCall:
-        able = able_to(context.capabilities.get(seat.agent))
+        verbs = offered(context.capabilities.get(seat.agent), with_tools=False)
         # The environment as it was at the start: what happened since stands below it, so each
         # prompt has all of the last one but its end in common with it.
         seat.world = seat.world or world_description(
             context.belief, states=self._options.show_states
         )
         while seat.cycles < self._most:
-            ability = Ability((*EVERYBODY, *able), seat.repeats.blocked)
+            ability = Ability(verbs, seat.repeats.blocked)
             words = words_of(context.belief, Naming.NAMES)
             grammar = turn_grammar(words, {seat.agent: ability}, TurnForm.BARE)
             text = prompt(context.task.instruction, seat.world, seat.past)

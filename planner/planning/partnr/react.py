@@ -16,30 +16,12 @@ from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import Context, Task
 from planner.planning.prompts import partnr
-from planner.planning.react import able_to
 from planner.world.primitive import Capabilities
-from planner.world.skill import SkillCall, SkillName
+from planner.world.skill import SkillCall
 from planner.world.vocabulary import AgentKind
 
 # PARTNR-1.4: of each planner, where each agent has its own.
 MOST_CYCLES = 50
-EVERYBODY = (
-    SkillName.NAVIGATE,
-    SkillName.EXPLORE,
-    SkillName.OPEN,
-    SkillName.CLOSE,
-    SkillName.PICK,
-    SkillName.PLACE,
-    SkillName.REARRANGE,
-    SkillName.WAIT,
-    SkillName.DONE,
-)
-TOOLS = (
-    SkillName.FIND_OBJECT,
-    SkillName.FIND_RECEPTACLE,
-    SkillName.FIND_ROOM,
-    SkillName.FIND_AGENT_ACTION,
-)
 
 
 class PartnrScript:
@@ -64,7 +46,7 @@ class PartnrScript:
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """What the agent's body can; the tools only where no summary is given (PARTNR-7.4)."""
-        return (*EVERYBODY, *able_to(able), *(TOOLS if self._with_tools else ()))
+        return partnr.offered(able, with_tools=self._with_tools)
 
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
         """System, examples, task, world, actions, question: the paper's order."""

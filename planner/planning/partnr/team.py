@@ -25,10 +25,8 @@ from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import Asked, Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
-from planner.planning.partnr.react import EVERYBODY, TOOLS
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.prompts import partnr
-from planner.planning.react import able_to
 from planner.planning.repeats import Repeats
 from planner.planning.summaries import shorten
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
@@ -119,9 +117,9 @@ class PartnrTeam:
         found = {}
         for agent in context.task.agents:
             able = context.capabilities.get(agent)
-            verbs: list[str] = [verb for verb in EVERYBODY if verb != SkillName.DONE]
-            verbs += [*able_to(able), *(TOOLS if self._with_tools else ())]
-            found[agent] = Ability(tuple(verbs), self._repeats[agent].blocked)
+            offered = partnr.offered(able, with_tools=self._with_tools)
+            verbs = tuple(verb for verb in offered if verb != SkillName.DONE)
+            found[agent] = Ability(verbs, self._repeats[agent].blocked)
         return found
 
     def _opening(self, context: Context, abilities: Mapping[str, Ability]) -> list[Message]:

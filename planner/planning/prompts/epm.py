@@ -6,9 +6,12 @@ are our own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from planner.parts.kinds import SKILLS
+from planner.planning.offered import OTHERS, in_order, is_able
 from planner.world.belief import Belief, BeliefNode
+from planner.world.primitive import Capabilities
 from planner.world.skill import SkillName
 
 SYSTEM = (
@@ -39,31 +42,22 @@ ACTIONS = "Possible Actions:"
 UPDATED = "The following objects were updated:"
 UNCHANGED = "No object updates."
 
-# In the paper's order; what only people can do stands before Done.
-_DESCRIPTIONS: dict[str, str] = {
-    SkillName.CLOSE: "closes furniture that opens. Example: Close[Object.101]",
-    SkillName.EXPLORE_FURNITURE: (
-        "goes to a piece of furniture and looks for things at it, and in it where it is open. "
-        "Example: ExploreFurniture[Object.101]"
-    ),
-    SkillName.NAVIGATE: "goes next to a thing or furniture. Example: Navigate[Object.101]",
-    SkillName.OPEN: "opens furniture, so that one can look and reach inside. "
-    "Example: Open[Object.101]",
-    SkillName.PICK: "takes a thing into the hand; a hand holds one thing. "
-    "Example: Pick[Object.149]",
-    SkillName.PLACE: (
-        "puts the thing in the hand down, on or within furniture, next_to a thing that is there "
-        "already or anywhere. Examples: Place[Object.149, on, Object.101, None, None], "
-        "Place[Object.149, on, Object.101, next_to, Object.150]"
-    ),
-    SkillName.CLEAN: "cleans a thing or furniture. Example: Clean[Object.149]",
-    SkillName.FILL: "fills a container; a faucet must be near. Example: Fill[Object.149]",
-    SkillName.POUR: "pours from the container in the hand into another. Example: Pour[Object.150]",
-    SkillName.POWER_ON: "switches something on. Example: PowerOn[Object.149]",
-    SkillName.POWER_OFF: "switches something off. Example: PowerOff[Object.149]",
-    SkillName.DONE: "says that the whole task is finished; nothing can be done after it. "
-    "Example: Done[]",
-}
+# The paper's; what only people can do, and what the paper does not have, stands before Done.
+_ORDER = (
+    SkillName.CLOSE,
+    SkillName.EXPLORE_FURNITURE,
+    SkillName.NAVIGATE,
+    SkillName.OPEN,
+    SkillName.PICK,
+    SkillName.PLACE,
+    SkillName.CLEAN,
+    SkillName.FILL,
+    SkillName.POUR,
+    SkillName.POWER_ON,
+    SkillName.POWER_OFF,
+    OTHERS,
+    SkillName.DONE,
+)
 
 
 ASKING = (
@@ -79,16 +73,16 @@ def opening(
     lines = [f"Task: {instruction}", "", ENTITIES]
     lines += [entity_line(node) for node in numbered(belief)]
     lines += ["", HINT, "", ACTIONS]
-    lines += [f"- {verb}: {_DESCRIPTIONS[verb]}" for verb in in_order(verbs)]
+    lines += [f"- {verb}: {SKILLS.get(verb).epm_text}" for verb in verbs]
     if may_ask:
         lines.append(f"- Ask: {ASKING}")
     return "\n".join([*lines, "", QUESTION])
 
 
-def in_order(verbs: Iterable[str]) -> list[str]:
-    """The verbs of this dialogue, in the order of its list of actions."""
-    allowed = set(verbs)
-    return [verb for verb in _DESCRIPTIONS if verb in allowed]
+def offered(able: Capabilities | None) -> tuple[str, ...]:
+    """The skills of this dialogue that an agent's body can do, in the order of its actions."""
+    skills = SKILLS.usable().items()
+    return in_order((n for n, part in skills if part.epm_text and is_able(n, able)), _ORDER)
 
 
 def numbered(belief: Belief) -> list[BeliefNode]:

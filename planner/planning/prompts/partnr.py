@@ -9,7 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from planner.models.replies.turn_grammar import is_speakable
+from planner.parts.kinds import SKILLS
+from planner.planning.offered import OTHERS, in_order, is_able
 from planner.world.belief import Belief, BeliefNode
+from planner.world.primitive import Capabilities
 from planner.world.skill import SkillName
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 
@@ -67,35 +70,27 @@ QUESTION = (
 ACTIONS = "Possible Actions:"
 TEAM_ACTIONS = "Possible actions for each agent:"
 
-_PLACE_ARGUMENTS = (
-    "[<object>, <on or within>, <furniture>, <next_to or None>, <reference object or None>]"
+_ORDER = (
+    SkillName.NAVIGATE,
+    SkillName.EXPLORE,
+    SkillName.OPEN,
+    SkillName.CLOSE,
+    SkillName.PICK,
+    SkillName.PLACE,
+    SkillName.REARRANGE,
+    SkillName.WAIT,
+    SkillName.DONE,
+    SkillName.CLEAN,
+    SkillName.FILL,
+    SkillName.POUR,
+    SkillName.POWER_ON,
+    SkillName.POWER_OFF,
+    OTHERS,
+    SkillName.FIND_OBJECT,
+    SkillName.FIND_RECEPTACLE,
+    SkillName.FIND_ROOM,
+    SkillName.FIND_AGENT_ACTION,
 )
-_DESCRIPTIONS: dict[str, str] = {
-    SkillName.CLEAN: "cleans an object or furniture, which must be near. Example (Clean[vase_0])",
-    SkillName.CLOSE: "closes furniture that opens. Example (Close[cabinet_7])",
-    SkillName.DONE: "says that the whole task is finished. Example (Done[])",
-    SkillName.EXPLORE: "goes to all furniture of a room, to find things. "
-    "Example (Explore[kitchen_1])",
-    SkillName.FILL: "fills a container; a faucet must be near. Example (Fill[vase_0])",
-    SkillName.FIND_AGENT_ACTION: "tells what the other agents do and did. "
-    "Example (FindAgentActionTool[])",
-    SkillName.FIND_OBJECT: "finds known objects by a description. "
-    "Example (FindObjectTool[toys on the floor])",
-    SkillName.FIND_RECEPTACLE: "finds furniture by a description. "
-    "Example (FindReceptacleTool[a table in the kitchen])",
-    SkillName.FIND_ROOM: "finds rooms by a description. Example (FindRoomTool[a room with a bed])",
-    SkillName.NAVIGATE: "goes next to furniture, a room or an object. Example (Navigate[table_3])",
-    SkillName.OPEN: "opens furniture that opens. Example (Open[cabinet_7])",
-    SkillName.PICK: "takes an object, which must be near; a hand holds one. Example (Pick[vase_0])",
-    SkillName.PLACE: f"puts down the object in the hand: Place{_PLACE_ARGUMENTS}. The reference "
-    "object must already be on that furniture. Example (Place[vase_0, on, table_3, None, None])",
-    SkillName.POUR: "pours from the container in the hand into another. Example (Pour[cup_2])",
-    SkillName.POWER_OFF: "switches something off. Example (PowerOff[lamp_1])",
-    SkillName.POWER_ON: "switches something on. Example (PowerOn[lamp_1])",
-    SkillName.REARRANGE: f"fetches an object and puts it down: Rearrange{_PLACE_ARGUMENTS}. "
-    "Example (Rearrange[vase_0, on, table_3, None, None])",
-    SkillName.WAIT: "does nothing for a while. Example (Wait[])",
-}
 _ASKING = (
     "asks the person who gave the task, where nothing else can settle it. "
     "Example (Ask[which of the two vases])"
@@ -142,6 +137,16 @@ def opening(
     )
 
 
+def offered(able: Capabilities | None, *, with_tools: bool) -> tuple[str, ...]:
+    """What an agent's body can do; the tools only where no summary is given (PARTNR-7.4)."""
+    found = [
+        name
+        for name, part in SKILLS.usable().items()
+        if part.partnr_text and (with_tools or not part.is_query) and is_able(name, able)
+    ]
+    return in_order(found, _ORDER)
+
+
 def team_system(kinds: Sequence[tuple[str, str]]) -> str:
     """The system turn for one planner of all agents; `kinds` are their names and bodies."""
     members = " ".join(
@@ -167,7 +172,8 @@ def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[str]]) -
 
 def tool_lines(verbs: Iterable[str], may_ask: bool) -> str:
     """One line a tool, in the order of the alphabet."""
-    lines = [f"- {verb}: {_DESCRIPTIONS[verb]}" for verb in verbs if verb in _DESCRIPTIONS]
+    texts = [(verb, SKILLS.get(verb).partnr_text) for verb in verbs]
+    lines = [f"- {verb}: {text}" for verb, text in texts if text]
     if may_ask:
         lines.append(f"- Ask: {_ASKING}")
     return "\n".join(sorted(lines))

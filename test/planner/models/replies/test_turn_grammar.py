@@ -30,15 +30,15 @@ from planner.models.replies.turn_grammar import (
     words_of,
 )
 from planner.models.replies.turn_parser import Turn, read_turn
-from planner.planning.partnr.react import EVERYBODY, TOOLS
-from planner.planning.react import able_to
+from planner.planning.prompts.partnr import offered
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import AgentKind
 
 Make = Callable[..., ToyWorld]
-ROBOT = Ability(EVERYBODY)
-PERSON = Ability((*EVERYBODY, *able_to(capabilities(AgentKind.HUMAN))))
+ROBOT = Ability(offered(None, with_tools=False))
+PERSON = Ability(offered(capabilities(AgentKind.HUMAN), with_tools=False))
+TOOLS = offered(None, with_tools=True)[-4:]
 EVERYTHING = Ability(tuple(SkillName), may_ask=True)
 WORDS = Words(("cup_0", "cup_1"), ("table_0", "floor_kitchen_0"), ("kitchen_0",))
 NOTHING = Words((), ("table_0",), ("kitchen_0",))
