@@ -7,16 +7,26 @@ is left out, except as parents.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from planner.memory.entity_list import EntityList
 from planner.memory.support import surface_point
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
+from planner.parts.kinds import SKILLS
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.house import House
-from planner.world.skill import SkillCall, SkillName, SkillResult
+from planner.world.skill import SkillCall, SkillResult
+from planner.world.skill_effect import (
+    RELATION_EVIDENCE,
+    HeldStateSet,
+    OpenedTo,
+    PickedUp,
+    PutDown,
+    SkillEffect,
+    StateSet,
+)
 from planner.world.vocabulary import Relation, State, floor_name
 
 
@@ -40,12 +50,36 @@ def effects(
             partner's: they mean the nearest thing of their class, or where none is known the
             nearest of any (PARTNR-5.3). None: such names mean nothing.
     """
-    if not result.succeeded or call.name not in _EFFECTS:
+    part = SKILLS.find(call.name)
+    if not result.succeeded or part is None:
         return []
-    return _EFFECTS[call.name](_Deed(agent, call, result, entities, layout, near_m))
+    done = _Call(agent, call, result, entities, layout, near_m)
+    return [operation for effect in part.effects for operation in _operations(effect, done)]
 
 
-class _Deed:
+def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
+    match effect:
+        case PickedUp(index):
+            return _picked(done, index)
+        case PutDown():
+            return _put_down(done, effect)
+        case OpenedTo(openness, index):
+            piece = done.argument(index)
+            if piece is None or not piece.is_furniture:
+                return []
+            return [_furniture(piece, piece.states, openness)]
+        case StateSet(state, value, index):
+            entity = done.thing(index)
+            return [] if entity is None else [_changed(done, entity, state, value)]
+        case HeldStateSet(state, value):
+            held = done.held
+            # What was poured into may be what is believed to be held.
+            if held is None or held is done.thing(0):
+                return []
+            return [_changed(done, held, state, value)]
+
+
+class _Call:
     """A skill call that succeeded, with what it is looked up in."""
 
     def __init__(
@@ -61,6 +95,7 @@ class _Deed:
         self.agent = agent
         self.call = call
         self.position_m = result.position_m
+        self.evidence = result.evidence
         self.entities = entities
         self.layout = layout
 
@@ -98,28 +133,31 @@ class _Deed:
         return None
 
 
-def _pick(deed: _Deed) -> list[Operation]:
-    thing = deed.thing(0)
+def _picked(done: _Call, index: int) -> list[Operation]:
+    thing = done.thing(index)
     if thing is None or thing.is_furniture:
         return []
     text = f"{describe(thing.class_name, thing.states)} {PICKED}"
-    return [_update(thing, text, thing.position_m, deed.agent, Relation.HELD, None, thing.states)]
+    return [_update(thing, text, thing.position_m, done.agent, Relation.HELD, None, thing.states)]
 
 
-def _place(deed: _Deed) -> list[Operation]:
-    thing = deed.argument(0) or deed.held or deed.thing(0)
+def _put_down(done: _Call, effect: PutDown) -> list[Operation]:
+    thing = done.argument(effect.thing) or done.held or done.thing(effect.thing)
     if thing is None or thing.is_furniture:
         return []
-    relation = Relation.WITHIN if deed.call.arguments[1] == Relation.WITHIN else Relation.ON
-    target = deed.argument(2)
-    piece = deed.layout.furniture_by_name.get(target.name) if target is not None else None
-    told = deed.position_m
+    said = done.evidence.get(RELATION_EVIDENCE)
+    if effect.relation is not None:
+        said = done.call.arguments[effect.relation]
+    relation = Relation.WITHIN if said == Relation.WITHIN else Relation.ON
+    target = done.argument(effect.furniture)
+    piece = done.layout.furniture_by_name.get(target.name) if target is not None else None
+    told = done.position_m
     if piece is not None and target is not None:
         where = told or surface_point(piece, relation)
         text = describe(thing.class_name, thing.states, "", target.entity_id)
         parent, room = piece.name, piece.room
     else:
-        floor = _floor(deed.layout, deed.call.arguments[2] or "")
+        floor = _floor(done.layout, done.call.arguments[effect.furniture] or "")
         if floor is None:
             return []
         parent, room, middle = floor
@@ -136,37 +174,11 @@ def _floor(layout: House, word: str) -> tuple[str, str, Vec3] | None:
     return None
 
 
-def _opens(openness: float) -> Callable[[_Deed], list[Operation]]:
-    def effect(deed: _Deed) -> list[Operation]:
-        piece = deed.argument(0)
-        if piece is None or not piece.is_furniture:
-            return []
-        return [_furniture(piece, piece.states, openness)]
-
-    return effect
-
-
-def _sets(state: State, value: bool) -> Callable[[_Deed], list[Operation]]:
-    def effect(deed: _Deed) -> list[Operation]:
-        entity = deed.thing(0)
-        return [] if entity is None else [_changed(deed, entity, state, value)]
-
-    return effect
-
-
-def _pour(deed: _Deed) -> list[Operation]:
-    target, source = deed.thing(0), deed.held
-    made = [] if target is None else [_changed(deed, target, State.FILLED, True)]
-    if source is not None and source is not target:
-        made.append(_changed(deed, source, State.FILLED, False))
-    return made
-
-
-def _changed(deed: _Deed, entity: Entity, state: State, value: bool) -> Operation:
+def _changed(done: _Call, entity: Entity, state: State, value: bool) -> Operation:
     states = {**entity.states, state: value}
     if entity.is_furniture:
         return _furniture(entity, states, entity.openness)
-    support = deed.entities.named(entity.parent) if entity.parent is not None else None
+    support = done.entities.named(entity.parent) if entity.parent is not None else None
     number = support.entity_id if support is not None and not entity.picked else None
     text = describe(entity.class_name, states, "", number)
     where = entity.position_m
@@ -201,17 +213,3 @@ def _update(
         position_m=where,
         facts=Facts(thing.class_name, thing.size_m, parent, relation, room, states),
     )
-
-
-_EFFECTS: Mapping[str, Callable[[_Deed], list[Operation]]] = {
-    SkillName.PICK: _pick,
-    SkillName.PLACE: _place,
-    SkillName.REARRANGE: _place,
-    SkillName.OPEN: _opens(1.0),
-    SkillName.CLOSE: _opens(0.0),
-    SkillName.CLEAN: _sets(State.CLEAN, True),
-    SkillName.FILL: _sets(State.FILLED, True),
-    SkillName.POUR: _pour,
-    SkillName.POWER_ON: _sets(State.POWERED_ON, True),
-    SkillName.POWER_OFF: _sets(State.POWERED_ON, False),
-}

@@ -6,36 +6,38 @@ would decide on a world that is over.
 
 from __future__ import annotations
 
-from planner.world.belief import Belief
-from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Relation, State
-
-_STATES: dict[str, tuple[State, bool]] = {
-    SkillName.CLEAN: (State.CLEAN, True),
-    SkillName.FILL: (State.FILLED, True),
-    SkillName.POUR: (State.FILLED, True),
-    SkillName.POWER_ON: (State.POWERED_ON, True),
-    SkillName.POWER_OFF: (State.POWERED_ON, False),
-}
+from planner.parts.kinds import SKILLS
+from planner.world.belief import Belief, BeliefNode
+from planner.world.skill import SkillCall
+from planner.world.skill_effect import OpenedTo, PickedUp, PutDown, SkillEffect, StateSet
+from planner.world.vocabulary import Relation
 
 
 def is_shown(belief: Belief, agent: str, call: SkillCall) -> bool:
     """Whether the belief agrees with a call that succeeded; True where a call shows nothing."""
-    target = belief.find(call.arguments[0] or "") if call.arguments else None
-    if target is None:
-        # A name that the memory does not have shows nothing, however long one waits.
-        return True
-    if call.name == SkillName.PICK:
-        return target.relation is Relation.HELD and target.parent == agent
-    if call.name in (SkillName.PLACE, SkillName.REARRANGE):
-        place = belief.find(call.arguments[2] or "")
-        return place is None or (
-            target.relation is not Relation.HELD and target.parent == place.name
-        )
-    if call.name in (SkillName.OPEN, SkillName.CLOSE):
-        opened = target.openness
-        return opened is None or (opened > 0.5) is (call.name == SkillName.OPEN)
-    if call.name in _STATES:
-        state, value = _STATES[call.name]
-        return target.states.get(state, value) is value
+    part = SKILLS.find(call.name)
+    return part is None or all(_is_shown(belief, agent, call, e) for e in part.effects)
+
+
+def _is_shown(belief: Belief, agent: str, call: SkillCall, effect: SkillEffect) -> bool:
+    def named(index: int) -> BeliefNode | None:
+        return belief.find(call.arguments[index] or "")
+
+    # A name that the memory does not have shows nothing, however long one waits.
+    match effect:
+        case PickedUp(index):
+            thing = named(index)
+            return thing is None or (thing.relation is Relation.HELD and thing.parent == agent)
+        case PutDown(index, furniture):
+            thing, place = named(index), named(furniture)
+            if thing is None or place is None:
+                return True
+            return thing.relation is not Relation.HELD and thing.parent == place.name
+        case OpenedTo(openness, index):
+            piece = named(index)
+            shown = piece.openness if piece is not None else None
+            return shown is None or (shown > 0.5) is (openness > 0.5)
+        case StateSet(state, value, index):
+            entity = named(index)
+            return entity is None or entity.states.get(state, value) is value
     return True

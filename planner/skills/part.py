@@ -16,6 +16,8 @@ from planner.world.skill_effect import SkillEffect
 from planner.world.vocabulary import Affordance
 
 INTERFACE = 1
+# The fields of effects that say which argument is meant.
+_ARGUMENTS = ("thing", "furniture", "relation", "entity")
 
 # Runs until the call ends; may raise what `Attempt.do` raises, and RefusalError.
 SkillRoutine: TypeAlias = Callable[[Attempt, Arguments], Routine]
@@ -64,11 +66,15 @@ class SkillPart:
         """Checks the declaration.
 
         Raises:
-            PlannerError: for roles that no call can have.
+            PlannerError: for roles that no call can have, or an effect on no argument.
         """
         entities = all(role in ENTITY_ROLES and role is not Role.REFERENCE for role in self.roles)
         if not (entities or self.takes_text or self.roles == PLACE_ROLES):
             raise PlannerError("roles: expected none, one text, those of Place, or entities")
+        for effect in self.effects:
+            places = [getattr(effect, name, None) for name in _ARGUMENTS]
+            if any(place is not None and place >= len(self.roles) for place in places):
+                raise PlannerError(f"effects: {effect} is on an argument that the call has not")
 
     @property
     def takes_text(self) -> bool:
