@@ -9,6 +9,7 @@ from planner.app.memory_check import check_memory
 from planner.app.metric_check import check_metric
 from planner.app.model_check import check_model
 from planner.app.planner_check import check_planner
+from planner.app.skill_check import check_skill
 from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterModel, UpdaterRequest
 from planner.models.making import ModelChoice, make_model, model_forms
@@ -16,11 +17,15 @@ from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import MODELS, PLANNERS, SUITES, UPDATERS
 from planner.parts.option import read_options
 from planner.planning.making import PlannerChoice
+from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode, load_house
+from planner.world.skill import CallError
 from sim_bridge import conformance
 
 EPISODE = "night_light_0"
 HOUSE = "train_0"
+# Has a robot, a person, faucets, lamps and things to fill.
+SKILL_EPISODE = "coffee_time_0"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     memory.add_argument("--model-url", default="", help="the server's, .../v1")
     memory.add_argument("--model-second", default="", help="folder of the second model")
     memory.set_defaults(check=_check_memory)
+    skill = kinds.add_parser("skill", help="on an episode of the embedded simulator")
+    skill.add_argument("name", metavar="NAME", help="of the skill, as in calls")
+    skill.add_argument("--episode", default=SKILL_EPISODE, help=f"default: {SKILL_EPISODE}")
+    skill.add_argument("--call", default="", help="one that should succeed; default: made up")
+    skill.add_argument(
+        "--before", action="append", default=[], metavar="CALL", help="what makes it possible"
+    )
+    skill.set_defaults(check=_check_skill)
     metric = kinds.add_parser("metric", help="on two episodes of the embedded simulator")
     metric.add_argument("name", metavar="NAME", help="of the metric")
     metric.add_argument("--episode", default=EPISODE, help=f"name or file; default: {EPISODE}")
@@ -76,6 +89,16 @@ def _check_memory(args: argparse.Namespace) -> int:
     model = UpdaterModel(args.model, args.model_url, args.model_second)
     request = UpdaterRequest(args.name, model, options=read_options(part.options, {}))
     report = check_memory(request, load_house(args.house))
+    print(report.table())
+    return 0 if report.conforms else 1
+
+
+def _check_skill(args: argparse.Namespace) -> int:
+    episode, house = load_episode(args.episode)
+    try:
+        report = check_skill(args.name, house, episode, args.call, args.before)
+    except CallError as error:
+        raise PlannerError(f"--call: {error}") from error
     print(report.table())
     return 0 if report.conforms else 1
 

@@ -3,8 +3,10 @@
 from planner.app.memory_check import check_memory
 from planner.app.metric_check import check_metric
 from planner.app.planner_check import check_planner
+from planner.app.skill_check import check_skill
 from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterRequest
+from planner.parts.check import Verdict
 from planner.parts.kinds import BACKENDS
 from planner.planning.making import PlannerChoice
 from planner.world.house_checks import load_episode, load_house
@@ -30,6 +32,13 @@ def test_the_memory_updater_keeps_its_promises() -> None:
     request = UpdaterRequest("near-sighted", options={"max_distance_m": 2.0})
     report = check_memory(request, load_house("train_0"))
     assert report.conforms, report.table()
+
+
+def test_the_skill_keeps_its_promises() -> None:
+    episode, house = load_episode("coffee_time_0")
+    report = check_skill("PutAway", house, episode, "PutAway[milk_carton_0, fridge_0]")
+    assert report.conforms, report.table()
+    assert {finding.verdict for finding in report.findings} == {Verdict.PASSED}
 
 
 def test_the_metric_keeps_its_promises() -> None:

@@ -13,6 +13,16 @@ import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "household_parts"
 
+# What a dialogue offers a robot, and the grammar of its turn.
+OFFERED = """
+from planner.models.replies.turn_grammar import Ability, TurnForm, Words, turn_grammar
+from planner.planning.prompts.partnr import offered, tool_lines
+verbs = offered(None, with_tools=False)
+print(tool_lines(verbs, False))
+words = Words(("cup_0",), ("fridge_0",), ())
+print(turn_grammar(words, {"agent_0": Ability(verbs)}, TurnForm.THOUGHT).text)
+"""
+
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
@@ -46,6 +56,7 @@ def test_help_and_doctor_show_its_parts(installed: dict[str, str]) -> None:
     assert "near-sighted" in shown
     assert "lights_out (household-parts)" in told
     assert "near-sighted (household-parts)" in told
+    assert "PutAway (household-parts)" in told
     assert "calls_a_minute (household-parts)" in told
     assert "evenings (household-parts)" in told
     assert "evenings" in planner(installed, "bench", "--help").stdout
@@ -76,6 +87,35 @@ def test_an_episode_is_run_with_its_chat_model(installed: dict[str, str], tmp_pa
     done = planner(installed, "run", "night_light_0", *words, "-o", str(tmp_path))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "planner: done after 1 decisions" in done.stdout, done.stdout
+
+
+def test_a_model_is_told_of_its_skill_and_calls_it(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
+    things = ("butter_dish_0", "milk_carton_0", "juice_carton_0")
+    calls = [*(f"PutAway[{thing}, fridge_0]" for thing in things), "Done[]"]
+    script = tmp_path / "replies.txt"
+    script.write_text("\n\n".join(f"Thought: next.\n{call}\nAssigned!" for call in calls))
+    words = ("--planner", "partnr_react", "--model", f"scripted:{script}", "--memory", "full")
+    run = ("run", "leftovers_0", *words, "--agents", "1", "--no-images", "-o", str(tmp_path))
+    done = planner(installed, *run)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PutAway[juice_carton_0, fridge_0]" in done.stdout
+    assert "percent_complete: 1.00" in done.stdout
+    shown = subprocess.run(
+        [sys.executable, "-c", OFFERED], env=installed, capture_output=True, text=True, check=True
+    ).stdout
+    assert "- PutAway: fetches an object and puts it into furniture" in shown
+    assert 'putaway ::= "PutAway[" object "," ws furniture "]"' in shown
+    assert shown.index("- Place:") < shown.index("- PutAway:")
+
+
+def test_its_skill_is_checked(installed: dict[str, str]) -> None:
+    done = planner(installed, "check", "skill", "PutAway")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed   does_to_the_world_what_the_memory_notes" in done.stdout
+    done = planner(installed, "check", "skill", "PutAway", "--call", "PutAway[cup_0]")
+    assert done.stderr == ("error: --call: PutAway takes 2 arguments (object, furniture), not 1\n")
 
 
 def test_an_episode_is_run_with_its_memory(installed: dict[str, str], tmp_path: Path) -> None:

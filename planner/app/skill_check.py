@@ -1,0 +1,325 @@
+"""Whether a skill keeps what its record says, as a published check.
+
+Its calls are carried out on the embedded simulator, in this process, by bodies that know the true
+state of the world.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from planner.app.skill_world import DT_S, SkillWorld, facts_of, forgotten_effects
+from planner.models.replies.turn_grammar import (
+    ASK,
+    Ability,
+    Naming,
+    TurnForm,
+    turn_grammar,
+    words_of,
+)
+from planner.models.replies.turn_parser import read_turn
+from planner.parts.calls import parse_call
+from planner.parts.check import Finding, Report, Verdict
+from planner.parts.kinds import SKILLS
+from planner.planning.full_view import full_belief
+from planner.skills.part import SkillPart
+from planner.world.belief import Belief, BeliefNode
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.primitive import PrimitiveName
+from planner.world.skill import PLACE_ROLES, CallError, Role, SkillCall, SkillCode, SkillResult
+from planner.world.vocabulary import EntityKind
+
+MAX_TRIES = 12
+_NAME = re.compile(r"[A-Za-z]{1,40}")
+_NOBODY = "nothing_99"
+_EVIDENCE = ("agent", "primitives", "sim_seconds", "holding")
+# Long enough for a body to begin to move, and for one that goes on to be noticed.
+_BEGIN_STEPS, _STILL_STEPS, _STOP_STEPS = 5, 30, 300
+_STILL_M = 0.01
+_KINDS = {
+    Role.OBJECT: (EntityKind.OBJECT,),
+    Role.FURNITURE: (EntityKind.FURNITURE,),
+    Role.ROOM: (EntityKind.ROOM,),
+    Role.OBJECT_OR_FURNITURE: (EntityKind.OBJECT, EntityKind.FURNITURE),
+    Role.TARGET: (EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A call that was carried out, after those that made it possible."""
+
+    before: tuple[str, ...]
+    call: SkillCall
+    result: SkillResult
+    changed: bool
+    forgotten: str
+
+
+def check_skill(
+    name: str, house: House, episode: Episode, call: str = "", before: Sequence[str] = ()
+) -> Report:
+    """Runs all checks.
+
+    Args:
+        name: the skill's in calls.
+        house: the episode's.
+        episode: its agents and things are there.
+        call: one that should succeed; without, calls are made up of what is there.
+        before: the calls that make it possible.
+
+    Raises:
+        PlannerError: where there is no such skill, or it cannot be used.
+        CallError: where `call` is none.
+    """
+    part = SKILLS.get(name)
+    given = parse_call(call) if call else None
+    with SkillWorld(house, episode) as world:
+        belief = full_belief(world.state)
+        calls = [given] if given is not None else list(_calls(name, part, belief))
+        findings = [
+            _of("is_named_as_calls_can_name_it", partial(_names, name, part)),
+            _of("reads_its_calls_as_it_writes_them", partial(_round_trip, name, part, calls)),
+            _of("refuses_wrong_arguments", partial(_refusals, name, part, world, belief)),
+            _offered(name, part, calls, belief),
+        ]
+        agent = world.agent_for(part)
+        if agent is None:
+            reason = "no agent of the episode has the abilities"
+            return Report((*findings, Finding("ends_its_calls", Verdict.SKIPPED, reason)))
+        tried: list[_Tried] = []
+        ends = partial(_ends, tried, world, part, agent, calls, tuple(before))
+        findings.append(_of("ends_with_a_code_and_evidence", ends))
+        findings.append(_effects(part, tried))
+        findings.append(_cancels(world, agent, tried))
+    return Report(tuple(findings))
+
+
+def _of(check: str, run: Callable[[], str]) -> Finding:
+    try:
+        problem = run()
+    except Exception as error:
+        # A skill that raises what it must not is a finding, not the end of the check.
+        problem = f"raised {error!r}"
+    return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
+
+
+def _names(name: str, part: SkillPart) -> str:
+    for word in (name, *part.aliases):
+        if not _NAME.fullmatch(word) or word == ASK:
+            return f"{word!r} is no name of a call: expected 1 to 40 letters, not {ASK}"
+    others = {
+        word: other
+        for other, record in SKILLS.usable().items()
+        if other != name
+        for word in (other, *record.aliases)
+    }
+    taken = next((word for word in (name, *part.aliases) if word in others), None)
+    return f"{taken} is also the skill {others[taken]}" if taken else ""
+
+
+def _calls(name: str, part: SkillPart, belief: Belief) -> Iterator[SkillCall]:
+    """Calls that the roles and the affordance allow, in a fixed order that mixes them well."""
+    if part.takes_text:
+        yield SkillCall(name, ("all the furniture",))
+        return
+    choose = random.Random(name)
+    for _ in range(MAX_TRIES):
+        words: list[str | None] = []
+        for index, role in enumerate(part.roles):
+            fitting = [node for node in _nodes(role, belief) if node.name not in words]
+            if index == 0 and part.affordance is not None:
+                fitting = [node for node in fitting if part.affordance in node.affordances]
+            if role is Role.RELATION:
+                words.append("on")
+            elif role in (Role.CONSTRAINT, Role.REFERENCE):
+                words.append(None)
+            elif fitting:
+                words.append(choose.choice(fitting).name)
+        if len(words) == len(part.roles):
+            yield SkillCall(name, tuple(words))
+        if not part.roles:
+            return
+
+
+def _nodes(role: Role, belief: Belief) -> list[BeliefNode]:
+    nodes = [node for kind in _KINDS.get(role, ()) for node in belief.of_kind(kind)]
+    return sorted(nodes, key=lambda node: node.name)
+
+
+def _round_trip(name: str, part: SkillPart, calls: Sequence[SkillCall]) -> str:
+    if not calls:
+        return "nothing in the episode fits its roles and its affordance"
+    for call in calls:
+        for word in (name, *part.aliases):
+            text = str(SkillCall(word, call.arguments))
+            if parse_call(text) != call:
+                return f"{text} is read as {parse_call(text)}"
+    return ""
+
+
+def _refusals(name: str, part: SkillPart, world: SkillWorld, belief: Belief) -> str:
+    agent = world.agent_for(part) or world.agents[0]
+    expected: list[tuple[str, SkillCode]] = []
+    if not part.takes_text:
+        words = ", ".join(["None"] * (len(part.roles) + 1))
+        expected.append((f"{name}[{words}]", SkillCode.WRONG_ARGUMENTS))
+    if part.roles and not part.takes_text and world.agent_for(part) is not None:
+        for word, code in _wrong_words(part.roles[0], belief):
+            rest = ("on", _NOBODY, None, None) if part.roles == PLACE_ROLES else ()
+            others = rest or (_NOBODY,) * (len(part.roles) - 1)
+            expected.append((str(SkillCall(name, (word, *others))), code))
+    for text, code in expected:
+        result = world.run(text, agent)
+        if result.code is not code:
+            return f"{text} ended as {result.code.name}, expected {code.name}"
+    for other in world.agents:
+        if not part.abilities <= world.primitives(other):
+            call = SkillCall(name, (None,) * len(part.roles))
+            result = world.run(call, other)
+            if result.code is not SkillCode.NOT_ABLE:
+                return f"{call} by {other} ended as {result.code.name}, expected NOT_ABLE"
+    return ""
+
+
+def _wrong_words(role: Role, belief: Belief) -> Iterator[tuple[str, SkillCode]]:
+    yield _NOBODY, SkillCode.UNKNOWN_ENTITY
+    for kind in (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT):
+        nodes = belief.of_kind(kind)
+        if kind not in _KINDS[role] and nodes:
+            yield min(node.name for node in nodes), SkillCode.WRONG_ROLE
+            return
+
+
+def _offered(name: str, part: SkillPart, calls: Sequence[SkillCall], belief: Belief) -> Finding:
+    check = "can_be_called_by_a_model"
+    if not (part.partnr_text or part.epm_text):
+        return Finding(check, Verdict.SKIPPED, "no dialogue offers it: it has no text for prompts")
+    return _of(check, partial(_reads_replies, name, part, calls, belief))
+
+
+def _reads_replies(name: str, part: SkillPart, calls: Sequence[SkillCall], belief: Belief) -> str:
+    for text in (part.partnr_text, part.epm_text):
+        if "\n" in text:
+            return "a text for prompts has more than one line"
+    words = words_of(belief, Naming.NAMES)
+    grammar = turn_grammar(words, {"agent_0": Ability((name,))}, TurnForm.CALL)
+    for call in calls:
+        try:
+            turn = read_turn(f"{call}\nAssigned!", grammar, belief, Naming.NAMES)
+        except CallError as error:
+            return f"a model's reply {call} is refused: {error}"
+        if turn.calls != {"agent_0": call}:
+            return f"a model's reply {call} is read as {turn.calls}"
+    return ""
+
+
+def _ends(
+    tried: list[_Tried],
+    world: SkillWorld,
+    part: SkillPart,
+    agent: str,
+    calls: Sequence[SkillCall],
+    before: tuple[str, ...],
+) -> str:
+    """Tries calls until one succeeds with an effect, each in a world as it was at the start."""
+    for call in calls:
+        for ahead in [before] if before else _preparations(call, part, world):
+            found = _try(world, agent, call, ahead)
+            tried.append(found)
+            missing = [key for key in _EVIDENCE if key not in found.result.evidence]
+            if missing:
+                return f"{call} leaves no evidence {', '.join(missing)}"
+            if not found.result.text:
+                return f"{call} ended as {found.result.code.name} without a text"
+            if found.result.succeeded and (found.changed or not part.effects):
+                return ""
+            if found.result.code is not SkillCode.NOT_HOLDING:
+                break
+    return ""
+
+
+def _walks(part: SkillPart) -> bool:
+    return PrimitiveName.NAVIGATE in part.abilities
+
+
+def _preparations(call: SkillCall, part: SkillPart, world: SkillWorld) -> Iterator[tuple[str, ...]]:
+    """To stand at the first entity; then also with something in the hand."""
+    words = [w for w, role in zip(call.arguments, part.roles, strict=True) if role in _KINDS and w]
+    go = (f"Navigate[{words[-1]}]",) if words else ()
+    yield (f"Navigate[{words[0]}]",) if words and not _walks(part) else ()
+    things = sorted(n.name for n in full_belief(world.state).of_kind(EntityKind.OBJECT))
+    own = [words[0]] if len(words) > 1 and words[0] in things else []
+    for thing in [*own, *(name for name in things if name not in words)][:1]:
+        yield (f"Navigate[{thing}]", f"Pick[{thing}]", *go)
+
+
+def _try(world: SkillWorld, agent: str, call: SkillCall, before: tuple[str, ...]) -> _Tried:
+    world.reset()
+    for text in before:
+        world.run(text, agent)
+    state, count = world.state, len(world.reports)
+    result = world.run(call, agent)
+    now = world.state
+    forgotten = ""
+    if result.succeeded:
+        forgotten = forgotten_effects(world.layout, state, now, agent, world.reports[count:])
+    changed = any(
+        facts_of(now.entities[name]) != facts_of(was) for name, was in state.entities.items()
+    )
+    return _Tried(before, call, result, changed, forgotten)
+
+
+def _effects(part: SkillPart, tried: Sequence[_Tried]) -> Finding:
+    check = "does_to_the_world_what_the_memory_notes"
+    if part.is_query:
+        return Finding(check, Verdict.SKIPPED, "it only answers")
+    done = [one for one in tried if one.result.succeeded]
+    wrong = next((one for one in done if one.forgotten), None)
+    if wrong is not None:
+        return Finding(check, Verdict.FAILED, f"after {wrong.call}: {wrong.forgotten}")
+    if done and (done[-1].changed or not part.effects):
+        return Finding(check, Verdict.PASSED, str(done[-1].call))
+    ends = ", ".join(sorted({one.result.code.name for one in tried}))
+    reason = f"no call changed anything ({ends}); name one with --call and those --before it"
+    return Finding(check, Verdict.SKIPPED, reason)
+
+
+def _cancels(world: SkillWorld, agent: str, tried: Sequence[_Tried]) -> Finding:
+    check = "stops_where_it_is_canceled"
+    for one in reversed(tried):
+        world.reset()
+        for text in one.before:
+            world.run(text, agent)
+        executor = world.executors[agent]
+        result = executor.start(one.call)
+        for _ in range(_BEGIN_STEPS):
+            if result is None:
+                world.backend.step(DT_S)
+                result = executor.step()
+        if result is not None:
+            continue
+        executor.cancel()
+        for _ in range(_STOP_STEPS):
+            if executor.result is not None:
+                return _of(check, partial(_stopped, world, agent, executor.result))
+            world.backend.step(DT_S)
+            executor.step()
+        return Finding(check, Verdict.FAILED, f"{one.call} goes on after its cancellation")
+    return Finding(check, Verdict.SKIPPED, "its calls end at once")
+
+
+def _stopped(world: SkillWorld, agent: str, result: SkillResult) -> str:
+    if result.code is not SkillCode.CANCELED:
+        return f"a canceled call ended as {result.code.name}, expected CANCELED"
+    start = world.state.entities[agent].pose.position_m
+    for _ in range(_STILL_STEPS):
+        world.backend.step(DT_S)
+    moved_m = math.dist(start, world.state.entities[agent].pose.position_m)
+    return f"its body moves on, {moved_m:.2f} m" if moved_m > _STILL_M else ""

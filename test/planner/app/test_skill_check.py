@@ -1,0 +1,106 @@
+"""The published check of skills: what it passes, and what it finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.app.skill_check import check_skill
+from planner.parts.check import Verdict
+from planner.parts.kinds import SKILLS
+from planner.skills.attempt import Attempt, Routine
+from planner.skills.part import SkillPart
+from planner.skills.preconditions import Arguments
+from planner.world.errors import PlannerError
+from planner.world.house_checks import load_episode
+from planner.world.skill import Role, SkillCode, SkillResult
+from planner.world.skill_effect import OpenedTo, PutDown, StateSet
+from planner.world.vocabulary import State
+
+EPISODE, HOUSE = load_episode("coffee_time_0")
+OPENS = (OpenedTo(1.0),)
+EFFECT = "does_to_the_world_what_the_memory_notes"
+KETTLE = ("Navigate[electric_kettle_0]", "Pick[electric_kettle_0]", "Navigate[sink_0]")
+# What calls that are made up do not come to.
+CALLS = {
+    "Clean": ("Clean[plate_0]", ("Navigate[plate_0]",)),
+    "Close": ("Close[fridge_0]", ("Navigate[fridge_0]", "Open[fridge_0]")),
+    "Pour": ("Pour[cup_0]", (*KETTLE, "Fill[electric_kettle_0]", "Navigate[cup_0]")),
+    "PowerOff": ("PowerOff[oven_0]", ("Navigate[oven_0]", "PowerOn[oven_0]")),
+}
+
+
+def _nothing(attempt: Attempt, arguments: Arguments) -> Routine:
+    yield from ()
+    return attempt.success()
+
+
+def _deaf(attempt: Attempt, arguments: Arguments) -> Routine:
+    until_s = attempt.scene.port.now_s() + 20.0
+    while attempt.scene.port.now_s() < until_s:
+        yield "waiting", 0.0
+    return attempt.success()
+
+
+def _silent(attempt: Attempt, arguments: Arguments) -> Routine:
+    yield from ()
+    return SkillResult(SkillCode.UNREACHABLE, "")
+
+
+def _raising(attempt: Attempt, arguments: Arguments) -> Routine:
+    raise RuntimeError("no such luck")
+
+
+@pytest.mark.parametrize("name", SKILLS.names())
+def test_what_ships_passes(name: str) -> None:
+    call, before = CALLS.get(name, ("", ()))
+    # Elsewhere nothing is dirty.
+    episode, house = load_episode("dirty_dishes_0") if name == "Clean" else (EPISODE, HOUSE)
+    report = check_skill(name, house, episode, call, before)
+    assert report.conforms, report.table()
+    verdicts = {finding.check: finding.verdict for finding in report.findings}
+    skipped = Verdict.SKIPPED if SKILLS.get(name).is_query else Verdict.PASSED
+    assert verdicts[EFFECT] is skipped
+
+
+@pytest.mark.parametrize(
+    ("part", "found"),
+    [
+        (
+            SkillPart(
+                summary="-", routine=_nothing, effects=(OpenedTo(1.0),), roles=(Role.FURNITURE,)
+            ),
+            {EFFECT},
+        ),
+        (SkillPart(summary="-", routine=_deaf), {"stops_where_it_is_canceled"}),
+        (SkillPart(summary="-", routine=_silent), {"ends_with_a_code_and_evidence"}),
+        (SkillPart(summary="-", routine=_raising), {"ends_with_a_code_and_evidence"}),
+        (
+            SkillPart(summary="-", routine=_nothing, aliases=("Pick",)),
+            {"is_named_as_calls_can_name_it", "reads_its_calls_as_it_writes_them"},
+        ),
+        (
+            SkillPart(summary="-", routine=_nothing, partnr_text="two\nlines"),
+            {"can_be_called_by_a_model"},
+        ),
+    ],
+    ids=["forgets", "deaf", "silent", "raises", "alias", "prompt"],
+)
+def test_what_breaks_its_promises_is_found(
+    monkeypatch: pytest.MonkeyPatch, part: SkillPart, found: set[str]
+) -> None:
+    monkeypatch.setitem(SKILLS._loaded, "Broken", part)
+    report = check_skill("Broken", HOUSE, EPISODE)
+    assert set(report.failed) == found, report.table()
+
+
+def test_a_record_that_no_call_fits_is_refused() -> None:
+    with pytest.raises(PlannerError, match="roles: expected none, one text, those of Place"):
+        SkillPart(summary="-", routine=_nothing, roles=(Role.OBJECT, Role.TEXT))
+    with pytest.raises(PlannerError, match="on an argument that the call has not"):
+        SkillPart(summary="-", routine=_nothing, roles=(Role.OBJECT,), effects=(PutDown(),))
+    SkillPart(
+        summary="-",
+        routine=_nothing,
+        roles=(Role.OBJECT,),
+        effects=(StateSet(State.CLEAN, True),),
+    )
