@@ -52,6 +52,8 @@ RUN: Mapping[str, Says] = {
     "planner layout check FILE": Says("sound, 4 rooms", {"FILE": LAYOUT}),
     "planner layout house FILE -o /tmp/house.json": Says("house train_0", {"FILE": LAYOUT}),
     "planner serve org/Model-8B-Instruct --gpu-memory 24 --gpus 1 --dry-run": Says("vllm serve"),
+    'planner check skill Close --call "Close[fridge_0]" --before "Navigate[fridge_0]" '
+    '--before "Open[fridge_0]"': Says("passed   does_to_the_world_what_the_memory_notes"),
     "planner keystore DIR": Says("identities for ROS domain", {"DIR": "keystore"}),
     "planner houses --help": Says("generate"),
     "planner evaluate --help": Says("bag"),
