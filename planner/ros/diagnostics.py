@@ -6,9 +6,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
 
-# The bridge's, which says in what house and episode the world is.
-BRIDGE_WORLD = "bridge: world"
-
 
 def status_name(node: Node, name: str) -> str:
     """A status's name in the node's namespace: `bridge: world`, or `/left/bridge: world`."""
