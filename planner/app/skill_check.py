@@ -38,7 +38,7 @@ from planner.world.vocabulary import EntityKind
 MAX_TRIES = 12
 _NAME = re.compile(r"[A-Za-z]{1,40}")
 _NOBODY = "nothing_99"
-_EVIDENCE = ("agent", "primitives", "sim_seconds", "holding")
+_EVIDENCE = ("agent", "primitives")
 # Long enough for a body to begin to move, and for one that goes on to be noticed.
 _BEGIN_STEPS, _STILL_STEPS, _STOP_STEPS = 5, 30, 300
 _STILL_M = 0.01
