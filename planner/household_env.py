@@ -12,12 +12,13 @@ from gymnasium import spaces
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import EpisodeRun, RunResult
+from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.prompts.partnr import summary, world_description
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
-from planner.world.skill import CallError, SkillCall, SkillResult, parse_call
+from planner.world.skill import CallError, SkillCall, SkillResult
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
