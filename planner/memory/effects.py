@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from planner.memory.entity_list import EntityList
-from planner.memory.support import surface_point
+from planner.memory.support import support_of, surface_point
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.parts.kinds import SKILLS
@@ -19,7 +19,6 @@ from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.skill_effect import (
-    RELATION_EVIDENCE,
     HeldStateSet,
     OpenedTo,
     PickedUp,
@@ -95,7 +94,6 @@ class _Call:
         self.agent = agent
         self.call = call
         self.position_m = result.position_m
-        self.evidence = result.evidence
         self.entities = entities
         self.layout = layout
 
@@ -145,13 +143,14 @@ def _put_down(done: _Call, effect: PutDown) -> list[Operation]:
     thing = done.argument(effect.thing) or done.held or done.thing(effect.thing)
     if thing is None or thing.is_furniture:
         return []
-    said = done.evidence.get(RELATION_EVIDENCE)
-    if effect.relation is not None:
-        said = done.call.arguments[effect.relation]
-    relation = Relation.WITHIN if said == Relation.WITHIN else Relation.ON
     target = done.argument(effect.furniture)
     piece = done.layout.furniture_by_name.get(target.name) if target is not None else None
     told = done.position_m
+    if effect.relation is not None:
+        within = done.call.arguments[effect.relation] == Relation.WITHIN
+    else:
+        within = _is_within(done.layout, told, target)
+    relation = Relation.WITHIN if within else Relation.ON
     if piece is not None and target is not None:
         where = told or surface_point(piece, relation)
         text = describe(thing.class_name, thing.states, "", target.entity_id)
@@ -163,6 +162,14 @@ def _put_down(done: _Call, effect: PutDown) -> list[Operation]:
         parent, room, middle = floor
         where, text = told or middle, describe(thing.class_name, thing.states)
     return [_update(thing, f"{text} {PLACED}", where, parent, relation, room, thing.states)]
+
+
+def _is_within(layout: House, point_m: Vec3 | None, target: Entity | None) -> bool:
+    """Whether what was put down is inside the furniture, by where it is."""
+    if point_m is None or target is None:
+        return False
+    openness = {target.name: target.openness or 0.0}
+    return support_of(layout, point_m, target.name, openness).relation is Relation.WITHIN
 
 
 def _floor(layout: House, word: str) -> tuple[str, str, Vec3] | None:

@@ -11,9 +11,6 @@ from typing import TypeAlias
 
 from planner.world.vocabulary import State
 
-# The key of a result's evidence that says how a thing was put down: on or within.
-RELATION_EVIDENCE = "relation"
-
 
 @dataclass(frozen=True, slots=True)
 class PickedUp:
@@ -24,7 +21,7 @@ class PickedUp:
 
 @dataclass(frozen=True, slots=True)
 class PutDown:
-    """A thing is on or within furniture; without an argument for it, the evidence says which."""
+    """A thing is on or within furniture; without an argument for it, the place says which."""
 
     thing: int = 0
     furniture: int = 2

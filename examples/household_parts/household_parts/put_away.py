@@ -27,7 +27,7 @@ SKILL = SkillPart(
     roles=(Role.OBJECT, Role.FURNITURE),
     abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.PICK, PrimitiveName.PLACE}),
     preconditions=(thing_can_be_fetched,),
-    # Whether on or within is no argument here: the result's evidence says it.
+    # Whether on or within is no argument here: the memory takes it from where the thing is.
     effects=(PutDown(thing=0, furniture=1, relation=None),),
     partnr_text=(
         "fetches an object and puts it into furniture, or on it where there is no room inside. "
