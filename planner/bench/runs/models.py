@@ -67,6 +67,11 @@ class Models:
         self._classes.clear()
         return None if self._make_updater is None else self._make_updater(house)
 
+    def leave_house(self) -> None:
+        """Keeps nothing of the world that the last updater was made for."""
+        self._world = None
+        self._classes.clear()
+
     def _load_updater(self) -> None:
         part, settings = self._settings.updater, self._settings
         if part is None:

@@ -162,6 +162,7 @@ class EpisodeWorker:
         """Keeps nothing of the house before."""
         if house != self._house:
             self.close()
+            self._models.leave_house()
             forget_houses()
             self._house = house
 

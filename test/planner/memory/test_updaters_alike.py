@@ -26,12 +26,13 @@ from planner.memory.updater import Counting, MemoryUpdater, Operation
 from planner.memory.vlm import VlmUpdater
 from planner.memory.voxel import VoxelForm, VoxelMap, VoxelUpdater
 from planner.memory.wording import words_of
+from planner.models.chat import Completion, Request
 from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
-from planner.world.observation import CameraFrame, Observation, RgbImage
+from planner.world.observation import CameraFrame, Observation
 from planner.world.skill import SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
@@ -155,11 +156,20 @@ class Eye:
 class Model:
     """Answers in EPM's words what the picture and the list of known things call for."""
 
+    name = "knows the stage"
+
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    def answer(self, image: RgbImage, prompt: str, grammar: str) -> str:
-        assert image.shape == (384, 384, 3)
+    async def complete(self, request: Request) -> Completion:
+        (message,) = request.messages
+        assert message.pictures[0].image.shape == (384, 384, 3)
+        return Completion(self._text())
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+    def _text(self) -> str:
         frame, left = self._stage.frame, [e for e in self._stage.known if not e.picked]
         made: list[Operation] = []
         for name, place in self._stage.things.items():
