@@ -23,7 +23,8 @@ from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
 from planner.world.state import WorldState as WorldRecord
-from planner.world.wire import world_record
+from planner.world.state_updates import UpdateDecoder
+from planner.world.wire import state_update
 
 GOAL = {
     "propositions": [
@@ -51,8 +52,14 @@ def task(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
 
 
 def world(client: Client, namespace: str) -> WorldRecord:
-    client.idle(0.5)
-    return world_record(client.hear(WorldState, f"{namespace}/world/state", LATCHED))
+    """The true world as it is now."""
+    decoder = UpdateDecoder()
+
+    def whole() -> WorldRecord | None:
+        message = client.hear(WorldState, f"{namespace}/world/state", LATCHED)
+        return decoder.decode(state_update(message)) if message.keyframe else None
+
+    return client.wait(whole, f"{namespace}: a keyframe")
 
 
 def test_two_stacks_move_and_judge_their_own_worlds(
