@@ -1,0 +1,240 @@
+"""Commands running nodes from Python, as nav2's simple commander does (docs/python_api.md)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from planner_msgs.action import FollowInstruction
+from planner_msgs.srv import QueryMemory
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
+
+from planner.network import confine
+from planner.parts.calls import parse_call
+from planner.ros.client_node import client_node
+from planner.ros.heartbeat import HeartbeatPublisher
+from planner.ros.instruct_client import InstructClient
+from planner.ros.skill_client import SkillClient
+from planner.security.enclave import act_as
+from planner.security.policy import OPERATOR
+from planner.world import topics
+from planner.world.entity import Entity
+from planner.world.errors import PlannerError
+from planner.world.instruct import InstructionCode
+from planner.world.memory_wire import entity_record
+from planner.world.skill import CallError, SkillResult
+
+_STOP = "stop"
+_WATCH_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an instruction or a skill call ended.
+
+    Attributes:
+        code: name of an `InstructionCode` or a `SkillCode`.
+        question: where the planner asks back and waits for no answer.
+    """
+
+    succeeded: bool
+    code: str
+    text: str
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The memory's answer in words, and the entities that it speaks of."""
+
+    text: str
+    entities: tuple[Entity, ...]
+
+
+class Commander:
+    """One task at a time for a running stack; close it, or use it as a context manager.
+
+    Callbacks run on a thread of its own. While a skill is under way it attends the agent; an
+    agent whose commander dies stands (docs/safety.md).
+    """
+
+    def __init__(self, namespace: str = "/", *, wait_s: float = 10.0) -> None:
+        """Joins the stack's graph of nodes; ROS must not be initialised in this process.
+
+        Args:
+            namespace: of the stack.
+            wait_s: how long nodes that do not answer are waited for, seconds.
+        """
+        confine(os.environ)
+        act_as(os.environ, OPERATOR, namespace)
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        self._wait_s = wait_s
+        self._node = client_node(f"commander_{os.getpid()}", namespace)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._heartbeat = HeartbeatPublisher(self._node, through_skills=True)
+        self._instruct: InstructClient | None = None
+        self._skills: dict[str, SkillClient] = {}
+        self._agent = ""
+        self._ended: Ended | PlannerError | None = None
+        self._over = threading.Event()
+        self._over.set()
+        self._node.create_timer(_WATCH_S, self._watch)
+        self._thread = threading.Thread(target=self._spin, name="commander", daemon=True)
+        self._thread.start()
+
+    def instruct(self, words: str, *, agents: Sequence[str] = ()) -> None:
+        """Gives an instruction; `wait` returns its end.
+
+        Args:
+            words: what is to be done.
+            agents: who shall do it; none named = all.
+
+        Raises:
+            PlannerError: where something is still under way.
+        """
+        self._begin()
+        goal = FollowInstruction.Goal(instruction=words, agents=list(agents))
+        client = self._instruct = InstructClient(self._node, lambda _: None)
+
+        async def follow() -> None:
+            try:
+                result = await client.follow(goal, self._wait_s, lambda *_: None)
+                code = InstructionCode(int(result.code))
+                done = code is InstructionCode.DONE
+                self._end(Ended(done, code.name, result.text, result.question))
+            except PlannerError as error:
+                self._end(error)
+
+        self._executor.create_task(follow)
+
+    def skill(self, call: str, agent: str = "agent_0") -> None:
+        """Has one agent carry out a skill call, such as `Pick[cup_0]`; `wait` returns its end.
+
+        Raises:
+            PlannerError: where the text is no call, or something is still under way.
+        """
+        try:
+            parsed = parse_call(call)
+        except CallError as error:
+            raise PlannerError(f"{call}: {error}") from None
+        self._begin()
+        self._agent = agent
+
+        def begin() -> None:
+            self._heartbeat.attend([agent])
+            if agent not in self._skills:
+                self._skills[agent] = SkillClient(self._node, agent)
+            self._skills[agent].begin(parsed, hear)
+
+        def hear(result: SkillResult) -> None:
+            self._heartbeat.attend([])
+            self._end(Ended(result.succeeded, result.code.name, result.text))
+
+        self._executor.create_task(begin)
+
+    def wait(self, timeout_s: float | None = None) -> Ended | None:
+        """The end of what was begun; None where it is not over within so many seconds.
+
+        Raises:
+            PlannerError: where nobody took it on.
+        """
+        if not self._over.wait(timeout_s):
+            return None
+        if isinstance(self._ended, PlannerError):
+            raise self._ended
+        return self._ended
+
+    def stop(self, agents: Sequence[str] = ("agent_0",)) -> None:
+        """Cancels what is under way and stops these agents at once.
+
+        Raises:
+            PlannerError: where the bridge does not answer, or refuses.
+        """
+
+        def cancel() -> None:
+            if self._instruct is not None:
+                self._instruct.cancel()
+            for client in self._skills.values():
+                client.cancel()
+
+        self._executor.create_task(cancel)
+        for agent in agents:
+            name = topics.of_agent(agent, _STOP)
+            answer = self._call(Trigger, name, Trigger.Request(), "bridge")
+            if not answer.success:
+                raise PlannerError(f"{name}: {answer.message}")
+
+    def memory(self, question: str = "", *, room: str = "") -> Answer:
+        """What the robots remember; without a question everything, or what is in a room.
+
+        Raises:
+            PlannerError: where no memory answers, or it says why not.
+        """
+        request = QueryMemory.Request(text=question, room=room)
+        answer = self._call(QueryMemory, topics.QUERY_MEMORY, request, "memory")
+        if not answer.success:
+            raise PlannerError(answer.message)
+        return Answer(answer.message, tuple(entity_record(each) for each in answer.entities))
+
+    def close(self) -> None:
+        """Leaves the graph of nodes; what is under way goes on, but for a skill."""
+        self._executor.shutdown()
+        self._thread.join()
+        self._heartbeat.destroy()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+    def __enter__(self) -> Commander:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        if not self._over.is_set():
+            raise PlannerError("something is still under way: wait for its end, or stop it")
+        self._ended = None
+        self._over.clear()
+
+    def _end(self, ended: Ended | PlannerError) -> None:
+        if self._instruct is not None:
+            self._instruct.destroy()
+            self._instruct = None
+        self._ended = ended
+        self._over.set()
+
+    def _watch(self) -> None:
+        for client in self._skills.values():
+            client.watch()
+
+    def _spin(self) -> None:
+        self._executor.spin()
+
+    def _call(self, kind: Any, name: str, request: object, node: str) -> Any:  # rclpy has no types
+        client: Any = self._node.create_client(kind, name)
+        try:
+            if not client.wait_for_service(self._wait_s):
+                raise PlannerError(f"nobody offers {name}; is a {node} running? (planner up)")
+            answer = client.call_async(request)
+            ends_s = time.monotonic() + self._wait_s
+            while not answer.done() and time.monotonic() < ends_s:
+                time.sleep(_WATCH_S / 10)
+            if not answer.done():
+                raise PlannerError(f"{name} did not answer within {self._wait_s:g} s")
+            return answer.result()
+        finally:
+            self._node.destroy_client(client)

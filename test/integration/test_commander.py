@@ -1,0 +1,104 @@
+"""`Commander`: the code of docs/python_api.md against a whole stack, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "python_api.md"
+PATIENCE_S = 120.0
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A whole stack with a task that an instruction without words carries out; gives its log."""
+    log = tmp_path_factory.mktemp("up") / "up.log"
+    words = ["episode:=night_light_0", "planner:=expert", "pace:=10.0", "cameras:=hand"]
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "planner.cli", "up", *words, "camera_hz:=5.0"],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield log
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+        print(log.read_text())
+
+
+def program(code: str) -> subprocess.CompletedProcess[str]:
+    """A user's program, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S * 2,
+        check=False,
+    )
+
+
+def test_the_code_of_the_page_runs(stack: Path) -> None:
+    (code,) = re.findall(r"```python skip\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    until_s = time.monotonic() + PATIENCE_S
+    while "task_planner" not in stack.read_text() and time.monotonic() < until_s:
+        time.sleep(0.1)
+    done = program(code.replace("Commander()", f"Commander(wait_s={PATIENCE_S})"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("Ended(succeeded=True, code='SUCCESS', text='Successful")
+    assert "lamp" in done.stdout.splitlines()[1]
+
+
+def test_tasks_end_are_stopped_and_refused(stack: Path) -> None:
+    code = f"""
+from planner.commander.node import Commander
+from planner.world.errors import PlannerError
+with Commander(wait_s={PATIENCE_S}) as robots:
+    robots.instruct("")
+    print(robots.wait({PATIENCE_S}).code)
+    robots.skill("Explore[kitchen_0]")
+    try:
+        robots.instruct("Sing.")
+    except PlannerError as error:
+        print(error)
+    robots.stop()
+    ended = robots.wait({PATIENCE_S})
+    print(ended.succeeded, ended.code)
+    robots.skill("Navigate[no_such_place]")
+    print(robots.wait({PATIENCE_S}).code)
+    try:
+        robots.skill("Dance[]")
+    except PlannerError as error:
+        print(error)
+"""
+    done = program(code)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, busy, stopped, unknown, dance = done.stdout.splitlines()
+    assert first == "DONE"
+    assert busy == "something is still under way: wait for its end, or stop it"
+    assert stopped in ("False CANCELED", "False NOT_ALLOWED")
+    assert unknown == "UNKNOWN_ENTITY"
+    assert "there is no skill 'Dance'" in dance
+
+
+def test_who_is_not_there_is_one_error() -> None:
+    code = """
+from planner.commander.node import Commander
+from planner.world.errors import PlannerError
+with Commander("/nowhere", wait_s=0.5) as robots:
+    try:
+        robots.memory()
+    except PlannerError as error:
+        print(error)
+"""
+    done = program(code)
+    assert done.stdout == "nobody offers memory/query; is a memory running? (planner up)\n", done
