@@ -30,7 +30,7 @@ def lose(monkeypatch: pytest.MonkeyPatch, kind: str) -> list[Any]:
     execute = ActionClient.execute
 
     async def execute_but_one(self: Any, taken: Any) -> None:
-        if self._action_name == "/instruct" and kind in taken and not lost:
+        if self._action_name.lstrip("/") == "instruct" and kind in taken and not lost:
             lost.append(taken.pop(kind))
         await execute(self, taken)
 

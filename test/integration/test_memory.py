@@ -252,7 +252,7 @@ def refusal(**parameters: object) -> str:
 
 
 def test_what_it_cannot_run_with_is_one_line(world: Path, tmp_path: Path) -> None:
-    assert "'telepathy' is not one of none, privileged" in refusal(updater="telepathy")
+    assert "'telepathy' is not one of none, learned" in refusal(updater="telepathy")
     assert "atlantis" in refusal(house="atlantis")
     assert "name a house or an episode" in refusal(updater="none")
     with sqlite3.connect(tmp_path / "small.sqlite") as database:

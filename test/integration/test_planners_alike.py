@@ -175,7 +175,7 @@ def over_ros(stack: Stack, planner: str, known: set[str], **parameters: object) 
         result = Instructions(client).follow(agents=list(stack.agents))
         client.wait(lambda: verdicts, "the verdict")
     # Parts of Rearrange are reported besides the whole.
-    whole = [r for r in reports if all(item.key != "part_of" for item in r.evidence)]
+    whole = [r for r in reports if not r.part_of]
     verdict = verdicts[-1]
     return Ended(
         InstructionCode(result.code),
