@@ -294,14 +294,14 @@ class StackTrial(BaseTrial):
     def _forbid(self, cause: Cause, seconds: float) -> None:
         """By the simulator's clock, or by that of the day before a robot."""
         watcher = self._watcher
-        at_s = time.time() if watcher is None else watcher.now_s
+        at_s = time.time() if watcher is None else watcher.clock_s
         rate = PACE if watcher is not None else 1.0
         self._silences.append(Silence(at_s, at_s + seconds * rate, cause, False))
 
     def _allow(self, event: Event) -> None:
         """Ends the silence of a process that goes on: simulated time may have been slow."""
         cause = Cause.BRIDGE_SILENT if event.name == "bridge" else Cause.CLIENT_SILENT
-        at_s = time.time() if self._watcher is None else self._watcher.now_s
+        at_s = time.time() if self._watcher is None else self._watcher.clock_s
         for index, silence in enumerate(self._silences):
             if silence.cause is cause and silence.ends_s > at_s:
                 self._silences[index] = replace(silence, ends_s=at_s)

@@ -12,10 +12,13 @@ import rclpy
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rosgraph_msgs.msg import Clock
 
 from planner.bad_day.motion import Motion
+from planner.bad_day.world_time import WorldTime
 from planner.network import confine
 from planner.ros import qos
+from planner.world import topics
 from planner.world.state_updates import UpdateDecoder
 from planner.world.vocabulary import EntityKind
 from planner.world.wire import state_update
@@ -35,8 +38,11 @@ class Watcher:
         self._node = rclpy.create_node("bad_day_watcher", context=self._context)
         self._updates = UpdateDecoder()
         self._node.create_subscription(WorldMessage, "/world/state", self._hear, qos.TRUTH_INPUT)
+        self._node.create_subscription(Clock, topics.CLOCK, self._hear_clock, qos.CLOCK)
         self._places: dict[str, tuple[float, float, float]] = {}
-        self.now_s = self._stamp_s = 0.0
+        # Of the newest state, and of the world's clock: a world at rest sends no states.
+        self.now_s = self._stamp_s = self.clock_s = 0.0
+        self._time = WorldTime()
         self.beginnings = 0
         self.heard = 0
         # By agent.
@@ -50,6 +56,9 @@ class Watcher:
         with suppress(ExternalShutdownException):
             self._executor.spin()
 
+    def _hear_clock(self, message: Clock) -> None:
+        self.clock_s = self._time.of(message.clock.sec + message.clock.nanosec * 1e-9)
+
     def _hear(self, message: WorldMessage) -> None:
         state = self._updates.decode(state_update(message))
         if state is None:
@@ -59,7 +68,7 @@ class Watcher:
             self._places.clear()
             self.beginnings += 1
         self._stamp_s = state.stamp_s
-        at_s = state.stamp_s if self._clock is None else self._clock()
+        at_s = self._time.of(state.stamp_s) if self._clock is None else self._clock()
         self.heard += 1
         for entity in state.entities.values():
             if entity.kind is EntityKind.AGENT:
