@@ -14,6 +14,7 @@ from itertools import islice
 import numpy as np
 
 from planner.app.house_tour import AGENT, tour, tour_episode
+from planner.app.true_classes import TrueClasses
 from planner.memory.memory import Memory
 from planner.memory.part import UpdaterRequest, load_updater
 from planner.memory.updater import MemoryUpdater, Operation
@@ -21,7 +22,7 @@ from planner.parts.check import Finding, Report, Verdict
 from planner.world.entity import Entity, OperationKind
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation
-from planner.world.vocabulary import AgentKind, EntityKind
+from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 LOOKS = 40
@@ -89,14 +90,15 @@ def check_memory(request: UpdaterRequest, house: House) -> Report:
     """
     backend = EmbeddedBackend()
     try:
-        classes: dict[int, str] = {}
-        request = replace(request, truth_source=backend.world_state, class_of=classes.get)
+        request = replace(
+            request, truth_source=backend.world_state, class_of=TrueClasses(backend.world_state).of
+        )
         make = load_updater(request)
         layout = house.model_copy(update={"objects": ()})
         watched = [_Watched(make(layout)) for _ in range(2)]
         memories = [Memory(layout, one, agents={AGENT: AgentKind.ROBOT}) for one in watched]
         raised = ""
-        for observation in _looks(backend, house, classes):
+        for observation in _looks(backend, house):
             try:
                 for memory in memories:
                     memory.observe(observation)
@@ -118,14 +120,8 @@ def check_memory(request: UpdaterRequest, house: House) -> Report:
     return Report(tuple(findings))
 
 
-def _looks(
-    backend: EmbeddedBackend, house: House, classes: dict[int, str]
-) -> Iterator[Observation]:
+def _looks(backend: EmbeddedBackend, house: House) -> Iterator[Observation]:
     backend.reset(house, tour_episode(house), _SEED)
-    state = backend.world_state()
-    if state is not None:
-        things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
-        classes.update({e.instance_id: e.class_name for e in things})
     yield from islice(tour(backend, house, pieces=False), LOOKS)
 
 

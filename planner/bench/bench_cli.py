@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from planner.app.true_classes import TrueClasses
 from planner.bench.curves import draw_curves
 from planner.bench.memory_bench import HouseScore, MakeUpdater, as_json, score_house, table
 from planner.houses.shipped import recipes
-from planner.memory.part import ClassOf, UpdaterModel, UpdaterRequest, load_updater
+from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.scores import DEFAULT_DISTANCE_M
 from planner.memory.updater import MemoryUpdater
 from planner.parts.flags import add_option_flags, read_option_flags
@@ -18,7 +19,6 @@ from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 REFERENCE = "privileged"
@@ -112,23 +112,9 @@ def _maker(name: str, model: UpdaterModel, options: Mapping[str, OptionValue]) -
             name,
             model,
             truth_source=backend.world_state,
-            class_of=_class_of(backend),
+            class_of=TrueClasses(backend.world_state).of,
             options=read_options(UPDATERS.get(name).options, options),
         )
         return load_updater(request)(layout)
 
     return make
-
-
-def _class_of(backend: EmbeddedBackend) -> ClassOf:
-    known: dict[int, str | None] = {}
-
-    def class_of(number: int) -> str | None:
-        state = backend.world_state()
-        if number not in known and state is not None:
-            for entity in state.entities.values():
-                thing = entity.kind is EntityKind.OBJECT
-                known[entity.instance_id] = entity.class_name if thing else None
-        return known.get(number)
-
-    return class_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from planner.app.true_classes import TrueClasses
 from planner.bench.runs.manifest import TRACES_NAME
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
@@ -14,7 +15,6 @@ from planner.models.making import make_model
 from planner.parts.option import read_options
 from planner.world.house import House
 from planner.world.state import WorldState
-from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 
@@ -41,7 +41,7 @@ class Models:
         self._settings, self._choice = settings, settings.model_choice
         self._make_updater: MakeUpdater | None = None
         self._world: EmbeddedBackend | None = None
-        self._classes: dict[int, str] = {}
+        self._classes = TrueClasses(self._truth)
         self._load_updater()
         self._is_shared = bool(settings.model) and not self._choice.part.per_episode
         self._shared = make_model(self._choice) if self._is_shared else None
@@ -64,13 +64,13 @@ class Models:
             world: read by updaters that need the truth.
         """
         self._world = world
-        self._classes.clear()
+        self._classes.forget()
         return None if self._make_updater is None else self._make_updater(house)
 
     def leave_house(self) -> None:
         """Keeps nothing of the world that the last updater was made for."""
         self._world = None
-        self._classes.clear()
+        self._classes.forget()
 
     def _load_updater(self) -> None:
         part, settings = self._settings.updater, self._settings
@@ -82,20 +82,13 @@ class Models:
                 settings.memory,
                 model,
                 truth_source=self._truth,
-                class_of=self._class_of,
+                class_of=self._classes.of,
                 options=read_options(part.options, settings.memory_options),
             )
         )
 
     def _truth(self) -> WorldState | None:
         return None if self._world is None else self._world.world_state()
-
-    def _class_of(self, instance: int) -> str | None:
-        state = self._truth() if instance not in self._classes else None
-        if state is not None:
-            things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
-            self._classes.update({e.instance_id: e.class_name for e in things})
-        return self._classes.get(instance)
 
     async def close(self) -> None:
         """Ends connections."""

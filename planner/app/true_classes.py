@@ -1,0 +1,27 @@
+"""The classes of a simulator's instance ids, for memory updaters that read the truth."""
+
+from __future__ import annotations
+
+from planner.memory.part import Truth
+from planner.world.vocabulary import EntityKind
+
+
+class TrueClasses:
+    """Looks ids up in the world's state, each once."""
+
+    def __init__(self, truth: Truth) -> None:
+        """Takes where the state comes from."""
+        self._truth = truth
+        self._known: dict[int, str | None] = {}
+
+    def of(self, instance: int) -> str | None:
+        """The class of a thing; None for furniture and what is unknown."""
+        if instance not in self._known and (state := self._truth()) is not None:
+            things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
+            self._known.update({e.instance_id: e.class_name for e in things})
+            self._known.setdefault(instance, None)
+        return self._known.get(instance)
+
+    def forget(self) -> None:
+        """Begins anew, with another world."""
+        self._known.clear()
