@@ -45,7 +45,7 @@ def run_node(
         node cannot run as set up; 1 after a `PlannerError` while running. Both errors are told
         in one line. Any other exception is a defect and passes through.
     """
-    sys.unraisablehook = _tell_unraisable
+    sys.unraisablehook = _report_unraisable
     try:
         confine(os.environ, large_messages=large_messages)
     except PlannerError as error:
@@ -87,14 +87,17 @@ def run_node(
     return EXIT_OK
 
 
-def _tell_unraisable(told: "sys.UnraisableHookArgs") -> None:
-    """As Python tells it, but for what Ctrl-C leaves of a future that rclpy was just making.
+def _report_unraisable(report: "sys.UnraisableHookArgs") -> None:
+    """As Python reports it, but for what Ctrl-C causes at a clean end.
 
-    `Future.__del__` reads a field that its `__init__` had not set yet when it was interrupted.
+    `Future.__del__` reads a field that its `__init__` had not set yet when it was interrupted. A
+    destructor may also be interrupted itself: ROS is shut down by then, so nothing is lost.
     """
-    if told.object is Future.__del__ and isinstance(told.exc_value, AttributeError):
+    if isinstance(report.exc_value, KeyboardInterrupt):
         return
-    sys.__unraisablehook__(told)
+    if report.object is Future.__del__ and isinstance(report.exc_value, AttributeError):
+        return
+    sys.__unraisablehook__(report)
 
 
 def _ends() -> bool:
