@@ -116,18 +116,18 @@ def prepare_embedded(
         raise PlannerError(f"{episode.episode_id}: the world tells no state")
     limits = GT_VISIBILITY
     glance = partial(
-        backend.sightings, farthest_m=limits.farthest_m, least_fraction=limits.least_fraction
+        backend.sightings, farthest_m=limits.max_distance_m, least_fraction=limits.min_fraction
     )
 
     def shows_any(agent: str, names: Sequence[str]) -> bool:
-        return backend.shows_any(agent, names, limits.farthest_m, limits.least_fraction)
+        return backend.shows_any(agent, names, limits.max_distance_m, limits.min_fraction)
 
     def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
-        return backend.glimpse(agent, names, limits.farthest_m, limits.least_fraction)
+        return backend.glimpse(agent, names, limits.max_distance_m, limits.min_fraction)
 
     def show_none(names: Sequence[str], seconds: Sequence[float]) -> int:
         return backend.looks_that_show_none(
-            names, seconds, limits.farthest_m, limits.least_fraction
+            names, seconds, limits.max_distance_m, limits.min_fraction
         )
 
     privileged = PrivilegedUpdater(

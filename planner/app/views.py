@@ -49,7 +49,7 @@ from sim_bridge.embedded.world import HouseGround, KinematicWorld
 FIRST_SEED = 100_000
 _AGENTS = (AgentKind.ROBOT, AgentKind.HUMAN)
 # The camera stands this far from what it looks at, and turns by up to so much away from it.
-_NEAREST_M, _FARTHEST_M, _ASTRAY_RAD, _TILT_ASTRAY_RAD = 0.5, 4.0, 0.45, 0.2
+_NEAREST_M, _MAX_DISTANCE_M, _ASTRAY_RAD, _TILT_ASTRAY_RAD = 0.5, 4.0, 0.45, 0.2
 _TILT_LIMITS_RAD = (-0.1, 1.2)
 _TRIES = 40
 
@@ -202,8 +202,8 @@ def _view(
     else:
         chosen = shown[int(rng.integers(len(shown)))]
         if recipe.even:
-            fewest = min(looked[t.class_name] for t in shown)
-            chosen = next(t for t in shown if looked[t.class_name] == fewest)
+            min_count = min(looked[t.class_name] for t in shown)
+            chosen = next(t for t in shown if looked[t.class_name] == min_count)
             looked[chosen.class_name] += 1
         _look_at(world, agent, chosen, rng)
     if other.holding is None and shown and rng.random() < recipe.held_share:
@@ -237,7 +237,7 @@ def _look_at(world: KinematicWorld, agent: Agent, thing: Thing, rng: np.random.G
     x, y, z = thing.center_m
     away = np.hypot(points[:, 0] - x, points[:, 1] - y)
     # Near places are few and matter most: every distance is as likely as another.
-    wanted = float(rng.uniform(_NEAREST_M, _FARTHEST_M))
+    wanted = float(rng.uniform(_NEAREST_M, _MAX_DISTANCE_M))
     fit = np.flatnonzero(np.abs(away - wanted) < 0.25)
     if not fit.size:
         fit = np.argsort(away)[:_TRIES]

@@ -61,8 +61,8 @@ def make_memory_data(root: Path, recipe: DataRecipe) -> Manifest:
         seed=recipe.seed,
         recipe={
             "episodes": len(recipe.episodes),
-            "least_fraction": recipe.rules.visibility.least_fraction,
-            "farthest_m": recipe.rules.visibility.farthest_m,
+            "least_fraction": recipe.rules.visibility.min_fraction,
+            "farthest_m": recipe.rules.visibility.max_distance_m,
             "phantom_share": recipe.rules.phantom_share,
             "update_known": int(recipe.rules.update_known),
         },

@@ -26,7 +26,7 @@ from planner.world.errors import FileError
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind
 
-MOST_CHOICES = 10_000
+MAX_CHOICES = 10_000
 _PLACEMENTS = ("INSIDE", "ON")
 _WORDS = {"CLOSE": "close to", "INSIDE": "inside", "ON": "on", "FACING": "facing"}
 
@@ -232,8 +232,8 @@ def criteria_findings(
         for entity in entities:
             if known is not None and entity not in known:
                 yield f"criteria.variables.{name}", f"there is no entity {entity!r}"
-    if count > MOST_CHOICES:
-        yield "criteria.variables", f"more than {MOST_CHOICES} choices of entities"
+    if count > MAX_CHOICES:
+        yield "criteria.variables", f"more than {MAX_CHOICES} choices of entities"
     elif count and next(_choices(criteria), None) is None:
         yield "criteria.variables", "one entity would have to be two of them"
 

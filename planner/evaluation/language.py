@@ -30,9 +30,9 @@ from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 
 # No household task comes near these; a file that does is broken or hostile.
-MOST_PROPOSITIONS = 500
-MOST_NAMES = 500
-MOST_CLUSTER_CHOICES = 10_000
+MAX_PROPOSITIONS = 500
+MAX_NAMES = 500
+MAX_CLUSTER_CHOICES = 10_000
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -44,10 +44,10 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Names = Annotated[
-    tuple[Name, ...], Field(min_length=1, max_length=MOST_NAMES), AfterValidator(_distinct)
+    tuple[Name, ...], Field(min_length=1, max_length=MAX_NAMES), AfterValidator(_distinct)
 ]
 Index = Annotated[int, Field(strict=True, ge=0)]
-Indices = Annotated[tuple[Index, ...], Field(max_length=MOST_PROPOSITIONS)]
+Indices = Annotated[tuple[Index, ...], Field(max_length=MAX_PROPOSITIONS)]
 Number = Annotated[int, Field(strict=True, ge=1)]
 Metres = Annotated[float, Field(strict=True, ge=0)]
 # The paper's per-predicate names and its alias mean the same for every predicate of two lists.
@@ -204,7 +204,7 @@ _Constraint = Annotated[_Temporal | _Tied | _Terminal, Field(discriminator="type
 class EvaluationFile(FileModel):
     """The `evaluation` of an episode, as it stands in the file."""
 
-    propositions: tuple[_Proposition, ...] = Field(min_length=1, max_length=MOST_PROPOSITIONS)
+    propositions: tuple[_Proposition, ...] = Field(min_length=1, max_length=MAX_PROPOSITIONS)
     dependencies: tuple[_Dependency, ...] = ()
     constraints: tuple[_Constraint, ...] = ()
     exclude_final_constraint: Indices | None = None
@@ -276,10 +276,10 @@ class _Reading:
             choices = 1
             for names in proposition.lists:
                 choices *= len(names)
-            if choices > MOST_CLUSTER_CHOICES:
+            if choices > MAX_CLUSTER_CHOICES:
                 raise self._error(
                     f"propositions.{i}.args.entities",
-                    f"{choices} ways to choose are more than {MOST_CLUSTER_CHOICES}",
+                    f"{choices} ways to choose are more than {MAX_CLUSTER_CHOICES}",
                 )
 
     def _check_indices(self, where: str, indices: Sequence[int]) -> None:

@@ -25,7 +25,7 @@ EPSILON_M = 1e-6
 RAISED_M = 0.01
 CELL_M = 1.0
 # Further from the map's origin no household is; such numbers come from a broken state.
-FARTHEST_M = 10_000.0
+MAX_DISTANCE_M = 10_000.0
 
 _Cell = tuple[int, int]
 # First and last column, first and last row.
@@ -168,7 +168,7 @@ class _Layout:
 
 _LAYOUTS: OrderedDict[int, _Layout] = OrderedDict()
 # Layouts kept; one of sixty pieces has some 100 KiB.
-_MOST_LAYOUTS = 16
+_MAX_LAYOUTS = 16
 
 
 def _layout_of(house: House) -> _Layout:
@@ -183,7 +183,7 @@ def _layout_of(house: House) -> _Layout:
                 cells.setdefault(cell, []).append(prepared)
         rooms = {room.name: _RoomVolume(room) for room in house.rooms}
         layout = _LAYOUTS[id(house)] = _Layout(house, pieces, cells, rooms)
-        while len(_LAYOUTS) > _MOST_LAYOUTS:
+        while len(_LAYOUTS) > _MAX_LAYOUTS:
             _LAYOUTS.popitem(last=False)
     return layout
 
@@ -467,7 +467,7 @@ def _cell(x_m: float, y_m: float) -> _Cell:
 def _is_in_reach(box: Box) -> bool:
     """Whether a box is where a household may be; one of which a number is none is not."""
     (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
-    low, high = -FARTHEST_M, FARTHEST_M
+    low, high = -MAX_DISTANCE_M, MAX_DISTANCE_M
     return (
         low <= x0 <= high
         and low <= y0 <= high

@@ -87,10 +87,12 @@ def rate(successes: int, n: int) -> Estimate:
     return Estimate(successes / n, float(found.low), float(found.high), n, Interval.CLOPPER_PEARSON)
 
 
-def mean(values: Sequence[float], *, least: float = -math.inf, most: float = math.inf) -> Estimate:
+def mean(
+    values: Sequence[float], *, min_value: float = -math.inf, max_value: float = math.inf
+) -> Estimate:
     """A mean with the interval of Student's t; none for a single value.
 
-    Where no value can be below `least` or above `most`, no mean can: the interval ends there.
+    Values are bounded by `min_value` and `max_value`, and so is the interval.
     """
     n = len(values)
     if n == 0:
@@ -102,7 +104,7 @@ def mean(values: Sequence[float], *, least: float = -math.inf, most: float = mat
 
     error = float(np.std(values, ddof=1)) / math.sqrt(n)
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
-    low, high = max(least, value - reach), min(most, value + reach)
+    low, high = max(min_value, value - reach), min(max_value, value + reach)
     return Estimate(value, low, high, n, Interval.STUDENT_T)
 
 

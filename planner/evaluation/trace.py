@@ -28,10 +28,10 @@ from planner.world.vocabulary import AgentKind
 
 TRACE_VERSION = 1
 # No episode comes near this; a larger number is a broken file.
-MOST_STEPS = 10**9
+MAX_STEPS = 10**9
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-Step: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MOST_STEPS)]
+Step: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MAX_STEPS)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 

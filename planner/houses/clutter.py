@@ -23,7 +23,7 @@ from planner.world.vocabulary import (
 )
 
 _SIZES_TRIED = 2
-_MOST_OF_A_CLASS = 4
+_MAX_OF_A_CLASS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def scatter(house: House, count: int, rng: np.random.Generator) -> tuple[ObjectP
         if len(placed) >= count:
             break
         name = likely[int(rng.integers(len(likely)))]
-        if numbers[name] >= _MOST_OF_A_CLASS:
+        if numbers[name] >= _MAX_OF_A_CLASS:
             continue
         outcome = clutter.add(ObjectRequest((name,)), any_relation=True)
         if isinstance(outcome, ObjectPlacement):

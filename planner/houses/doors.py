@@ -13,7 +13,7 @@ from planner.houses.room_program import RoomRule, Zone
 from planner.world.errors import PlannerError
 
 _CORNER_GAP_M = 0.2
-_NARROWEST_M = 0.9
+_MIN_WIDTH_M = 0.9
 _UNWANTED = 30.0
 _HUB_FIRST = {Zone.PASSAGE: 0, Zone.PUBLIC: 1, Zone.PRIVATE: 2, Zone.SERVICE: 3}
 # Walking through a bedroom or a bathroom to reach another room is what people avoid.
@@ -44,7 +44,7 @@ def _usable_walls(rects: Mapping[str, Rect]) -> dict[tuple[str, str], Wall]:
     for i, a in enumerate(names):
         for b in names[i + 1 :]:
             wall = shared_wall(rects[a], rects[b])
-            if wall is not None and wall.length >= _NARROWEST_M + 2 * _CORNER_GAP_M - 1e-9:
+            if wall is not None and wall.length >= _MIN_WIDTH_M + 2 * _CORNER_GAP_M - 1e-9:
                 walls[a, b] = wall
     return walls
 
@@ -105,9 +105,9 @@ def place_doors(
 
 
 def _door(rooms: tuple[str, ...], wall: Wall, wide: bool, rng: np.random.Generator) -> DoorPlan:
-    most = wall.length - 2 * _CORNER_GAP_M
+    max_width = wall.length - 2 * _CORNER_GAP_M
     wished = float(rng.uniform(1.1, 1.4)) if wide else float(rng.uniform(0.9, 1.0))
-    width = round(max(_NARROWEST_M, min(most, wished)) - 1e-9, 2)
+    width = round(max(_MIN_WIDTH_M, min(max_width, wished)) - 1e-9, 2)
     low = wall.low + _CORNER_GAP_M + width / 2
     high = wall.high - _CORNER_GAP_M - width / 2
     spots = (low, high, (low + high) / 2)

@@ -31,7 +31,7 @@ _RELAX = 1.06
 _DOOR_CLEARANCE_M = 0.75
 # The floor grid paints shapes in quarter cells; this margin keeps the plan on its safe side.
 _RADIUS_MARGIN_M = 0.03
-_FEWEST_ROOMS, _MOST_ROOMS = 4, 12
+_MIN_ROOMS, _MAX_ROOMS = 4, 12
 _OBJECTS_PER_PIECE = (1.1, 2.2)
 _HALLWAY = "hallway_0"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -83,7 +83,7 @@ def generate_house(
     try:
         plan, members = _plan_and_furnish(names, wishes, maker, programs, rng)
     except PlannerError:
-        if _HALLWAY in names or len(names) < _FEWEST_ROOMS:
+        if _HALLWAY in names or len(names) < _MIN_ROOMS:
             raise
         # Rooms too unequal to stand around one of them do fit along a hallway.
         names[_HALLWAY] = "hallway"
@@ -114,9 +114,9 @@ def draw_rooms(
     Raises:
         PlannerError: where `count` is out of bounds.
     """
-    if count is not None and not _FEWEST_ROOMS <= count <= _MOST_ROOMS:
-        raise PlannerError(f"a house has {_FEWEST_ROOMS} to {_MOST_ROOMS} rooms, not {count}")
-    total = count or int(rng.integers(_FEWEST_ROOMS, _MOST_ROOMS + 1))
+    if count is not None and not _MIN_ROOMS <= count <= _MAX_ROOMS:
+        raise PlannerError(f"a house has {_MIN_ROOMS} to {_MAX_ROOMS} rooms, not {count}")
+    total = count or int(rng.integers(_MIN_ROOMS, _MAX_ROOMS + 1))
     program = Counter(("living_room", "kitchen", "bedroom", "bathroom"))
     if total >= 6:
         program["hallway"] += 1

@@ -20,7 +20,7 @@ from planner.world.errors import PlannerError
 
 _CANDIDATES = 36
 _GRID_M = 0.1
-_MOST_HUB_ROOMS = 7
+_MAX_HUB_ROOMS = 7
 _HALLWAY_WIDTH_M = (1.4, 1.8)
 _BLOCK_SHARE = 0.38
 _BLOCKS = 8
@@ -73,7 +73,7 @@ def plan_layout(wishes: Sequence[RoomWish], rng: np.random.Generator) -> Plan:
 def _draw(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str, Rect]:
     passages = [wish for wish in wishes if wish.rule.zone is Zone.PASSAGE]
     others = [wish for wish in wishes if wish.rule.zone is not Zone.PASSAGE]
-    hub = not others or (not passages and len(others) <= _MOST_HUB_ROOMS)
+    hub = not others or (not passages and len(others) <= _MAX_HUB_ROOMS)
     drawn = _hub_plan(wishes, rng) if hub else _corridor_plan(passages, others, rng)
     return {name: _snapped(rect) for name, rect in drawn.items()}
 

@@ -29,7 +29,7 @@ from planner.world.observation import CameraFrame
 from planner.world.record import record
 from planner.world.vocabulary import DEFAULT_STATES, Relation, State
 
-MOST_DESCRIPTION_CHARACTERS = 500
+MAX_DESCRIPTION_CHARACTERS = 500
 # What is seen this near its stored place, with the same text, is the same: no edit is told.
 STILL_M = 0.1
 # No door of the embedded world moves by just so much from one look to another: rounding would
@@ -337,9 +337,9 @@ def _checked_text(text: str) -> str:
     words = normal_text(text)
     if not words:
         raise _RefusedError("it has no description")
-    if len(words) > MOST_DESCRIPTION_CHARACTERS:
+    if len(words) > MAX_DESCRIPTION_CHARACTERS:
         raise _RefusedError(
-            f"its description has {len(words)} characters, over {MOST_DESCRIPTION_CHARACTERS}"
+            f"its description has {len(words)} characters, over {MAX_DESCRIPTION_CHARACTERS}"
         )
     return words
 

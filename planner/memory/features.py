@@ -179,14 +179,14 @@ def unit(vector: Features) -> Features:
 
 
 def region_points(
-    frame: CameraFrame, mask: NDArray[np.bool_], stride_px: int, farthest_m: float
+    frame: CameraFrame, mask: NDArray[np.bool_], stride_px: int, max_distance_m: float
 ) -> NDArray[np.float64]:
     """(n, 3) points of `map` that a region shows, every `stride_px` pixels; without bad depth."""
     grid = np.zeros_like(mask)
     grid[::stride_px, ::stride_px] = True
     depth = frame.depth_m
     with np.errstate(invalid="ignore"):
-        good = np.isfinite(depth) & (depth > 0) & (depth <= farthest_m)
+        good = np.isfinite(depth) & (depth > 0) & (depth <= max_distance_m)
     chosen = mask & good & grid
     if not chosen.any():
         chosen = mask & good

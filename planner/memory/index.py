@@ -18,11 +18,11 @@ _WORD = re.compile(r"[^\W_]+")
 # Words of more entities than this are kept as bits, rarer ones as sets.
 _COMMON = 64
 # Places of removed entities are given back when there are this many times as many as entities.
-_SLACK, _FEWEST = 2, 1024
+_SLACK, _MIN_PLACES = 2, 1024
 # A word that is only part of one of the entity's counts half of a whole one.
 _WHOLE, _PART = 2, 1
 # Only so many words of a question are looked for.
-MOST_WORDS = 12
+MAX_WORDS = 12
 
 
 def words_in(text: str) -> list[str]:
@@ -153,7 +153,7 @@ class EntityIndex:
         self._forget(old, place)
         self._entities[place] = None
         self._every &= ~(1 << place)
-        if len(self._entities) > max(_FEWEST, (1 + _SLACK) * len(self._places)):
+        if len(self._entities) > max(_MIN_PLACES, (1 + _SLACK) * len(self._places)):
             self._fill([entity for entity in self._entities if entity is not None])
 
     def _forget(self, old: Entity, place: int) -> None:
@@ -195,7 +195,7 @@ class EntityIndex:
         Returns:
             Best first, equals by id.
         """
-        words = words[:MOST_WORDS]
+        words = words[:MAX_WORDS]
         levels = {0: self._mask(room, parent)}
         for word in words:
             whole, part = self._whole(word), self._partly(word)

@@ -33,22 +33,22 @@ class GraphOptions:
     Attributes:
         same_m: re-detection of a class, PARTNR-D38.
         hand_m: with a held thing only this near the hand, PARTNR-D38.
-        least_overlap: with geometry and features together, at least. Ours.
+        min_overlap: with geometry and features together, at least. Ours.
         near_m: points this near lie on each other. Ours.
-        least_alike: least cosine of an object and its class's words. Ours.
+        min_similarity: least cosine of an object and its class's words. Ours.
         looks: detections before it is told. Ours.
-        most_points: kept of one object.
+        max_points: kept of one object.
     """
 
     same_m: float = 0.5
     hand_m: float = 0.3
-    least_overlap: float = 1.1
+    min_overlap: float = 1.1
     near_m: float = 0.05
-    least_alike: float = 0.5
+    min_similarity: float = 0.5
     looks: int = 1
     stride_px: int = 3
-    farthest_m: float = 6.0
-    most_points: int = 400
+    max_distance_m: float = 6.0
+    max_points: int = 400
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class ObjectGraph:
         options = self._options
         touched: list[GraphObject] = []
         for region in self._extractor.regions(frame):
-            points = region_points(frame, region.mask, options.stride_px, options.farthest_m)
+            points = region_points(frame, region.mask, options.stride_px, options.max_distance_m)
             if len(points):
                 touched.append(self._associate(points, region.feature, observation.stamp_s))
         hand = observation.base.compose(observation.hand).position_m
@@ -133,13 +133,13 @@ class ObjectGraph:
         """The class of the vocabulary that it is most alike to; None where nothing is."""
         cosines = self._words @ unit(thing.feature)
         best = int(np.argmax(cosines))
-        return self._classes[best] if cosines[best] >= self._options.least_alike else None
+        return self._classes[best] if cosines[best] >= self._options.min_similarity else None
 
     def find(self, words: str) -> list[tuple[GraphObject, float]]:
-        """Objects by likeness to words, best first; those below `least_alike` are left out."""
+        """Objects by likeness to words, best first; those below `min_similarity` are left out."""
         wanted = self._extractor.text(words)
         scored = [(thing, float(unit(thing.feature) @ wanted)) for thing in self.objects]
-        near = [(t, s) for t, s in scored if s >= self._options.least_alike]
+        near = [(t, s) for t, s in scored if s >= self._options.min_similarity]
         return sorted(near, key=lambda item: -item[1])
 
     def _associate(self, points: Points, feature: Features, stamp_s: float) -> GraphObject:
@@ -149,7 +149,7 @@ class ObjectGraph:
             value = alike + _overlap(points, thing.points, self._options.near_m)
             if best is None or value > best[0]:
                 best = (value, thing)
-        if best is None or best[0] < self._options.least_overlap:
+        if best is None or best[0] < self._options.min_overlap:
             thing = GraphObject(points, feature.copy(), 1, stamp_s)
             self.objects.append(thing)
         else:
@@ -158,8 +158,8 @@ class ObjectGraph:
             thing.feature = thing.feature + feature
             thing.looks += 1
             thing.seen_s = stamp_s
-        if len(thing.points) > self._options.most_points:
-            step = np.linspace(0, len(thing.points) - 1, self._options.most_points)
+        if len(thing.points) > self._options.max_points:
+            step = np.linspace(0, len(thing.points) - 1, self._options.max_points)
             thing.points = thing.points[step.astype(int)]
         x, y, z = ((thing.points.min(axis=0) + thing.points.max(axis=0)) / 2).tolist()
         thing.center_m = (x, y, z)

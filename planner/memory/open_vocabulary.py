@@ -34,15 +34,15 @@ class OpenOptions:
     """When something counts as found. Ours; the paper gives no values.
 
     Attributes:
-        least_score: of OWLv2.
-        most_overlap: boxes that share more of their union are one thing.
-        least_alike: cosine of a box's picture and its words by SigLIP, where there is one.
+        min_score: of OWLv2.
+        max_overlap: boxes that share more of their union are one thing.
+        min_similarity: cosine of a box's picture and its words by SigLIP, where there is one.
         core: the middle share of a box of which the depth is taken.
     """
 
-    least_score: float = 0.2
-    most_overlap: float = 0.5
-    least_alike: float = 0.0
+    min_score: float = 0.2
+    max_overlap: float = 0.5
+    min_similarity: float = 0.0
     core: float = 0.5
 
 
@@ -129,7 +129,7 @@ class OpenVocabularyEye:
         chances = torch.sigmoid(made.logits[0].float()).cpu().numpy()
         middles = made.pred_boxes[0].float().cpu().numpy() * side
         found = []
-        for row in np.flatnonzero(chances.max(axis=1) >= self._options.least_score).tolist():
+        for row in np.flatnonzero(chances.max(axis=1) >= self._options.min_score).tolist():
             word = int(chances[row].argmax())
             corners = _inside(middles[row], width, height)
             if corners is not None:
@@ -140,7 +140,7 @@ class OpenVocabularyEye:
     def _apart(self, found: Sequence[Box]) -> list[Box]:
         kept: list[Box] = []
         for box in found:
-            if all(_shared(box.corners, k.corners) <= self._options.most_overlap for k in kept):
+            if all(_shared(box.corners, k.corners) <= self._options.max_overlap for k in kept):
                 kept.append(box)
         return kept
 
@@ -150,7 +150,7 @@ class OpenVocabularyEye:
         u0, v0, u1, v1 = (round(value) for value in box.corners)
         crop = image[v0 : max(v1, v0 + 1), u0 : max(u1, u0 + 1)]
         alike = float(self._second.picture(crop) @ self._second.text(box.words))
-        return alike >= self._options.least_alike
+        return alike >= self._options.min_similarity
 
     def _placed(self, frame: CameraFrame, box: Box) -> Detection | None:
         """The detection in space; None where the box's middle has no depth."""

@@ -21,8 +21,8 @@ from planner.world.entity import OperationKind
 NO_UPDATES = "No updates"
 MODEL_IMAGE_PX = 384
 GRID_CELLS = 8
-MOST_CHARACTERS = 100_000
-MOST_OPERATIONS = 1000
+MAX_CHARACTERS = 100_000
+MAX_OPERATIONS = 1000
 _NUMBER = r"\s*([+-]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9}))\s*"
 _POINT = rf"\({_NUMBER},{_NUMBER}\)"
 _STRICT_ID, _LENIENT_ID = r"(\d{1,9})", r"(?:Object[. ]\s*)?(\d{1,9})"
@@ -83,8 +83,8 @@ def parse(text: str, reading: Reading = Reading.LENIENT) -> Parsed:
 
     A line that is no operation costs only itself (EPM-2.3).
     """
-    if len(text) > MOST_CHARACTERS:
-        return Parsed(errors=(f"the text has {len(text)} characters, over {MOST_CHARACTERS}",))
+    if len(text) > MAX_CHARACTERS:
+        return Parsed(errors=(f"the text has {len(text)} characters, over {MAX_CHARACTERS}",))
     operations: list[Operation] = []
     errors: list[str] = []
     nothing = False
@@ -98,8 +98,8 @@ def parse(text: str, reading: Reading = Reading.LENIENT) -> Parsed:
             nothing = True
         else:
             errors.append(found)
-        if len(operations) > MOST_OPERATIONS:
-            return Parsed(errors=(f"the text has over {MOST_OPERATIONS} operations",))
+        if len(operations) > MAX_OPERATIONS:
+            return Parsed(errors=(f"the text has over {MAX_OPERATIONS} operations",))
     if not operations and not errors and not nothing:
         errors.append("the text is empty")
     if operations and nothing:

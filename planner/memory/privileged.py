@@ -255,7 +255,9 @@ class PrivilegedUpdater:
         projected = project(lens, pose, np.array([e.position_m for e in hidden], float))
         inside = in_image(lens, projected, MARGIN_PX)
         limits = self._visibility
-        inside &= (projected[:, 2] >= limits.nearest_m) & (projected[:, 2] <= limits.farthest_m)
+        inside &= (projected[:, 2] >= limits.min_distance_m) & (
+            projected[:, 2] <= limits.max_distance_m
+        )
         for index in np.flatnonzero(inside).tolist():
             u, v, depth_m = (float(value) for value in projected[index])
             if self._provider is not None or frame is None:

@@ -21,9 +21,9 @@ from planner.world.entity import Edit, Entity
 from planner.world.vocabulary import Relation
 
 # Entries that an answer in words names at most.
-MOST_TOLD = 10
+MAX_TOLD = 10
 # Descriptions whose vectors point this much the same way mean the same. Ours.
-LEAST_COSINE = 0.45
+MIN_COSINE = 0.45
 BY_WORDS = "words"
 _SECONDS = {"s": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 _UNITS = r"(s|sec|seconds?|min|minutes?|h|hours?)"
@@ -99,7 +99,7 @@ class Meaning:
         names = sorted(texts)
         asked = self.embedder.embed([text])[0]
         cosines = np.stack([self._vectors[name] for name in names]) @ asked
-        near = {n: float(c) for n, c in zip(names, cosines, strict=True) if c >= LEAST_COSINE}
+        near = {n: float(c) for n, c in zip(names, cosines, strict=True) if c >= MIN_COSINE}
         found = [(e, near[e.description]) for e in entities if e.description in near]
         return sorted(found, key=lambda item: (-item[1], item[0].entity_id))
 
@@ -153,7 +153,7 @@ def _changes(memory: Memory, since_s: float, room: str, limit: int) -> Answer:
     lines = [f"Nothing changed {when}."]
     if edits:
         lines = [f"{_count(len(edits), 'entry', 'entries')} changed {when}:"]
-        lines += [delta_line(edit) for edit in edits[:MOST_TOLD]]
+        lines += [delta_line(edit) for edit in edits[:MAX_TOLD]]
         lines += _rest(len(edits))
     if not deltas.complete:
         lines.append("Older changes are no longer known.")
@@ -186,7 +186,7 @@ def _listed(name: str, where: str, found: Sequence[Entity], limit: int) -> Answe
     chosen = tuple(found[:limit] if limit else found)
     if chosen:
         lines = [f"{_count(len(found), 'thing', 'things')} {where}:"]
-        lines += [_told(entity) for entity in chosen[:MOST_TOLD]]
+        lines += [_told(entity) for entity in chosen[:MAX_TOLD]]
         lines += _rest(len(chosen))
     else:
         lines = [f"Nothing that is remembered is {where}."]
@@ -217,7 +217,7 @@ def _found(
     best = scored[0][1] if scored else 0.0
     # What fits less well than the best is in the list, but not told.
     told = [entity for entity, score in scored if score == best]
-    lines = [_told(entity) for entity in told[:MOST_TOLD]] or ["Nothing like that is remembered."]
+    lines = [_told(entity) for entity in told[:MAX_TOLD]] or ["Nothing like that is remembered."]
     lines += _rest(len(told))
     if unknown:
         lines.append(f"Nothing is known of: {', '.join(unknown)}.")
@@ -273,7 +273,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def _rest(number: int) -> list[str]:
-    return [f"and {number - MOST_TOLD} more"] if number > MOST_TOLD else []
+    return [f"and {number - MAX_TOLD} more"] if number > MAX_TOLD else []
 
 
 def structured(answer: Answer) -> Mapping[str, object]:

@@ -18,21 +18,21 @@ class Visibility:
     """When an entity in view counts as seen (EPM-1.2).
 
     Attributes:
-        least_fraction: of the view's pixels.
-        nearest_m: least depth.
-        farthest_m: greatest depth.
+        min_fraction: of the view's pixels.
+        min_distance_m: least depth.
+        max_distance_m: greatest depth.
     """
 
-    least_fraction: float
-    nearest_m: float
-    farthest_m: float
+    min_fraction: float
+    min_distance_m: float
+    max_distance_m: float
 
     def shows(self, sighting: Sighting) -> bool:
         """Whether a sighting passes."""
         return (
-            sighting.fraction >= self.least_fraction
+            sighting.fraction >= self.min_fraction
             and sighting.fraction > 0
-            and self.nearest_m <= sighting.distance_m <= self.farthest_m
+            and self.min_distance_m <= sighting.distance_m <= self.max_distance_m
         )
 
 

@@ -46,7 +46,7 @@ class VoxelOptions:
     Attributes:
         side_m: of a voxel.
         stride_px: between the pixels that are looked at.
-        farthest_m: depth beyond which nothing is believed.
+        max_distance_m: depth beyond which nothing is believed.
         through_m: a camera that measures so much farther looks through a voxel.
         alike: least cosine of words and a voxel.
         same_m: an object this near an entity of its class is that entity.
@@ -56,7 +56,7 @@ class VoxelOptions:
 
     side_m: float = 0.05
     stride_px: int = 4
-    farthest_m: float = 6.0
+    max_distance_m: float = 6.0
     through_m: float = 0.1
     alike: float = 0.6
     same_m: float = 0.5
@@ -123,7 +123,7 @@ class VoxelMap:
         self._note_floor(frame, stamp_s)
         options = self.options
         for region in self._extractor.regions(frame):
-            points = region_points(frame, region.mask, options.stride_px, options.farthest_m)
+            points = region_points(frame, region.mask, options.stride_px, options.max_distance_m)
             for key in _keys(points, options.side_m):
                 old = self._voxels.get(key)
                 if old is None:
@@ -152,7 +152,9 @@ class VoxelMap:
 
     def _note_floor(self, frame: CameraFrame, stamp_s: float) -> None:
         every = np.ones(frame.depth_m.shape, bool)
-        points = region_points(frame, every, 4 * self.options.stride_px, self.options.farthest_m)
+        points = region_points(
+            frame, every, 4 * self.options.stride_px, self.options.max_distance_m
+        )
         for x, y in np.unique(np.floor(points[:, :2] / self.options.cell_m), axis=0).tolist():
             self._looked_s[int(x), int(y)] = stamp_s
 

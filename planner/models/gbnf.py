@@ -38,11 +38,11 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """`least` to `most` characters of a class; `run` matches the longest run of them."""
+    """`min_count` to `max_count` characters of a class; `run` matches the longest run of them."""
 
     run: re.Pattern[str]
-    least: int = 1
-    most: int = 1
+    min_count: int = 1
+    max_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A part `least` to `most` times."""
+    """A part `min_count` to `max_count` times."""
 
     part: Part
-    least: int
-    most: int
+    min_count: int
+    max_count: int
 
 
 Part = Word | Chars | Rule | Sequence | Choice | Repeat
@@ -143,16 +143,16 @@ class _Walk:
 
     def _chars(self, part: Chars, at: int) -> set[int]:
         run = part.run.match(self._text, at)
-        count = min(run.end() - at, part.most) if run is not None else 0
-        return self._note(set(range(at + part.least, at + count + 1)))
+        count = min(run.end() - at, part.max_count) if run is not None else 0
+        return self._note(set(range(at + part.min_count, at + count + 1)))
 
     def _repeated(self, part: Repeat, at: int) -> set[int]:
-        reached = {at} if part.least == 0 else set()
+        reached = {at} if part.min_count == 0 else set()
         places, count = {at}, 0
-        while places and count < part.most:
+        while places and count < part.max_count:
             count += 1
             places = set().union(*(self.ends(part.part, place) for place in places)) - reached
-            if count >= part.least:
+            if count >= part.min_count:
                 reached |= places
         return reached
 
@@ -254,12 +254,12 @@ def _repeat(part: Part, tokens: list[tuple[str, str]]) -> Part:
         return part
     kind, word = tokens.pop()
     if kind == "bounds":
-        least, most = (int(number) for number in word[1:-1].split(","))
+        min_count, max_count = (int(number) for number in word[1:-1].split(","))
     else:
-        least, most = {"?": (0, 1), "*": (0, _MANY), "+": (1, _MANY)}[word]
+        min_count, max_count = {"?": (0, 1), "*": (0, _MANY), "+": (1, _MANY)}[word]
     if isinstance(part, Chars):
-        return Chars(part.run, least, most)
-    return Repeat(part, least, most)
+        return Chars(part.run, min_count, max_count)
+    return Repeat(part, min_count, max_count)
 
 
 def _unescaped(text: str) -> str:

@@ -26,8 +26,8 @@ UTILIZATION = 0.9
 # Of each GPU: activations, CUDA graphs, the library itself.
 OVERHEAD_GIB = 2.5
 DEFAULT_CONTEXT = 16_384
-LEAST_CONTEXT = 2_048
-MOST_SEQUENCES = 256
+MIN_CONTEXT = 2_048
+MAX_SEQUENCES = 256
 # vLLM takes only these.
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![a-zA-Z])")
@@ -194,9 +194,9 @@ def plan_for(size: ModelSize, memory_gib: float, gpus: int, context: int) -> Pla
     while count <= gpus:
         cache_gib = count * (memory_gib * UTILIZATION - OVERHEAD_GIB) - size.weights_gib
         tokens = int(cache_gib * GIB / size.kv_bytes)
-        if tokens >= min(wanted, LEAST_CONTEXT):
+        if tokens >= min(wanted, MIN_CONTEXT):
             fits = wanted if tokens >= wanted else tokens // 16 * 16
-            sequences = max(1, min(MOST_SEQUENCES, tokens // fits))
+            sequences = max(1, min(MAX_SEQUENCES, tokens // fits))
             last = count * 2 > gpus
             if fits == wanted or last:
                 return Plan(count, fits, sequences, cache_gib)

@@ -9,7 +9,7 @@ from planner.memory.wording import delta_lines
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 
 # Changes kept for a dialogue that was last told long ago.
-MOST_CHANGES = 4096
+MAX_CHANGES = 4096
 REPAIRED = "repaired"
 
 
@@ -22,7 +22,7 @@ class DeltaLog:
 
     def __init__(self) -> None:
         self._entities: dict[int, Entity] = {}
-        self._changes: deque[MemoryChange] = deque(maxlen=MOST_CHANGES)
+        self._changes: deque[MemoryChange] = deque(maxlen=MAX_CHANGES)
         self._sequence: int | None = None
         self.gaps = 0
 

@@ -13,8 +13,8 @@ from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
 # A page of text; what is longer was not meant as an instruction.
-MOST_CHARACTERS = 10_000
-MOST_TURNS = 100
+MAX_CHARACTERS = 10_000
+MAX_TURNS = 100
 
 
 class RequestError(PlannerError):
@@ -56,8 +56,7 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
     if is_too_long(request):
         raise RequestError(
             InstructionCode.BAD_REQUEST,
-            f"the instruction has {_length(request)} characters; at most {MOST_CHARACTERS} are "
-            "read",
+            f"the instruction has {_length(request)} characters; at most {MAX_CHARACTERS} are read",
         )
     for name in request.agents:
         if name not in known_agents:
@@ -93,7 +92,7 @@ def goal_of(request: Request, episode: Episode | None) -> Mapping[str, JsonValue
 
 def is_too_long(request: Request) -> bool:
     """Whether a request is more than is read."""
-    return _length(request) > MOST_CHARACTERS or len(request.dialogue) > MOST_TURNS
+    return _length(request) > MAX_CHARACTERS or len(request.dialogue) > MAX_TURNS
 
 
 def _length(request: Request) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from planner.planning.instruction import normal
 
-MOST_CHARACTERS = 1000
+MAX_CHARACTERS = 1000
 
 
 class Questions:
@@ -32,7 +32,7 @@ class Questions:
 
     def answer(self, text: str) -> bool:
         """Takes an answer; False where nothing was asked, or it is empty."""
-        words = normal(text[:MOST_CHARACTERS])
+        words = normal(text[:MAX_CHARACTERS])
         if self._open is None or self._open.done() or not words:
             return False
         self._open.set_result(words)

@@ -19,7 +19,7 @@ from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall
 
 # EPM-1.1: an episode ends after this many calls.
-MOST_CALLS = 50
+MAX_CALLS = 50
 
 
 class EpmScript:
@@ -28,7 +28,7 @@ class EpmScript:
     name = "react"
     form = TurnForm.CALL
     naming = Naming.NUMBERS
-    most_cycles = MOST_CALLS
+    most_cycles = MAX_CALLS
 
     def __init__(self, axes: Axes | None = None) -> None:
         """Takes what else is recorded of the run."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 
 # Whether something else was done in between or not.
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 # In a row: what succeeds is repeated with reason more often, but not for ever.
-MOST_SUCCESSES = 6
+MAX_SUCCESSES = 6
 # Other calls of the agent until it may try again.
 PAUSE_CALLS = 5
 # These say nothing new by nature.
@@ -45,11 +45,11 @@ class Repeats:
         self._in_a_row = self._in_a_row + 1 if call == self._last else 1
         self._last = call
         if result.succeeded:
-            if self._in_a_row < MOST_SUCCESSES:
+            if self._in_a_row < MAX_SUCCESSES:
                 return ""
             return self._block(call, "was done again and again")
         self._failed[call, result.code] += 1
-        if self._failed[call, result.code] < MOST_FAILURES:
+        if self._failed[call, result.code] < MAX_FAILURES:
             return ""
         del self._failed[call, result.code]
         return self._block(call, "failed in the same way again and again")

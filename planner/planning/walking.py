@@ -16,7 +16,7 @@ RADIUS_M = 0.28
 FRONT_M = 0.4
 # Stands for "no way is known": worse than every way, but still comparable.
 FAR_M = 500.0
-MOST_HOUSES = 16
+MAX_HOUSES = 16
 
 
 class WalkMap:
@@ -97,7 +97,7 @@ class _Key:
         return isinstance(other, _Key) and self._shape == other._shape
 
 
-@lru_cache(maxsize=MOST_HOUSES)
+@lru_cache(maxsize=MAX_HOUSES)
 def _walk_map(key: _Key) -> WalkMap:
     return WalkMap(key.layout)
 

@@ -256,8 +256,8 @@ def _summary(
         steps = [float(v.sim_steps) for v in verdicts]
         rows = [
             ("success", statistics.rate(sum(v.success for v in verdicts), len(verdicts)), {}),
-            ("percent_complete", statistics.mean(shares, least=0.0, most=1.0), {}),
-            ("sim_steps", statistics.mean(steps, least=0.0), {}),
+            ("percent_complete", statistics.mean(shares, min_value=0.0, max_value=1.0), {}),
+            ("sim_steps", statistics.mean(steps, min_value=0.0), {}),
         ]
     return [
         (name, {**asdict(estimate), "interval": str(estimate.interval)}, left_out)

@@ -236,15 +236,15 @@ class Attempt:
 
     def _may_step(self, point_m: Vec3, piece: Furniture | None, code: PrimitiveCode) -> bool:
         """Skills do not walk (PARTNR-D44), but at furniture they shift a little."""
-        base, most = self.base, self.scene.options.adjust_m
-        if base is None or most <= 0:
+        base, max_m = self.base, self.scene.options.adjust_m
+        if base is None or max_m <= 0:
             return False
         reach = self.scene.capabilities.reach_m
         if code is PrimitiveCode.NO_LINE_OF_SIGHT:
             return True
         if piece is None or gap_m(piece, base) > reach:
             return False
-        return self.scene.ground.walk_m(base, point_m, reach) <= most
+        return self.scene.ground.walk_m(base, point_m, reach) <= max_m
 
     # Ending
 

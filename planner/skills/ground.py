@@ -62,7 +62,7 @@ class Ground:
         reach_m: float,
         before_m: Vec3 | None = None,
     ) -> Stand | None:
-        """From where most of what a hand may want of the furniture is in reach.
+        """Poses from which most of the furniture is in reach.
 
         What opens or has hollows or boards is approached from its front, what has a back
         not from behind. Of places that are as good, the one nearest to `base` is taken.
@@ -169,7 +169,7 @@ class Ground:
         east, north = sum(p.x_m - x for p in pieces), sum(p.y_m - y for p in pieces)
         return Stand(x, y, math.atan2(north, east) if pieces else 0.0)
 
-    def floor_points(self, room: str, near: Vec3, most: int) -> list[Vec3]:
+    def floor_points(self, room: str, near: Vec3, max_count: int) -> list[Vec3]:
         """Free floor of a room to put things on, nearest to a point but not right under it."""
         cells = self._cells_near(near[0], near[1], math.inf, room, None)
         points = self._points(cells)
@@ -180,7 +180,7 @@ class Ground:
             point = (float(points[index, 0]), float(points[index, 1]), 0.0)
             if all(math.dist(point, other) > 0.5 for other in found):
                 found.append(point)
-            if len(found) == most:
+            if len(found) == max_count:
                 break
         return found
 

@@ -18,7 +18,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, Pri
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import Relation
 
-_MOST_SPOTS = 8
+_MAX_SPOTS = 8
 # After these another spot is as good as this one.
 _SPOT_TROUBLE = frozenset(
     {
@@ -139,7 +139,7 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
     thing, target = _target(arguments.thing), _target(arguments.target)
     relation = arguments.relation or Relation.ON
     attempt.evidence.update(object=thing.name, furniture=target.name, relation=str(relation))
-    found = _spots(attempt, target, relation, arguments.reference)[:_MOST_SPOTS]
+    found = _spots(attempt, target, relation, arguments.reference)[:_MAX_SPOTS]
     troubles: list[PrimitiveResult] = []
     full: set[str] = set()
     for spot in found:
@@ -182,9 +182,9 @@ def _place_at(attempt: Attempt, arguments: Arguments, spot: Spot, *, free: bool)
 
 
 def _step_along(attempt: Attempt, target: Target, spot: Spot, *, free: bool) -> Motion:
-    base, most = attempt.base, attempt.scene.options.adjust_m
+    base, max_m = attempt.base, attempt.scene.options.adjust_m
     reach = attempt.scene.capabilities.reach_m
-    near = base is not None and attempt.scene.ground.walk_m(base, spot.point_m, reach) <= most
+    near = base is not None and attempt.scene.ground.walk_m(base, spot.point_m, reach) <= max_m
     if not (free or near):
         return PrimitiveResult(PrimitiveCode.TOO_FAR, "too far to step")
     return (yield from attempt.approach(spot.point_m, f"stepping along {target.name}"))
@@ -222,10 +222,10 @@ def _floor_spots(
         stand = attempt.scene.ground.at_furniture(reference.piece, attempt.base, 1.0)
         near = stand.point_m if stand is not None else near
         towards = reference.piece.box.center_m
-        points = attempt.scene.ground.floor_points(room, near, _MOST_SPOTS)
+        points = attempt.scene.ground.floor_points(room, near, _MAX_SPOTS)
         points.sort(key=lambda p: (p[0] - towards[0]) ** 2 + (p[1] - towards[1]) ** 2)
     else:
-        points = attempt.scene.ground.floor_points(room, near, _MOST_SPOTS)
+        points = attempt.scene.ground.floor_points(room, near, _MAX_SPOTS)
     return [Spot(point, f"floor {index}") for index, point in enumerate(points)]
 
 

@@ -30,7 +30,7 @@ _HIGH_M = 1.2
 # One view shows about this much of a surface from where an agent stands.
 _SPAN_M = 0.9
 _ALIKE_RAD = 0.35
-_MOST_VIEWS = 8
+_MAX_VIEWS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def views_of(points: Iterable[Vec3], base: Pose, camera: CameraMount) -> tuple[V
         if all(math.dist(view, other) > _ALIKE_RAD for other in views):
             views.append(view)
     # From one side to the other, so that the camera need not swing to and fro.
-    return tuple(sorted(views[:_MOST_VIEWS]))
+    return tuple(sorted(views[:_MAX_VIEWS]))
 
 
 def view_of(point_m: Vec3, base: Pose, camera: CameraMount) -> View:

@@ -17,7 +17,7 @@ from planner.world.vocabulary import Relation
 
 # A memory that has not taken up an effect by then does not want to.
 CATCH_UP_S = 10.0
-_MOST_ACTIONS = 50
+_MAX_ACTIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Team:
 
     def began(self, action: Action) -> None:
         """An agent began a call."""
-        self._actions.setdefault(action.agent, deque(maxlen=_MOST_ACTIONS)).append(action)
+        self._actions.setdefault(action.agent, deque(maxlen=_MAX_ACTIONS)).append(action)
 
     def ended(self, agent: str, result: SkillResult) -> None:
         """An agent's newest call ended."""

@@ -20,8 +20,8 @@ from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation, State
 
 _LONGEST_PHRASE = 4
-_MOST_LINES = 60
-_MOST_ACTIONS = 10
+_MAX_LINES = 60
+_MAX_ACTIONS = 10
 _STATE_WORDS: dict[str, tuple[State, bool]] = {
     "clean": (State.CLEAN, True),
     "dirty": (State.CLEAN, False),
@@ -129,14 +129,14 @@ def other_agents(actions: Iterable[Action]) -> str:
         else:
             how = "done" if action.result.succeeded else f"failed: {action.result.text}"
             lines.append(f"{action.agent} did {action.call}: {how}")
-    return "\n".join(lines[-_MOST_ACTIONS:]) or "No other agent has acted yet."
+    return "\n".join(lines[-_MAX_ACTIONS:]) or "No other agent has acted yet."
 
 
 def _told(lines: list[str], what: str, text: str) -> str:
     if not lines:
         return f"No {what} found for: {text.strip()[:200]}"
-    more = len(lines) - _MOST_LINES
-    return "\n".join([*lines[:_MOST_LINES], *([f"and {more} more"] if more > 0 else [])])
+    more = len(lines) - _MAX_LINES
+    return "\n".join([*lines[:_MAX_LINES], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _where(node: BeliefNode, belief: Belief) -> str:

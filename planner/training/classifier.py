@@ -51,7 +51,7 @@ class ClassifierRecipe:
     drop: float = 0.1
     seed: int = 1
     device: str = "cpu"
-    least_there: tuple[float, ...] = (0.3, 0.5)
+    min_presence: tuple[float, ...] = (0.3, 0.5)
 
 
 def collect(
@@ -100,7 +100,7 @@ def _parts(
 ) -> list[tuple[NDArray[np.int64], int | None]]:
     """Segments with the instance that each shows; None for nothing. Mixed ones are left out."""
     found: list[tuple[NDArray[np.int64], int | None]] = []
-    for least in recipe.least_there:
+    for least in recipe.min_presence:
         for part in segments(cells, least, _LEAST_CELLS):
             instances, counts = np.unique(ids[part], return_counts=True)
             best = int(counts.argmax())

@@ -23,8 +23,8 @@ from planner.world.files import parse_model
 
 RELATIONS = ("CLOSE", "INSIDE", "ON", "FACING")
 ROBOT_WORDS = frozenset({"robot", "character", "char0"})
-MOST_TRIPLES = 50
-MOST_STEPS = 500
+MAX_TRIPLES = 50
+MAX_STEPS = 500
 
 Word = Annotated[str, Field(min_length=1, max_length=60)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")]
@@ -42,7 +42,7 @@ class _Published(_Strict):
     task: Annotated[str, Field(min_length=1, max_length=2000)]
     task_completion_criterion: Annotated[str, Field(min_length=1, max_length=4000)]
     env_id: Annotated[int, Field(ge=0, le=10_000)]
-    ground_truth_plan: Annotated[tuple[Word | str, ...], Field(max_length=MOST_STEPS)] = ()
+    ground_truth_plan: Annotated[tuple[Word | str, ...], Field(max_length=MAX_STEPS)] = ()
 
 
 class _Entity(_Strict):
@@ -56,17 +56,15 @@ class _Specified(_Strict):
     scene: Annotated[int, Field(ge=0, le=10_000)]
     split: Word = "none"
     task: Annotated[str, Field(min_length=1, max_length=2000)]
-    objects: Annotated[dict[Word, _Entity], Field(max_length=MOST_TRIPLES)]
-    intermediate: Annotated[
-        tuple[tuple[Word, Word, Word], ...], Field(max_length=MOST_TRIPLES)
-    ] = ()
+    objects: Annotated[dict[Word, _Entity], Field(max_length=MAX_TRIPLES)]
+    intermediate: Annotated[tuple[tuple[Word, Word, Word], ...], Field(max_length=MAX_TRIPLES)] = ()
     success: Annotated[
-        tuple[tuple[Word, Word, Word], ...], Field(min_length=1, max_length=MOST_TRIPLES)
+        tuple[tuple[Word, Word, Word], ...], Field(min_length=1, max_length=MAX_TRIPLES)
     ]
     prior: Word = "P"
     arms: Annotated[int, Field(ge=1, le=2)] = 1
     init: object = None
-    gt: Annotated[tuple[tuple[Word | int, ...], ...], Field(max_length=MOST_STEPS)] = ()
+    gt: Annotated[tuple[tuple[Word | int, ...], ...], Field(max_length=MAX_STEPS)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +156,8 @@ def _triples(path: Path, field: str, text: str) -> Iterator[EtTriple]:
     found = _TRIPLE.findall(text)
     if _TRIPLE.sub("", text).strip():
         raise FileError(path, field, "has text outside of its triples")
-    if not 0 < len(found) <= MOST_TRIPLES:
-        raise FileError(path, field, f"has {len(found)} triples, not 1 to {MOST_TRIPLES}")
+    if not 0 < len(found) <= MAX_TRIPLES:
+        raise FileError(path, field, f"has {len(found)} triples, not 1 to {MAX_TRIPLES}")
     for triple in dict.fromkeys(found):
         words = tuple(word.strip() for word in triple.split(","))
         yield _checked(path, field, words)

@@ -19,8 +19,8 @@ from typing import NoReturn
 from planner.world.errors import FileError
 
 # PARTNR's 100,000 training episodes take less per file of a scene; a bomb takes more.
-MOST_BYTES = 1 << 30
-MOST_LINE_CHARACTERS = 1 << 20
+MAX_BYTES = 1 << 30
+MAX_LINE_CHARACTERS = 1 << 20
 _CHUNK = 1 << 20
 
 
@@ -33,7 +33,7 @@ class ForeignFile:
     sha256: str
 
 
-def read_foreign(path: Path, most_bytes: int = MOST_BYTES) -> ForeignFile:
+def read_foreign(path: Path, max_bytes: int = MAX_BYTES) -> ForeignFile:
     """Reads a text file, unpacking `.gz`.
 
     Raises:
@@ -41,22 +41,22 @@ def read_foreign(path: Path, most_bytes: int = MOST_BYTES) -> ForeignFile:
     """
     try:
         packed = path.read_bytes()
-        if len(packed) > most_bytes:
-            raise FileError(path, "", f"is larger than {most_bytes} bytes")
-        raw = _unpacked(path, packed, most_bytes) if path.suffix == ".gz" else packed
+        if len(packed) > max_bytes:
+            raise FileError(path, "", f"is larger than {max_bytes} bytes")
+        raw = _unpacked(path, packed, max_bytes) if path.suffix == ".gz" else packed
         text = raw.decode("utf-8")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise FileError(path, "", f"cannot be read: {error}") from None
     return ForeignFile(path, text, hashlib.sha256(packed).hexdigest())
 
 
-def _unpacked(path: Path, packed: bytes, most_bytes: int) -> bytes:
+def _unpacked(path: Path, packed: bytes, max_bytes: int) -> bytes:
     found = bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
         while chunk := stream.read(_CHUNK):
             found += chunk
-            if len(found) > most_bytes:
-                raise FileError(path, "", f"unpacks to more than {most_bytes} bytes")
+            if len(found) > max_bytes:
+                raise FileError(path, "", f"unpacks to more than {max_bytes} bytes")
     return bytes(found)
 
 
@@ -84,8 +84,8 @@ def json_lines(file: ForeignFile) -> Iterator[tuple[int, object | FileError]]:
         if not line.strip():
             continue
         where = f"line {number}"
-        if len(line) > MOST_LINE_CHARACTERS:
-            reason = f"is longer than {MOST_LINE_CHARACTERS} characters"
+        if len(line) > MAX_LINE_CHARACTERS:
+            reason = f"is longer than {MAX_LINE_CHARACTERS} characters"
             yield number, FileError(file.path, where, reason)
             continue
         try:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.episodes.partnr.houses import (
-    MOST_PIECES_OF_A_CLASS,
-    MOST_ROOMS_OF_A_CLASS,
+    MAX_PIECES_OF_A_CLASS,
+    MAX_ROOMS_OF_A_CLASS,
     SceneHouse,
     house_with,
 )
@@ -49,8 +49,8 @@ class ForeignScene:
         """
         if name not in self.rooms:
             index = sum(room.rpartition("_")[0] == class_name for room in self.rooms.values())
-            if index >= MOST_ROOMS_OF_A_CLASS:
-                reason = f"a house has at most {MOST_ROOMS_OF_A_CLASS} rooms of class {class_name}"
+            if index >= MAX_ROOMS_OF_A_CLASS:
+                reason = f"a house has at most {MAX_ROOMS_OF_A_CLASS} rooms of class {class_name}"
                 raise UnplaceableError(reason)
             self.rooms[name] = f"{class_name}_{index}"
         return self.rooms[name]
@@ -66,8 +66,8 @@ class ForeignScene:
             if self.pieces[name] != spot:
                 raise UnplaceableError(f"{name} is in {self.pieces[name][1]} by another task")
             return
-        if Counter(self.pieces.values())[spot] >= MOST_PIECES_OF_A_CLASS:
-            reason = f"a room has at most {MOST_PIECES_OF_A_CLASS} pieces of class {class_name}"
+        if Counter(self.pieces.values())[spot] >= MAX_PIECES_OF_A_CLASS:
+            reason = f"a room has at most {MAX_PIECES_OF_A_CLASS} pieces of class {class_name}"
             raise UnplaceableError(reason)
         self.pieces[name] = spot
 

@@ -20,12 +20,12 @@ from planner.episodes.partnr.instruction_file import Fault
 from planner.world.errors import FileError, from_validation
 from planner.world.files import parse_model
 
-MOST_EPISODES = 200_000
-MOST_ENTITIES = 20_000
+MAX_EPISODES = 200_000
+MAX_ENTITIES = 20_000
 _NUMBERED = re.compile(r"^(?P<stem>[a-z][a-z0-9_-]*)_(?P<index>\d{1,4})$")
 
 Word = Annotated[str, Field(min_length=1, max_length=300)]
-NameMap = Annotated[dict[Word, Word], Field(max_length=MOST_ENTITIES)]
+NameMap = Annotated[dict[Word, Word], Field(max_length=MAX_ENTITIES)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.|-]{0,80}$")]
 Matrix = Annotated[tuple[Annotated[tuple[float, ...], Field(min_length=4, max_length=4)], ...],
                    Field(min_length=3, max_length=4)]  # fmt: skip
@@ -80,9 +80,9 @@ class PartnrEpisode(BaseModel):
     instruction: Annotated[str, Field(min_length=1, max_length=4000)]
     rigid_objs: Annotated[tuple[tuple[Word, Matrix], ...], Field(max_length=500)] = ()
     name_to_receptacle: Annotated[dict[Word, Word], Field(max_length=500)] = {}
-    ao_states: Annotated[dict[Word, dict[Word, float]], Field(max_length=MOST_ENTITIES)] = {}
+    ao_states: Annotated[dict[Word, dict[Word, float]], Field(max_length=MAX_ENTITIES)] = {}
     object_states: Annotated[
-        dict[Word, Annotated[dict[Word, bool], Field(max_length=MOST_ENTITIES)]],
+        dict[Word, Annotated[dict[Word, bool], Field(max_length=MAX_ENTITIES)]],
         Field(max_length=20),
     ] = {}
     info: _Info = _Info()
@@ -129,8 +129,8 @@ def read_partnr_file(path: Path) -> PartnrFile:
     entries = document.get("episodes") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         raise FileError(path, "episodes", "is no list; this is no episode file of PARTNR")
-    if len(entries) > MOST_EPISODES:
-        raise FileError(path, "episodes", f"has more than {MOST_EPISODES} entries")
+    if len(entries) > MAX_EPISODES:
+        raise FileError(path, "episodes", f"has more than {MAX_EPISODES} entries")
     episodes: list[PartnrEpisode] = []
     faults: list[Fault] = []
     seen: set[str] = set()

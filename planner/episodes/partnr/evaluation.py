@@ -54,7 +54,7 @@ _CONSTRAINT_FIELDS: dict[str, tuple[str, ...]] = {
     "DifferentArgConstraint": ("proposition_indices", "arg_names", "n_propositions"),
     "TerminalSatisfactionConstraint": ("proposition_indices", "n_propositions"),
 }
-_MOST_DEPTH = 3
+_MAX_DEPTH = 3
 _EDGES = frozenset({"dag_edges", "graph_edges", "edges"})
 _ARG_NAMES = frozenset({"arg_names", "arg_indices", "arg_index"})
 
@@ -318,6 +318,6 @@ def _plain(value: object, field: str, depth: int = 0) -> JsonValue:
     """JSON again, without calls in it, and no deeper than our language goes."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    if isinstance(value, list) and depth < _MOST_DEPTH:
+    if isinstance(value, list) and depth < _MAX_DEPTH:
         return [_plain(item, field, depth + 1) for item in value]
     raise FieldError(field, "is neither a number, a word nor a list of these")

@@ -19,7 +19,7 @@ from planner.episodes.goals.meaning import Goal, goals_of
 from planner.episodes.goals.scene import Scene
 from planner.episodes.wording import Lexicon
 
-MOST_TOKENS = 400
+MAX_TOKENS = 400
 
 # How each function names its two arguments and the flag that ties the second one.
 _ARGUMENTS = {
@@ -47,7 +47,7 @@ class Derivation:
 def derive(instruction: str, scene: Scene, lexicon: Lexicon) -> Derivation:
     """The goal of an instruction in a scene, if its words determine it."""
     items = lexicon.items(instruction)
-    if len(items) > MOST_TOKENS:
+    if len(items) > MAX_TOKENS:
         return Derivation(None, "the instruction is too long for a rule")
     try:
         goals = goals_of(parse(items), scene)

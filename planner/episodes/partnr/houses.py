@@ -24,8 +24,8 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import check_house
 
-MOST_ROOMS_OF_A_CLASS = 6
-MOST_PIECES_OF_A_CLASS = 9
+MAX_ROOMS_OF_A_CLASS = 6
+MAX_PIECES_OF_A_CLASS = 9
 _SEEDS_TRIED = 24
 
 # Where furniture is that an instruction names without a room.
@@ -79,8 +79,8 @@ class _Needs:
     def room(self, class_name: str, count: int) -> None:
         self.counts[class_name] = max(self.counts.get(class_name, 0), count)
 
-    def at_least(self, room: str, furniture: str, count: int) -> None:
-        wanted = min(count, MOST_PIECES_OF_A_CLASS)
+    def require(self, room: str, furniture: str, count: int) -> None:
+        wanted = min(count, MAX_PIECES_OF_A_CLASS)
         self.pieces[room][furniture] = max(self.pieces[room][furniture], wanted)
 
     def rooms_of(self, class_name: str) -> list[str]:
@@ -170,8 +170,8 @@ def _locate(entries: Sequence[Entry], catalogue: Catalogue) -> _Located:
         if class_name is None:
             unknown[name] = f"furniture {name!r} is of no known class"
         elif votes[name]:
-            most = max(votes[name].values())
-            home = min(room for room, count in votes[name].items() if count == most)
+            max_count = max(votes[name].values())
+            home = min(room for room, count in votes[name].items() if count == max_count)
             furniture[name] = (class_name, home)
         elif maybe[name]:
             load = Counter(room for _, room in furniture.values())
@@ -189,8 +189,8 @@ def _locate_region(
     class_name = catalogue.room_name(match["stem"]) if match else None
     if match is None or class_name is None:
         unknown[region] = f"region {region!r} is of no known class"
-    elif int(match["index"]) >= MOST_ROOMS_OF_A_CLASS:
-        unknown[region] = f"region {region!r}: a house has at most {MOST_ROOMS_OF_A_CLASS} of these"
+    elif int(match["index"]) >= MAX_ROOMS_OF_A_CLASS:
+        unknown[region] = f"region {region!r}: a house has at most {MAX_ROOMS_OF_A_CLASS} of these"
     else:
         rooms[region] = f"{class_name}_{int(match['index'])}"
 
@@ -213,7 +213,7 @@ def _needs_of_start(located: _Located) -> _Needs:
         class_name, index = _order(room)
         needs.room(class_name, index + 1)
     for (furniture, room), count in Counter(located.furniture.values()).items():
-        needs.at_least(room, furniture, count)
+        needs.require(room, furniture, count)
     return needs
 
 
@@ -235,7 +235,7 @@ def _add_needs_of_words(needs: _Needs, entry: Entry, located: _Located, lexicon:
             needs.room(room_class, 1)
             _add_piece(needs, room_class, furniture, used, other=_says_other(items, at))
             if item.plural and item.text not in PLURAL_ONLY:
-                needs.at_least(_most_of(needs, room_class, furniture), furniture, 2)
+                needs.require(_max_needed(needs, room_class, furniture), furniture, 2)
 
 
 def _used_at_start(entry: Entry, located: _Located) -> Counter[tuple[str, str]]:
@@ -252,13 +252,13 @@ def _add_piece(
     if furniture not in _BOUND_TO_ROOM or other:
         for room in taken:
             # One more than those in use: something must be left to move to.
-            needs.at_least(room, furniture, used[furniture, room] + 1)
+            needs.require(room, furniture, used[furniture, room] + 1)
     if not taken and not any(needs.pieces[room][furniture] for room in rooms):
         # Another room's second chance is a room of the same class, hence the last.
-        needs.at_least(rooms[-1 if other else 0], furniture, 1)
+        needs.require(rooms[-1 if other else 0], furniture, 1)
 
 
-def _most_of(needs: _Needs, room_class: str, furniture: str) -> str:
+def _max_needed(needs: _Needs, room_class: str, furniture: str) -> str:
     """The room of a class that has most of a furniture already; the first of equals."""
     return max(needs.rooms_of(room_class), key=lambda room: needs.pieces[room][furniture])
 

@@ -16,10 +16,10 @@ from planner.world.errors import FileError
 from planner.world.files import parse_model, read_document
 from planner.world.vocabulary import State
 
-MOST_OBJECTS = 50
-MOST_WORDS_CHARACTERS = 4000
+MAX_OBJECTS = 50
+MAX_WORDS_CHARACTERS = 4000
 
-Count = Annotated[int, Field(ge=1, le=MOST_OBJECTS)]
+Count = Annotated[int, Field(ge=1, le=MAX_OBJECTS)]
 Word = Annotated[str, Field(min_length=1, max_length=100)]
 Words = Annotated[tuple[Word, ...], Field(max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")]
@@ -116,7 +116,7 @@ class _Record(_Foreign):
 
 
 class _Instruction(_Foreign):
-    instruction: Annotated[str, Field(min_length=1, max_length=MOST_WORDS_CHARACTERS)]
+    instruction: Annotated[str, Field(min_length=1, max_length=MAX_WORDS_CHARACTERS)]
     initial_state: Annotated[tuple[_Record, ...], Field(min_length=1, max_length=100)]
     scene_id: Identifier
     episode_id: Annotated[int, Field(ge=0)] | Identifier

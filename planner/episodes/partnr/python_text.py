@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-MOST_CHARACTERS = 200_000
-MOST_DEPTH = 12
-MOST_DIGITS = 15
+MAX_CHARACTERS = 200_000
+MAX_DEPTH = 12
+MAX_DIGITS = 15
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f]+|\#[^\n]*|\\\n)
@@ -88,11 +88,11 @@ class _Token:
 
 
 class _Parser:
-    """Recursive descent, as deep as `MOST_DEPTH`."""
+    """Recursive descent, as deep as `MAX_DEPTH`."""
 
     def __init__(self, text: str) -> None:
-        if len(text) > MOST_CHARACTERS:
-            raise PythonTextError(f"is longer than {MOST_CHARACTERS} characters")
+        if len(text) > MAX_CHARACTERS:
+            raise PythonTextError(f"is longer than {MAX_CHARACTERS} characters")
         self._tokens = _tokens(text)
         self._at = 0
         self._depth = 0
@@ -127,7 +127,7 @@ class _Parser:
 
     def value(self) -> Value:
         self._depth += 1
-        if self._depth > MOST_DEPTH:
+        if self._depth > MAX_DEPTH:
             raise self.error("is nested too deeply")
         try:
             return self._value()
@@ -227,7 +227,7 @@ def _unquoted(text: str) -> str:
 
 
 def _number(token: _Token) -> int | float:
-    if len(token.text) > MOST_DIGITS:
+    if len(token.text) > MAX_DIGITS:
         raise PythonTextError(f"line {token.line}: a number of {len(token.text)} characters")
     if re.fullmatch(r"[+-]?\d+", token.text):
         return int(token.text)

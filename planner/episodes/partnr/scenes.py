@@ -34,7 +34,7 @@ from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.vocabulary import Relation, floor_name
 
-_FARTHEST_M = 10_000.0
+_MAX_DISTANCE_M = 10_000.0
 Pose = tuple[float, float, float, float]
 
 
@@ -199,7 +199,7 @@ def poses_of(episode: PartnrEpisode) -> dict[str, Pose]:
         handle = f"{model}_:{counts[model]:04d}"
         counts[model] += 1
         x, y, z = matrix[0][3], matrix[1][3], matrix[2][3]
-        if max(abs(x), abs(y), abs(z)) > _FARTHEST_M:
+        if max(abs(x), abs(y), abs(z)) > _MAX_DISTANCE_M:
             raise FieldError("rigid_objs", f"{config} is no place in a house")
         yaw = float(np.arctan2(matrix[0][2], matrix[0][0]))
         found[handle] = (x, -z, y, yaw)

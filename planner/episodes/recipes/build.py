@@ -30,7 +30,7 @@ from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind, Relation, floor_name
 
 # PARTNR-D31: as many further things, of no class that the task is about.
-LEAST_CLUTTER, MOST_CLUTTER = 2, 8
+MIN_CLUTTER, MAX_CLUTTER = 2, 8
 _ARRANGEMENTS_TRIED = 8
 _DRAWS = 12
 _TEAM = (
@@ -211,7 +211,7 @@ class _Building:
             if name not in barred and any(place.furniture in owned for place in cls.places)
         ]
         placed: list[ObjectPlacement] = []
-        for _ in range(int(self._rng.integers(LEAST_CLUTTER, MOST_CLUTTER + 1))):
+        for _ in range(int(self._rng.integers(MIN_CLUTTER, MAX_CLUTTER + 1))):
             placed.append(self._one_more(likely, [*asked, *placed], clear))
         return placed
 

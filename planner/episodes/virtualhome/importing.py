@@ -36,8 +36,8 @@ from planner.world.house_checks import check_episode
 from planner.world.vocabulary import AFFORDANCE_OF_STATE, Relation, State
 
 DATASET = "virtualhome-graph"
-MOST_NODES = 5_000
-MOST_EDGES = 200_000
+MAX_NODES = 5_000
+MAX_EDGES = 200_000
 
 _STATES: dict[str, tuple[State, bool]] = {
     "CLEAN": (State.CLEAN, True),
@@ -84,8 +84,8 @@ class GraphEdge(_Lenient):
 class Graph(_Lenient):
     """A scene graph; ids are unique and edges join what there is."""
 
-    nodes: Annotated[tuple[GraphNode, ...], Field(min_length=1, max_length=MOST_NODES)]
-    edges: Annotated[tuple[GraphEdge, ...], Field(max_length=MOST_EDGES)] = ()
+    nodes: Annotated[tuple[GraphNode, ...], Field(min_length=1, max_length=MAX_NODES)]
+    edges: Annotated[tuple[GraphEdge, ...], Field(max_length=MAX_EDGES)] = ()
 
 
 class _GraphFile(_Lenient):

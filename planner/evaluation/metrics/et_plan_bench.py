@@ -38,8 +38,8 @@ def sequence_length(trace: EpisodeTrace) -> Measure:
     """Sequence length: len(a_e) where the episode succeeded, else M (ETPLAN-5)."""
     if _succeeded(trace):
         return Measure(float(len(actions(trace))))
-    most = trace.episode.reference.most_actions
-    return Measure(None, "no limit M was given") if most is None else Measure(float(most))
+    limit = trace.episode.reference.most_actions
+    return Measure(None, "no limit M was given") if limit is None else Measure(float(limit))
 
 
 def lcs_length(trace: EpisodeTrace) -> Measure:

@@ -56,7 +56,7 @@ class Metric:
         """The rate or mean of some episodes' values, with its interval."""
         if self.kind is Kind.RATE:
             return statistics.rate(round(sum(values)), len(values))
-        return statistics.mean(values, least=0.0, most=_MAX[self.kind])
+        return statistics.mean(values, min_value=0.0, max_value=_MAX[self.kind])
 
 
 @dataclass(frozen=True, slots=True)

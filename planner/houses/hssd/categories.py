@@ -10,7 +10,7 @@ from planner.world.errors import FileError
 
 FURNITURE_TABLE = "fpmodels-with-decomposed.csv"
 OBJECT_TABLE = "object_categories_filtered.csv"
-_MOST_ROWS = 200_000
+_MAX_ROWS = 200_000
 
 
 def furniture_classes(dataset: HssdDataset) -> dict[str, str]:
@@ -42,8 +42,8 @@ def _table(path: Path, column: str) -> dict[str, str]:
             if missing:
                 raise FileError(path, "", f"has no column {sorted(missing)[0]!r}")
             for number, row in enumerate(rows):
-                if number >= _MOST_ROWS:
-                    raise FileError(path, "", f"has more than {_MOST_ROWS} rows")
+                if number >= _MAX_ROWS:
+                    raise FileError(path, "", f"has more than {_MAX_ROWS} rows")
                 name, class_name = row["id"], row[column]
                 if name and class_name:
                     found[name.strip()] = "_".join(class_name.lower().split())

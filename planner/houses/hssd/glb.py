@@ -26,7 +26,7 @@ from planner.world.geometry import FloatArray
 _MAGIC, _JSON = 0x46546C67, 0x4E4F534A
 _DEEPEST = 64
 # In units that may be hundredths of a metre.
-_FARTHEST = 1e6
+_MAX_COORDINATE_M = 1e6
 _INDEX_TYPES = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32}
 _FLOAT, _TRIANGLES = 5126, 4
 _Index = Annotated[int, Field(ge=0)]
@@ -122,7 +122,7 @@ def mesh_corners(path: Path) -> Iterator[FloatArray]:
             low, high = np.array(accessor.min), np.array(accessor.max)
             if low.shape != (3,) or high.shape != (3,):
                 raise FileError(path, "accessors", "a position states no bounds")
-            if max(np.abs(low).max(), np.abs(high).max()) > _FARTHEST:
+            if max(np.abs(low).max(), np.abs(high).max()) > _MAX_COORDINATE_M:
                 raise FileError(path, "accessors", "a position is beyond every house")
             yield _moved(box_corners(low, high), transform)
     except (IndexError, KeyError) as error:

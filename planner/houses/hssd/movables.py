@@ -15,7 +15,7 @@ from planner.world.errors import FileError
 from planner.world.geometry import Vec3
 
 _ENDING = ".object_config.json"
-_LEAST_M = 0.001
+_MIN_SIZE_M = 0.001
 
 
 class Movables:
@@ -55,5 +55,5 @@ class Movables:
         bounds = bounds_of(mesh_file(config, template))
         matrix = TO_OURS @ template.sizes(np.ones(3)) @ template.turn_of_mesh()
         extent = np.ptp(box_corners(bounds.low, bounds.high) @ matrix.T, axis=0)
-        x, y, z = (round(max(float(value), _LEAST_M), 4) for value in extent)
+        x, y, z = (round(max(float(value), _MIN_SIZE_M), 4) for value in extent)
         return (x, y, z)

@@ -20,7 +20,7 @@ from planner.world.vocabulary import Affordance, Relation
 
 _WOOD_RGB, _DOOR_RGB = (0.72, 0.66, 0.58), (0.82, 0.78, 0.72)
 _PANEL_M = 0.02
-_LEAST_M = 0.01
+_MIN_SIZE_M = 0.01
 _OPEN_ABOVE_M = 1.5
 _SMALLEST_DOOR_M = 0.12
 _HOLLOW_M = (0.05, 0.6)
@@ -132,8 +132,8 @@ class _Frame:
         turned = everything @ _about_z(-yaw).T
         low, high = turned.min(axis=0), turned.max(axis=0)
         middle = np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, 0.0])
-        extents = [max(high[0] - low[0], _LEAST_M), max(high[1] - low[1], _LEAST_M)]
-        size = (round(extents[0], 4), round(extents[1], 4), round(max(high[2], _LEAST_M), 4))
+        extents = [max(high[0] - low[0], _MIN_SIZE_M), max(high[1] - low[1], _MIN_SIZE_M)]
+        size = (round(extents[0], 4), round(extents[1], 4), round(max(high[2], _MIN_SIZE_M), 4))
         return _Frame(middle @ _about_z(yaw).T, yaw, size)
 
     def local(self, points: FloatArray) -> FloatArray:
@@ -159,7 +159,7 @@ def _towards_its_doors(shells: Sequence[Shell], yaw: float) -> float:
         offset = (turn @ np.mean(sliding, axis=0))[:2]
     elif moving and base:
         box, doors = np.concatenate(base) @ turn.T, np.concatenate(moving) @ turn.T
-        half = np.maximum(np.ptp(box, axis=0)[:2] / 2, _LEAST_M)
+        half = np.maximum(np.ptp(box, axis=0)[:2] / 2, _MIN_SIZE_M)
         offset = (_middle(doors) - _middle(box))[:2] / half
     else:
         return yaw
@@ -225,7 +225,7 @@ def _places(
     interiors: list[Interior] = []
     parts: dict[str, tuple[Relation, str]] = {}
     for place, box in boxes:
-        if min(box.size[:2]) < _LEAST_M:
+        if min(box.size[:2]) < _MIN_SIZE_M:
             continue
         above = _free_above(box, [other for _, other in boxes], frame.size[2])
         joint = joints.get(place.joint.name) if place.joint is not None else None
@@ -289,7 +289,7 @@ def _parts(
 ) -> tuple[Part, ...]:
     base = bodies.get(None)
     if set(bodies) == {None} and base is not None:
-        height = max(float(base.size[2]), _LEAST_M)
+        height = max(float(base.size[2]), _MIN_SIZE_M)
         recipe = scale_parts(cls.parts, (frame.size[0], frame.size[1], round(height, 4)))
         lift = float(base.low[2])
         return tuple(
@@ -326,7 +326,7 @@ def _carcass(box: _Box) -> list[Part]:
 
 
 def _solid(box: _Box, rgb: Vec3, joint: str | None) -> Part:
-    size = np.maximum(box.size, _LEAST_M)
+    size = np.maximum(box.size, _MIN_SIZE_M)
     return Part(shape=Shape.BOX, center=_vec(box.center), size=_vec(size), rgb=rgb, joint=joint)
 
 

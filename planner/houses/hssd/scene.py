@@ -35,7 +35,7 @@ from planner.world.geometry import FloatArray
 from planner.world.house import Door, Furniture, House, Room
 from planner.world.vocabulary import Relation
 
-_MOST_INSTANCES = 5_000
+_MAX_INSTANCES = 5_000
 _ASSET_LOCAL = "asset_local"
 TemplateT = TypeVar("TemplateT", ObjectTemplate, ArticulatedTemplate)
 
@@ -47,9 +47,9 @@ class _User(Lenient):
 class _Scene(Lenient):
     translation_origin: str | None = None
     stage_instance: Placed
-    object_instances: Annotated[tuple[Placed, ...], Field(max_length=_MOST_INSTANCES)] = ()
+    object_instances: Annotated[tuple[Placed, ...], Field(max_length=_MAX_INSTANCES)] = ()
     articulated_object_instances: Annotated[
-        tuple[Placed, ...], Field(max_length=_MOST_INSTANCES)
+        tuple[Placed, ...], Field(max_length=_MAX_INSTANCES)
     ] = ()
     user_defined: _User = _User()
 

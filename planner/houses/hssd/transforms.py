@@ -11,8 +11,8 @@ from pydantic import Field
 from planner.houses.hssd.dataset import Lenient
 from planner.world.geometry import FloatArray
 
-FARTHEST_M = 1000.0
-_Number = Annotated[float, Field(ge=-FARTHEST_M, le=FARTHEST_M)]
+MAX_DISTANCE_M = 1000.0
+_Number = Annotated[float, Field(ge=-MAX_DISTANCE_M, le=MAX_DISTANCE_M)]
 Number3 = tuple[_Number, _Number, _Number]
 Factor = Annotated[float, Field(ge=1e-4, le=1e4)]
 Size3 = tuple[Factor, Factor, Factor]

@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.houses.hssd.dataset import refuse_pointer
 from planner.houses.hssd.glb import bounds_of
-from planner.houses.hssd.transforms import FARTHEST_M, box_corners
+from planner.houses.hssd.transforms import MAX_DISTANCE_M, box_corners
 from planner.world.errors import FileError
 from planner.world.geometry import FloatArray
 
@@ -28,7 +28,7 @@ _KINDS: Mapping[str, Literal["slide", "hinge"]] = {
 }
 _LARGEST_BYTES = 4 << 20
 _OPEN_RAD = math.pi / 2
-_MOST_LINKS = 200
+_MAX_LINKS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def read_urdf(path: Path) -> tuple[UrdfLink, ...]:
         children.setdefault(_named(joint, "parent", path), []).append(joint)
     moved = {_named(joint, "child", path) for joint in robot.findall("joint")}
     roots = [name for name in links if name not in moved]
-    if len(roots) != 1 or len(links) > _MOST_LINKS:
+    if len(roots) != 1 or len(links) > _MAX_LINKS:
         raise FileError(path, "link", f"{len(links)} links and {len(roots)} bases: not one body")
     found: list[UrdfLink] = []
     waiting: list[tuple[str, FloatArray, UrdfJoint | None]] = [(roots[0], np.eye(4), None)]
@@ -220,6 +220,6 @@ def _number(word: str, path: Path) -> float:
         value = float(word)
     except ValueError:
         raise FileError(path, "", f"{word[:40]!r} is no number") from None
-    if not abs(value) <= FARTHEST_M:
+    if not abs(value) <= MAX_DISTANCE_M:
         raise FileError(path, "", f"{word[:40]!r} is no length or angle")
     return value

@@ -23,8 +23,8 @@ from planner.world.observation import CameraFrame
 # Pictures must halve evenly as often as the network halves them.
 _MULTIPLE = 16
 # Two segments are parts of one thing where their middles are this near, by its width.
-_LEAST_REACH_M, _REACH_SHARE = 0.05, 0.45
-_MOST_SEGMENTS = 200
+_MIN_REACH_M, _REACH_SHARE = 0.05, 0.45
+_MAX_SEGMENTS = 200
 # A look tells so many guesses of what a thing is.
 _GUESSES = 5
 
@@ -34,14 +34,14 @@ class DetectorOptions:
     """When something counts as seen.
 
     Attributes:
-        least_there: a cell's probability to show a movable thing.
-        least_cells: of four by four pixels that one thing fills.
-        least_score: probability of the thing's class.
+        min_presence: a cell's probability to show a movable thing.
+        min_cells: of four by four pixels that one thing fills.
+        min_score: probability of the thing's class.
     """
 
-    least_there: float = 0.3
-    least_cells: int = 4
-    least_score: float = 0.4
+    min_presence: float = 0.3
+    min_cells: int = 4
+    min_score: float = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Detector:
         _check(frame)
         features, heads = self.outputs(network_input(frame))
         cells = cells_of(frame, features, heads)
-        rest = cells.measured & (cells.there <= self._options.least_there)
+        rest = cells.measured & (cells.there <= self._options.min_presence)
         rotation, origin = frame.pose.rotation(), np.asarray(frame.pose.position_m)
         detections = [
             Detection(
@@ -162,8 +162,8 @@ class Detector:
 
     def _things(self, cells: Cells) -> list[_Thing]:
         options = self._options
-        parts = segments(cells, options.least_there, options.least_cells)
-        parts = sorted(parts, key=len, reverse=True)[:_MOST_SEGMENTS]
+        parts = segments(cells, options.min_presence, options.min_cells)
+        parts = sorted(parts, key=len, reverse=True)[:_MAX_SEGMENTS]
         if not parts:
             return []
         opinion = judge(self._weights, np.stack([describe_segment(cells, p) for p in parts]))
@@ -172,7 +172,7 @@ class Detector:
         for index, part in enumerate(parts):
             label = int(labels[index])
             score = float(opinion.chances[index, 1 + label])
-            if score >= options.least_score and score > opinion.chances[index, 0]:
+            if score >= options.min_score and score > opinion.chances[index, 0]:
                 guesses = _guesses(opinion.chances[index, 1:])
                 things.append(_thing(cells, part, guesses, opinion.ways_m[index]))
         return _without_shadows(things, self._reach)
@@ -233,7 +233,7 @@ def _without_shadows(things: list[_Thing], reach: NDArray[np.float64]) -> list[_
 
 def _reach(size_m: Vec3) -> float:
     """How far the middles of parts of a thing of this size may lie apart."""
-    return max(_LEAST_REACH_M, _REACH_SHARE * sorted(size_m)[1])
+    return max(_MIN_REACH_M, _REACH_SHARE * sorted(size_m)[1])
 
 
 def _vec3(point: NDArray[np.floating]) -> Vec3:

@@ -17,7 +17,7 @@ from typing import Final
 _FLOOR: Final = 0.02
 _FULL_CELLS: Final = 32
 # Looks resemble each other: what was seen long ago must not outweigh what is seen now.
-_MOST: Final = 40.0
+_MAX_WEIGHT: Final = 40.0
 
 
 @dataclass(slots=True)
@@ -33,8 +33,8 @@ class Evidence:
             gain = share * math.log(max(chance, _FLOOR) / _FLOOR)
             self.weights[name] = self.weights.get(name, 0.0) + gain
         highest = max(self.weights.values(), default=0.0)
-        if highest > _MOST:
-            self.weights = {n: w * _MOST / highest for n, w in self.weights.items()}
+        if highest > _MAX_WEIGHT:
+            self.weights = {n: w * _MAX_WEIGHT / highest for n, w in self.weights.items()}
 
     @property
     def best(self) -> str:

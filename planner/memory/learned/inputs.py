@@ -10,7 +10,7 @@ from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics
 
 # Depth and height are scaled so that most values lie between 0 and 1; far ones are cut.
-_DEPTH_UNIT_M, _MOST_DEPTH = 4.0, 2.0
+_DEPTH_UNIT_M, _MAX_DEPTH = 4.0, 2.0
 _HEIGHT_UNIT_M, _HEIGHT_LIMITS = 2.0, (-0.5, 1.5)
 # A cell stands for the pixel at its middle.
 CELL_PIXEL = STRIDE // 2
@@ -27,7 +27,7 @@ def network_input(frame: CameraFrame) -> Array:
     image[:3] = np.moveaxis(frame.rgb, 2, 0)
     image[:3] *= np.float32(1 / 255)
     image[:3] -= np.float32(0.5)
-    np.minimum(depth * np.float32(1 / _DEPTH_UNIT_M), _MOST_DEPTH, out=image[3])
+    np.minimum(depth * np.float32(1 / _DEPTH_UNIT_M), _MAX_DEPTH, out=image[3])
     low, high = _HEIGHT_LIMITS
     heights = _heights(frame.intrinsics, frame.pose, depth)
     image[4] = np.where(depth > 0, np.clip(heights / np.float32(_HEIGHT_UNIT_M), low, high), 0)

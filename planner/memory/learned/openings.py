@@ -15,7 +15,7 @@ from planner.world.entity import Entity, OperationKind
 from planner.world.house import Furniture, House
 
 # Points that a look must show of a piece; how much each look counts; when it is one or the other.
-_LEAST_POINTS, _SHARE, _SURE, _MOST = 40, 0.3, 1.5, 4.0
+_MIN_POINTS, _SHARE, _OPEN_LOGIT, _MAX_LOGIT = 40, 0.3, 1.5, 4.0
 _BESIDE_M = 0.03
 
 
@@ -40,13 +40,13 @@ class Openings:
             if limits is None:
                 continue
             logits = look.open_logits[_inside(limits, columns)]
-            if len(logits) < _LEAST_POINTS:
+            if len(logits) < _MIN_POINTS:
                 continue
-            mean = float(np.mean(np.clip(logits, -_MOST, _MOST)))
+            mean = float(np.mean(np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)))
             now = (1 - _SHARE) * self.seen.get(entity.name, 0.0) + _SHARE * mean
             self.seen[entity.name] = now
             was_open = (entity.openness or 0.0) >= 0.5
-            if (now > _SURE and not was_open) or (now < -_SURE and was_open):
+            if (now > _OPEN_LOGIT and not was_open) or (now < -_OPEN_LOGIT and was_open):
                 operations.append(_opened(entity, open_=not was_open))
         return operations
 

@@ -81,9 +81,9 @@ def colour_indices(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.where(grey, _HUES * _VALUES * 2 + shade, index).astype(np.uint8)
 
 
-def segments(cells: Cells, least_there: float, least_cells: int) -> list[NDArray[np.int64]]:
+def segments(cells: Cells, min_presence: float, min_cells: int) -> list[NDArray[np.int64]]:
     """Flat indices of the cells of each segment."""
-    shown = cells.measured & (cells.there > least_there)
+    shown = cells.measured & (cells.there > min_presence)
     rows, columns = np.nonzero(shown)
     if not len(rows):
         return []
@@ -113,7 +113,7 @@ def segments(cells: Cells, least_there: float, least_cells: int) -> list[NDArray
     flat = rows * width + columns
     order = np.argsort(labels, kind="stable")
     parts = np.split(flat[order], np.searchsorted(labels[order], np.arange(1, count)))
-    return [part for part in parts if len(part) >= least_cells]
+    return [part for part in parts if len(part) >= min_cells]
 
 
 def describe_segment(cells: Cells, part: NDArray[np.int64]) -> Array:

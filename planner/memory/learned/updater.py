@@ -42,8 +42,8 @@ class UpdaterOptions:
     """How detections become edits.
 
     Attributes:
-        nearest_m: least distance of what is believed.
-        farthest_m: greatest.
+        min_distance_m: least distance of what is believed.
+        max_distance_m: greatest.
         same_m: a detection this near a remembered thing of its class is that thing; with what
             an action left somewhere, `inferred_m`.
         moved_m: a thing seen farther than this from its stored place has another place.
@@ -60,8 +60,8 @@ class UpdaterOptions:
         forget_s: a new thing that is not seen again for so long was none.
     """
 
-    nearest_m: float = 0.2
-    farthest_m: float = 6.0
+    min_distance_m: float = 0.2
+    max_distance_m: float = 6.0
     same_m: float = 0.35
     inferred_m: float = 1.2
     moved_m: float = 0.15
@@ -152,7 +152,7 @@ class LearnedUpdater:
         seen = [
             d
             for d in look.detections
-            if options.nearest_m <= d.distance_m <= options.farthest_m
+            if options.min_distance_m <= d.distance_m <= options.max_distance_m
             and not self._in_hand(d, held)
         ]
         things = [e for e in entities if not e.is_furniture and not e.picked]
@@ -298,7 +298,9 @@ class LearnedUpdater:
         projected = project(frame.intrinsics, frame.pose, points)
         lens = frame.intrinsics
         inside = in_image(lens, projected, lens.width_px * _MARGIN)
-        inside &= (projected[:, 2] >= options.nearest_m) & (projected[:, 2] <= options.missing_to_m)
+        inside &= (projected[:, 2] >= options.min_distance_m) & (
+            projected[:, 2] <= options.missing_to_m
+        )
         gone = []
         for index in np.flatnonzero(inside).tolist():
             entity = hidden[index]

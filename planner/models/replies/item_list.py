@@ -40,9 +40,9 @@ class ListReply:
     def grammar(self) -> str:
         """GBNF of lines `- item`; an empty list is `none`."""
         item = " | ".join(quoted(w) for w in self.words) or f"[^ \\n] [^\\n]{{0,{MAX_ITEM - 1}}}"
-        more = self.max_items - 1
-        least = max(self.min_items - 1, 0)
-        lines = f'line ("\\n" line){{{least},{more}}}' if more else "line"
+        max_more = self.max_items - 1
+        min_more = max(self.min_items - 1, 0)
+        lines = f'line ("\\n" line){{{min_more},{max_more}}}' if max_more else "line"
         root = lines if self.min_items else f'{lines} | "none"'
         return f'root ::= {root}\nline ::= "- " item\nitem ::= {item}\n'
 

@@ -23,13 +23,13 @@ END_OF_TURN = "Assigned!"
 THOUGHT = "Thought: "
 ASK = "Ask"
 # Characters. The papers' thoughts have 52 tokens with their call.
-MOST_THOUGHT = 500
-MOST_FREE_TEXT = 80
+MAX_THOUGHT = 500
+MAX_FREE_TEXT = 80
 _CACHED = 256
 # In the paper `[ ]*`; bounded, so that a model cannot fill its budget with blanks.
 _WS = '" "? " "?'
 # The paper's class of free text, in ranges that every engine reads alike.
-_FREE_TEXT = f"[ \"':,!a-zA-Z_0-9]{{1,{MOST_FREE_TEXT}}}"
+_FREE_TEXT = f"[ \"':,!a-zA-Z_0-9]{{1,{MAX_FREE_TEXT}}}"
 _RULE_OF_ROLE = {
     Role.OBJECT: "object",
     Role.FURNITURE: "furniture",
@@ -168,7 +168,7 @@ def _turn_grammar(
         for number, (agent, ability) in enumerate(abilities)
     }
     end = quoted(f"\n{END_OF_TURN}")
-    thought = f'{quoted(THOUGHT)} [^\\n]{{0,{MOST_THOUGHT}}} "\\n"'
+    thought = f'{quoted(THOUGHT)} [^\\n]{{0,{MAX_THOUGHT}}} "\\n"'
     only = next(iter(calls.values()))
     if form is TurnForm.BARE:
         root = only

@@ -27,7 +27,7 @@ from planner.world.skill import CallError, Role, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import EntityKind, Relation
 
 # Longer answers are not searched: no call stands behind so much text.
-MOST_CHARACTERS = 20_000
+MAX_CHARACTERS = 20_000
 DONE = SkillCall(SkillName.DONE)
 # Bounded, and begun only where a word begins: a page of letters is read in one go.
 _CALL_LINE = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,40}[ \t]{0,8}\[[^\[\]\n]*\]")
@@ -76,7 +76,7 @@ def read_turn(
     Raises:
         CallError: where a call is missing, is none, or is not possible now.
     """
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise CallError(SkillCode.UNPARSABLE, f"the reply has {len(text)} characters")
     before, said, _ = text.partition(END_OF_TURN)
     ends = grammar.form is not TurnForm.BARE

@@ -11,7 +11,7 @@ from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
 from planner.planning.expert.facts import Facts, spoken, spots_of
 from planner.planning.expert.jobs import Job, JobMaker, Work
-from planner.planning.expert.notes import MOST_FAILURES, MOST_FAULTS, MOST_ROUNDS, Notes
+from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, Notes
 from planner.planning.expert.progress import Progress
 from planner.planning.expert.search import Likelihood, drawers_of
 from planner.planning.expert.team import Distances, Team
@@ -30,11 +30,11 @@ NO_GOAL = (
     "with a language model (parameters `planner`, `model` and `model_url`) for free text."
 )
 # Calls of one task before it is taken to go in circles.
-MOST_CALLS = 600
+MAX_CALLS = 600
 # Decisions in a row that only wait.
-MOST_WAITS = 8
+MAX_WAITS = 8
 # Attempts to put down what nobody needs before it is kept.
-MOST_PUT_DOWNS = 6
+MAX_PUT_DOWNS = 6
 
 WAIT = SkillCall(SkillName.WAIT)
 DONE = SkillCall(SkillName.DONE)
@@ -84,9 +84,9 @@ class Expert:
         return decision
 
     def _decide(self, context: Context, progress: Progress) -> Decision:
-        if self._given > MOST_CALLS or self._notes.failures > MOST_FAILURES:
+        if self._given > MAX_CALLS or self._notes.failures > MAX_FAILURES:
             return self._give_up(progress, {})
-        if self._notes.faults >= MOST_FAULTS:
+        if self._notes.faults >= MAX_FAULTS:
             return Decision(failure=f"the world does not answer: {self._notes.last_fault}")
         if self._stand_ins.update(context.belief) and self._goal is not None:
             progress.goal = spoken(self._goal, self._stand_ins.given)
@@ -106,7 +106,7 @@ class Expert:
             if node.name not in context.task.agents:
                 self._notes.meet(node.name, node.position_m)
         distance = Distances(facts, walk_map(context.layout))
-        for _ in range(2 * MOST_ROUNDS):
+        for _ in range(2 * MAX_ROUNDS):
             wishes = self._take_stock(progress, facts, distance)
             decision = self._once(context, progress, wishes, facts, distance)
             if decision is not None:
@@ -171,7 +171,7 @@ class Expert:
                 -1: f"{names} found nowhere in the house: every place in reach was looked at"
             }
             return self._give_up(progress, work.stuck | nowhere)
-        if work.stuck or self._waits >= MOST_WAITS:
+        if work.stuck or self._waits >= MAX_WAITS:
             return self._give_up(progress, work.stuck)
         return self._wait(context, "wait for the world to settle")
 
@@ -181,7 +181,7 @@ class Expert:
             return Decision(thought="all is done; waiting for the last skill to end")
         for agent in context.idle:
             held = facts.held_by(agent)
-            if held is not None and self._put_downs < MOST_PUT_DOWNS:
+            if held is not None and self._put_downs < MAX_PUT_DOWNS:
                 self._put_downs += 1
                 team.put_down(agent, held)
         if team.calls:

@@ -26,7 +26,7 @@ NO_GOAL = (
     "an episode and give its own instruction."
 )
 # Of one step, then it is left.
-MOST_TRIES = 2
+MAX_TRIES = 2
 DONE, WAIT = SkillCall(SkillName.DONE), SkillCall(SkillName.WAIT)
 _SKILL_OF = {
     (State.CLEAN, True): SkillName.CLEAN,
@@ -97,7 +97,7 @@ class HeuristicExpert:
                 job.tries = 0
             else:
                 job.tries += 1
-                if job.tries >= MOST_TRIES:
+                if job.tries >= MAX_TRIES:
                     self._plan.skipped.append(f"{ended.call}: {ended.result.text}")
                     job.calls.clear()
             if not job.calls:

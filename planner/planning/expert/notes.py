@@ -15,15 +15,15 @@ from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import Relation
 
 # A call is tried this often before its target is set aside.
-MOST_TRIES = 3
+MAX_TRIES = 3
 # Then everything that was set aside is tried again.
-MOST_ROUNDS = 2
+MAX_ROUNDS = 2
 # The whole house is searched again only where that may show more than before, and no oftener.
-MOST_SEARCHES = 4
+MAX_SEARCHES = 4
 # Another that is nobody of the team has moved, and may have put something down, from so far on.
 STIRRED_M = 0.5
 # Failures of a whole task before it is given up.
-MOST_FAILURES = 80
+MAX_FAILURES = 80
 
 # Codes that no second try of the same call would change.
 HOPELESS = frozenset(
@@ -51,7 +51,7 @@ OBSTRUCTED = frozenset(
 # Nobody's fault but the world's: the call says nothing about its target.
 FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
 # So many of these in a row, and the world is taken to be gone.
-MOST_FAULTS = 12
+MAX_FAULTS = 12
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
 
 
@@ -174,8 +174,8 @@ class Notes:
             self.choice.pop(target, None)
             furniture, reference = call.arguments[2], call.arguments[4]
             self.placed[str(call)] += 1
-            if self.placed[str(call)] > MOST_TRIES:
-                self.why[target] = f"{call} succeeded {MOST_TRIES} times and never lasted"
+            if self.placed[str(call)] > MAX_TRIES:
+                self.why[target] = f"{call} succeeded {MAX_TRIES} times and never lasted"
                 self._place_failed(self.agents, call, target)
             if furniture is not None and reference is not None:
                 self.beside[frozenset((target, reference))] = furniture
@@ -208,7 +208,7 @@ class Notes:
             self._closed(call, target)
         if code in (SkillCode.UNKNOWN_ENTITY, SkillCode.NOT_GROUNDED) and self.tries[key] > 1:
             self.gone[target] = ended.ended_s
-        hopeless = code in HOPELESS or self.tries[key] >= MOST_TRIES
+        hopeless = code in HOPELESS or self.tries[key] >= MAX_TRIES
         if call.name == SkillName.PLACE:
             # No room there from one side may be room from another, but not twice.
             if code is SkillCode.NO_PLACEMENT and self.tries[key] > 1:
@@ -258,7 +258,7 @@ class Notes:
 
     def start_over(self) -> bool:
         """Forgets what did not work, so that it is tried again; False when that was done enough."""
-        if self.rounds >= MOST_ROUNDS or not (self.bad_spots or self.bad_things or self.tries):
+        if self.rounds >= MAX_ROUNDS or not (self.bad_spots or self.bad_things or self.tries):
             return False
         self.rounds += 1
         self.bad_spots.clear()
@@ -288,7 +288,7 @@ class Notes:
         """
         is_lost = any(name in self.seen for name in missing)
         may_show = self.search_rounds == 1 and (self.stirred or self.unreached)
-        if self.search_rounds >= MOST_SEARCHES or not (is_lost or may_show):
+        if self.search_rounds >= MAX_SEARCHES or not (is_lost or may_show):
             return False
         self.search_rounds += 1
         self.looked.clear()

@@ -17,7 +17,7 @@ from planner.models.trace import OnCall, ignore_call
 from planner.planning.asking import Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
-from planner.planning.partnr.react import MOST_CYCLES
+from planner.planning.partnr.react import MAX_CYCLES
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.prompts.partnr import offered, world_description
 from planner.planning.prompts.partnr_state import PastAction, prompt
@@ -55,7 +55,7 @@ class PartnrFinetuned:
         control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
         self._axes = replace(axes or Axes(), control=control, memory_source=MemorySource.STATE)
         self._options = options or AskOptions()
-        self._most = self._options.most_cycles or MOST_CYCLES
+        self._most = self._options.most_cycles or MAX_CYCLES
         self._asker = Asker(NAME, task, model, Naming.NAMES, self._axes, self._options, tell)
         self._seats = {agent: _Seat(agent) for agent in task.agents}
 

@@ -21,7 +21,7 @@ from planner.world.skill import SkillCall
 from planner.world.vocabulary import AgentKind
 
 # PARTNR-1.4: of each planner, where each agent has its own.
-MOST_CYCLES = 50
+MAX_CYCLES = 50
 
 
 class PartnrScript:
@@ -29,7 +29,7 @@ class PartnrScript:
 
     form = TurnForm.THOUGHT
     naming = Naming.NAMES
-    most_cycles = MOST_CYCLES
+    most_cycles = MAX_CYCLES
 
     def __init__(
         self,

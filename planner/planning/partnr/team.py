@@ -32,7 +32,7 @@ from planner.planning.summaries import shorten
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 
 # PARTNR-1.4: of the one planner of all agents.
-MOST_CYCLES = 100
+MAX_CYCLES = 100
 
 
 class PartnrTeam:
@@ -52,7 +52,7 @@ class PartnrTeam:
         """Takes the model and whoever wants to hear of each call of it."""
         self._task, self._name, self._examples = task, name, examples
         self._options = options or AskOptions()
-        self._most = self._options.most_cycles or MOST_CYCLES
+        self._most = self._options.most_cycles or MAX_CYCLES
         self._axes = replace(axes or Axes(), control=Control.CENTRALIZED)
         self._with_tools = self._axes.memory_source is MemorySource.TOOLS
         self._asker = Asker(name, task, model, Naming.NAMES, self._axes, self._options, tell)

@@ -20,7 +20,7 @@ NO_OBJECTS = "No objects found yet"
 OBJECTS = "Objects:"
 _UNKNOWN_PLACE = "unknown in an unknown room"
 # A memory that holds many copies of one thing must not drown the rest (PARTNR-11.2).
-MOST_OF_CLASS = 12
+MAX_OF_CLASS = 12
 
 _COMMON = (
     "Things whose room is unknown can be navigated to like any other. Several entries of one "
@@ -214,12 +214,12 @@ def summary(belief: Belief, agent: str, *, states: bool = False) -> str:
     lines, counts = [OBJECTS], dict[str, int]()
     for node in nodes:
         count = counts[node.class_name] = counts.get(node.class_name, 0) + 1
-        if count <= MOST_OF_CLASS:
+        if count <= MAX_OF_CLASS:
             lines.append(f"{node.name}: {_where(node, belief, agent)}{_states(node, states)}")
     lines += [
-        f"{' '.join(name.split())}: {count - MOST_OF_CLASS} more"
+        f"{' '.join(name.split())}: {count - MAX_OF_CLASS} more"
         for name, count in counts.items()
-        if count > MOST_OF_CLASS
+        if count > MAX_OF_CLASS
     ]
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner.planning.instruction import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     Request,
     asked_words,
     goal_of,
@@ -19,7 +19,7 @@ from planner.planning.session_world import Status
 from planner.world.episode import MOST_AGENTS, Episode
 from planner.world.instruct import InstructionCode, InstructState
 
-MOST_CHARACTERS_OF_NAME = 80
+MAX_CHARACTERS_OF_NAME = 80
 
 
 _ENDS = {
@@ -108,13 +108,13 @@ def accepted(
         agents: who does it where the request names nobody, as far as is known.
     """
     goal = goal_of(request, episode)
-    names = [name[:MOST_CHARACTERS_OF_NAME] for name in request.agents[:MOST_AGENTS]]
+    names = [name[:MAX_CHARACTERS_OF_NAME] for name in request.agents[:MOST_AGENTS]]
     who = tuple(dict.fromkeys(names)) or tuple(agents)
     return Standing(
         state=InstructState.RUNNING,
         goal_id=goal_id,
         # What is refused for its length is not repeated to everybody.
-        instruction=asked_words(request, episode)[:MOST_CHARACTERS],
+        instruction=asked_words(request, episode)[:MAX_CHARACTERS],
         agents=who,
         dialogue=() if is_too_long(request) else request.dialogue,
         house=house,

@@ -90,7 +90,7 @@ def test_no_mean_is_where_no_value_can_be() -> None:
     shares = [0.0, 1.0, 1.0]
     assert mean(shares).low < 0
     assert mean(shares).high > 1
-    kept = mean(shares, least=0.0, most=1.0)
+    kept = mean(shares, min_value=0.0, max_value=1.0)
     assert (kept.low, kept.high, kept.value) == (0.0, 1.0, mean(shares).value)
     inside = [0.4, 0.5, 0.6]
-    assert mean(inside, least=0.0, most=1.0) == mean(inside)
+    assert mean(inside, min_value=0.0, max_value=1.0) == mean(inside)

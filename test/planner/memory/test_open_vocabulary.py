@@ -57,7 +57,7 @@ def test_boxes_are_cut_at_the_borders_and_overlap_is_a_share() -> None:
 
 @pytest.mark.parametrize(("height", "width"), [(384, 384), (240, 424)])
 def test_boxes_lie_in_the_picture_best_first_and_apart(owl: Path, height: int, width: int) -> None:
-    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(least_score=0.0))
+    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=0.0))
     boxes = eye.boxes(picture(height=height, width=width), ["cup", "a red ball"])
     assert boxes
     assert [b.score for b in boxes] == sorted((b.score for b in boxes), reverse=True)
@@ -72,18 +72,18 @@ def test_boxes_lie_in_the_picture_best_first_and_apart(owl: Path, height: int, w
 
 def test_one_thing_to_pick_is_a_pixel(owl: Path) -> None:
     """The paper's use on Spot (EPM-2.10)."""
-    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(least_score=0.0))
+    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=0.0))
     found = eye.find(picture(), "red cup")
     assert found is not None
     u, v = found.pixel
     assert 0 <= u < 384
     assert 0 <= v < 384
-    strict = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(least_score=1.0))
+    strict = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=1.0))
     assert strict.find(picture(), "red cup") is None
 
 
 def test_a_look_places_what_it_finds_behind_what_it_sees(owl: Path) -> None:
-    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(least_score=0.0))
+    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=0.0))
     frame = replace(flat_frame(2.0), rgb=picture())
     found = eye.look(frame).detections
     assert found
@@ -97,8 +97,8 @@ def test_a_look_places_what_it_finds_behind_what_it_sees(owl: Path) -> None:
 
 
 def test_siglip_has_a_say(owl: Path, siglip: Path) -> None:
-    def boxes(least_alike: float) -> list[Box]:
-        options = OpenOptions(least_score=0.0, least_alike=least_alike)
+    def boxes(min_similarity: float) -> list[Box]:
+        options = OpenOptions(min_score=0.0, min_similarity=min_similarity)
         eye = OpenVocabularyEye(owl, CLASSES, second=siglip, options=options)
         return eye.boxes(picture(), ["cup"])
 

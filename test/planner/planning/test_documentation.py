@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from planner.planning.instruction import MOST_CHARACTERS
+from planner.planning.instruction import MAX_CHARACTERS
 from planner.planning.making import PLANNERS
 from planner.world.instruct import InstructionCode
 
@@ -20,7 +20,7 @@ def test_every_planner_is_documented() -> None:
 def test_every_code_is_documented_with_its_number() -> None:
     told = dict(re.findall(r"^\| (\d+) \| ([A-Z_]+) \|", PAGE, re.MULTILINE))
     assert told == {str(int(code)): code.name for code in InstructionCode}
-    assert f"{MOST_CHARACTERS:,} characters" in PAGE
+    assert f"{MAX_CHARACTERS:,} characters" in PAGE
 
 
 def test_every_parameter_of_the_node_is_documented() -> None:

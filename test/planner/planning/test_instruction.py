@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.planning.instruction import MOST_CHARACTERS, Request, RequestError, normal, task_of
+from planner.planning.instruction import MAX_CHARACTERS, Request, RequestError, normal, task_of
 from planner.world.episode import Episode
 from planner.world.instruct import InstructionCode
 
@@ -45,7 +45,7 @@ def test_nothing_asked_and_nothing_loaded() -> None:
 
 def test_a_100_kb_instruction_is_refused_in_words(episode: Episode) -> None:
     assert code(Request("tidy " * 20_000), episode) is InstructionCode.BAD_REQUEST
-    dialogue = ("what?", "x" * MOST_CHARACTERS)
+    dialogue = ("what?", "x" * MAX_CHARACTERS)
     assert code(Request("tidy", dialogue=dialogue), episode) is InstructionCode.BAD_REQUEST
     assert code(Request("tidy", dialogue=("?",) * 1000), episode) is InstructionCode.BAD_REQUEST
 

@@ -16,7 +16,7 @@ from planner.models.trace import ModelCall
 from planner.planning.asking import AskOptions
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.planning.react import MOST_CALLS, make_react
+from planner.planning.react import MAX_CALLS, make_react
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
 
@@ -175,10 +175,10 @@ def test_check_27_the_51st_call_is_never_sent(toy_world: Make) -> None:
     world = one_robot(toy_world)
     planner, model = react(world, *["Navigate[Object.100]\nAssigned!"] * 60)
     outcome = play(planner, world, Task("Tidy.", ("agent_0",)))
-    assert len(model.asked) == MOST_CALLS == 50
+    assert len(model.asked) == MAX_CALLS == 50
     assert outcome.failure.startswith("planner limit")
     # A rough count, four characters a token: a full episode stays below 3500 tokens.
-    grown = sum(len(m.text) for m in model.asked[-1][2:]) / 4 / MOST_CALLS
+    grown = sum(len(m.text) for m in model.asked[-1][2:]) / 4 / MAX_CALLS
     assert grown < 32.8
 
 

@@ -21,7 +21,7 @@ from planner.planning.axes import Axes, Control
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Exchange, Planner, Task
 from planner.planning.prompts.partnr_state import TOKEN
-from planner.planning.repeats import MOST_FAILURES, MOST_SUCCESSES, PAUSE_CALLS, Repeats
+from planner.planning.repeats import MAX_FAILURES, MAX_SUCCESSES, PAUSE_CALLS, Repeats
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind, Relation
 
@@ -93,7 +93,7 @@ def test_check_26_next_to_what_is_elsewhere_does_not_go_on_for_ever(toy_world: M
     script += ["Place[cup_0, on, table_0, None, None]", "Done[]"]
     done = Play(world, script)
     calls = done.outcome.of("agent_0")
-    assert calls.count(place) == MOST_FAILURES
+    assert calls.count(place) == MAX_FAILURES
     assert "is not possible now" in done.told(6)
     refused = [call for call in done.heard if call.error]
     assert len(refused) == 1
@@ -143,7 +143,7 @@ def test_a_repeated_failure_is_broken_by_rule_and_recorded(toy_world: Make) -> N
     world.fault = lambda agent, call: GRASP_FAILED if call.name == SkillName.PICK else None
     script = ["Navigate[cup_0]", *["Pick[cup_0]"] * 5, "Pick[apple_0]", "Done[]"]
     done = Play(world, script)
-    assert done.outcome.of("agent_0").count("Pick[cup_0]") == MOST_FAILURES
+    assert done.outcome.of("agent_0").count("Pick[cup_0]") == MAX_FAILURES
     assert "Pick[apple_0]" in done.outcome.of("agent_0")
     assert done.heard[4].parameters["blocked"] == "Pick[cup_0]"
     assert '"Pick[" ("apple_0" |' in done.heard[4].grammar
@@ -153,7 +153,7 @@ def test_a_repeated_failure_is_broken_by_rule_and_recorded(toy_world: Make) -> N
 def test_a_failure_between_other_calls_is_broken_too() -> None:
     repeats = Repeats()
     pick, go = parse_call("Pick[cup_0]"), parse_call("Navigate[cup_0]")
-    for _ in range(MOST_FAILURES - 1):
+    for _ in range(MAX_FAILURES - 1):
         assert repeats.take(pick, GRASP_FAILED) == ""
         assert repeats.take(go, SkillResult.success()) == ""
     assert "failed in the same way" in repeats.take(pick, GRASP_FAILED)
@@ -167,15 +167,15 @@ def test_a_failure_between_other_calls_is_broken_too() -> None:
 def test_other_failures_of_a_call_count_apart() -> None:
     repeats = Repeats()
     pick = parse_call("Pick[cup_0]")
-    for code in (SkillCode.GRASP_FAILED, SkillCode.TOO_FAR) * (MOST_FAILURES - 1):
+    for code in (SkillCode.GRASP_FAILED, SkillCode.TOO_FAR) * (MAX_FAILURES - 1):
         assert repeats.take(pick, SkillResult.failure(code, "no.")) == ""
 
 
 def test_what_succeeds_again_and_again_is_broken_too_but_not_waiting() -> None:
     repeats = Repeats()
     go, wait = parse_call("Navigate[cup_0]"), parse_call("Wait[]")
-    told = [repeats.take(go, SkillResult.success()) for _ in range(MOST_SUCCESSES)]
-    assert [bool(words) for words in told] == [False] * (MOST_SUCCESSES - 1) + [True]
+    told = [repeats.take(go, SkillResult.success()) for _ in range(MAX_SUCCESSES)]
+    assert [bool(words) for words in told] == [False] * (MAX_SUCCESSES - 1) + [True]
     assert not any(repeats.take(wait, SkillResult.success()) for _ in range(50))
 
 

@@ -18,7 +18,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
 DT_S = 1 / 30
-MOST_STEPS = 60_000
+MAX_STEPS = 60_000
 
 
 def belief_of(house: House, state: WorldState) -> Belief:
@@ -108,7 +108,7 @@ class World:
         """Carries out one call to its end."""
         executor = self.executors[agent]
         result = executor.start(call)
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             if result is not None:
                 return result
             self.backend.step(DT_S)

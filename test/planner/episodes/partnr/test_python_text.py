@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.episodes.partnr.python_text import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     PythonTextError,
     read_assignments,
     read_call,
@@ -61,4 +61,4 @@ def test_a_name_is_assigned_once() -> None:
     with pytest.raises(PythonTextError, match="a is assigned twice"):
         read_assignments("a = 1\na = 2\n")
     with pytest.raises(PythonTextError, match="longer than"):
-        read_assignments("#" * (MOST_CHARACTERS + 1))
+        read_assignments("#" * (MAX_CHARACTERS + 1))

@@ -6,7 +6,7 @@ import pytest
 
 from planner.planning.expert.facts import Facts
 from planner.planning.expert.jobs import Job
-from planner.planning.expert.notes import MOST_TRIES, Look, Notes
+from planner.planning.expert.notes import MAX_TRIES, Look, Notes
 from planner.planning.expert.search import Likelihood, Search
 from planner.planning.expert.steps import Steps
 from planner.planning.planner import AgentResult
@@ -135,7 +135,7 @@ def test_what_was_seen_and_is_no_more_there_is_looked_for_again() -> None:
 def test_a_place_that_nobody_got_to_is_tried_in_one_more_round() -> None:
     notes = Notes(agents=("agent_0",))
     call, far = SkillCall(SkillName.NAVIGATE, ("shelves_0",)), SkillCode.UNREACHABLE
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         notes.take(AgentResult("agent_0", call, SkillResult.failure(far, "no way"), 1.0))
     assert "shelves_0" in notes.looked
     assert notes.search_again(["cup_0"])

@@ -25,7 +25,7 @@ from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
-from planner.planning.prompts.partnr import MOST_OF_CLASS, summary, world_description
+from planner.planning.prompts.partnr import MAX_OF_CLASS, summary, world_description
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import SkillCall, SkillName, SkillResult
@@ -409,7 +409,7 @@ def test_copies_do_not_drown_the_summary() -> None:
         for i in range(25)
     }
     lines = summary(Belief(0.0, 0, nodes), "").splitlines()
-    assert len(lines) == MOST_OF_CLASS + 2
+    assert len(lines) == MAX_OF_CLASS + 2
     assert lines[-1] == "bee: 13 more"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.planning.instruction import MOST_CHARACTERS, Request, task_of
+from planner.planning.instruction import MAX_CHARACTERS, Request, task_of
 from planner.planning.session import Outcome
 from planner.planning.session_world import Status
 from planner.planning.telling.standing import Standing, accepted
@@ -86,8 +86,8 @@ def test_each_code_ends_in_one_state(code: InstructionCode) -> None:
 
 
 def test_a_request_that_is_refused_for_its_length_is_not_repeated() -> None:
-    long = "x" * (3 * MOST_CHARACTERS)
+    long = "x" * (3 * MAX_CHARACTERS)
     standing = accepted("", Request(long, (long,) * 50, (long,)), None, "", ())
-    assert len(standing.instruction) == MOST_CHARACTERS
+    assert len(standing.instruction) == MAX_CHARACTERS
     assert standing.dialogue == ()
     assert sum(map(len, standing.agents)) < 1000
