@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.planning.delta_log import DeltaLog
-from planner.ros.memory_messages import belief_record
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.primitive import Capabilities
 from planner.world.vocabulary import EntityKind
+from planner.world.wire import graph_record
 
 NOTHING = Belief(0.0, -1, {})
 
@@ -62,7 +62,7 @@ class Surroundings:
     def belief(self) -> Belief:
         """The newest belief."""
         if self._belief is None:
-            self._belief = belief_record(self._graph)
+            self._belief = graph_record(self._graph)
         return self._belief
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from planner.ros.publisher_numbers import PublisherNumbers
+from planner.recorder.publisher_numbers import PublisherNumbers
 
 
 @dataclass(frozen=True, slots=True)

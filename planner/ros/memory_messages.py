@@ -22,7 +22,6 @@ from planner.ros.conversions import header, point_message, time_message
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.entity import Entity, MemoryChange, OperationKind
 from planner.world.vocabulary import EntityKind, Relation
-from planner.world.wire import graph_record
 
 MAP = "map"
 _OPERATIONS = {
@@ -126,11 +125,6 @@ class GraphMessages:
             nodes=[node for _, node, _ in made.values()],
             edges=[edge for _, _, edge in made.values() if edge is not None],
         )
-
-
-def belief_record(message: WorldGraph) -> Belief:
-    """The inverse of `GraphMessages.message`; ages come back in single precision."""
-    return graph_record(message)
 
 
 def _node_message(node: BeliefNode) -> WorldGraphNode:

@@ -12,8 +12,6 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from planner.ros.publisher_numbers import identity
-
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -96,8 +94,14 @@ class PolledSubscription:
         if found is None:
             return None
         data, info = found
-        publisher, number = identity(info)
-        return Taken(data, info["received_timestamp"], info["source_timestamp"], publisher, number)
+        publisher = info["publisher_gid"]
+        return Taken(
+            data,
+            info["received_timestamp"],
+            info["source_timestamp"],
+            publisher["data"] if publisher else b"",
+            info["publication_sequence_number"] or 0,
+        )
 
 
 def _never_called(_data: bytes) -> None:

@@ -15,7 +15,6 @@ from planner.ros import parameters, qos
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepWords, Voice
-from planner.ros.memory_messages import belief_record
 from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
@@ -34,6 +33,7 @@ from planner.world.house_checks import load_episode, load_house
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import AgentKind
+from planner.world.wire import graph_record
 
 # While a call is under way; ends of primitives are acted on at once.
 BEAT_S = 0.05
@@ -236,7 +236,7 @@ class SkillExecutorNode(Node):
         if self._belief is None:
             # Read only when a skill asks: graphs come more often than calls.
             graph = self._graph if self._graph is not None else WorldGraph()
-            self._belief = belief_record(graph)
+            self._belief = graph_record(graph)
         return self._belief
 
     def _located(self, agent: str) -> Callable[[], tuple[Pose, float] | None]:

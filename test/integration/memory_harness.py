@@ -10,8 +10,8 @@ from planner_msgs.msg import EntityList, MemoryUpdate, Operation, WorldGraph
 from planner_msgs.srv import EditMemory
 from rclpy.qos import QoSProfile
 
-from planner.ros.memory_messages import belief_record
 from planner.world.belief import Belief
+from planner.world.wire import graph_record
 
 EVENTS = QoSProfile(depth=100)
 
@@ -27,7 +27,7 @@ class Listener:
 
     def belief(self) -> Belief:
         self.client.wait(lambda: self.graphs, "/world_graph")
-        return belief_record(self.graphs[-1])
+        return graph_record(self.graphs[-1])
 
     def until_known(self, name: str) -> Belief:
         self.client.wait(lambda: self.graphs and name in self.belief().nodes, name)

@@ -18,13 +18,13 @@ from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
 from planner.exit_status import EXIT_CONFIGURATION
 from planner.parts.calls import parse_call
-from planner.ros.memory_messages import belief_record
 from planner.ros.skill_messages import report_message
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
+from planner.world.wire import graph_record
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def _differ_in_times_only(listener: Listener) -> bool:
     """Whether the newest two graphs have the same nodes, the second with newer times."""
     if len(listener.graphs) < 2:
         return False
-    before, after = (belief_record(graph) for graph in listener.graphs[-2:])
+    before, after = (graph_record(graph) for graph in listener.graphs[-2:])
     cups = [belief.nodes["cup_0"] for belief in (before, after) if "cup_0" in belief.nodes]
     if len(cups) < 2 or before.sequence != after.sequence:
         return False

@@ -23,12 +23,12 @@ from planner.parts.kinds import PLANNERS
 from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.session_world import Event
 from planner.planning.trace_store import SolvedTask, TraceStore
-from planner.ros.memory_messages import belief_record
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
+from planner.world.wire import graph_record
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 Call = tuple[str, str, int, str]
@@ -104,7 +104,7 @@ class Stack:
 
         def is_ready() -> bool:
             # The newest graph may still be that of the run before.
-            belief = belief_record(graphs[-1]) if graphs else None
+            belief = graph_record(graphs[-1]) if graphs else None
             return belief is not None and belief.stamp_s < 1.0 and known <= belief.nodes.keys()
 
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")

@@ -20,9 +20,9 @@ from planner.narrator import story
 from planner.narrator.story import Event, Kind
 from planner.ros import qos
 from planner.ros.conversions import seconds
-from planner.ros.memory_messages import belief_record
 from planner.world import topics
 from planner.world.instruct import InstructState
+from planner.world.wire import graph_record
 
 
 class Storyteller:
@@ -92,7 +92,7 @@ class Storyteller:
         """Tells where new things are; graphs come often and are read only for that."""
         if not self._found:
             return
-        nodes = belief_record(deserialize_message(data, WorldGraph)).nodes
+        nodes = graph_record(deserialize_message(data, WorldGraph)).nodes
         known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
         sights = [
             story.Sight(node.name, node.relation, node.parent or "", node.room or "")

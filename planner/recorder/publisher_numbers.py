@@ -1,4 +1,4 @@
-"""Missed messages by their publishers' numbers. Needs no ROS itself.
+"""Missed messages by their publishers' numbers.
 
 The middleware numbers each publisher's messages from 1, so what never arrived shows as a jump,
 whatever lost it: the publisher's history, the transport or the reader's own queue. What a
@@ -6,9 +6,6 @@ publisher sends after the last message that arrived shows in nothing.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 
 class PublisherNumbers:
@@ -36,9 +33,3 @@ class PublisherNumbers:
         expected = self._next.get(publisher, 1 if self._from_start else number)
         self._next[publisher] = max(number + 1, expected)
         return max(0, number - expected)
-
-
-def identity(info: Mapping[str, Any]) -> tuple[bytes, int]:
-    """The publisher of a message and its number, from rclpy's message info; 0 = not counted."""
-    publisher = info["publisher_gid"]
-    return (publisher["data"] if publisher else b""), info["publication_sequence_number"] or 0
