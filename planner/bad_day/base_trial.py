@@ -1,4 +1,4 @@
-"""What the trials of the bridge and of whole stacks are given, and both keep."""
+"""The base of bridge trials and stack trials."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.bad_day.permission import Silence
-from planner.bad_day.processes import Busy, Spawner
+from planner.bad_day.permission import Revocation
+from planner.bad_day.processes import CpuLoad, Spawner
 from planner.bad_day.schedule import Schedule
 
 
@@ -17,11 +17,11 @@ class Assignment:
     """One schedule and where it runs.
 
     Attributes:
-        schedule: what goes wrong and when.
+        schedule: the faults.
         spawner: starts the processes.
         folder: for logs and bags.
-        domain: the ROS domain, this trial's alone.
-        safety: changes to the harness's own safety rules, as config/safety.yaml has them.
+        domain: the ROS domain, reserved for this trial.
+        safety: overrides of the harness's safety rules, in the form of config/safety.yaml.
     """
 
     schedule: Schedule
@@ -32,11 +32,15 @@ class Assignment:
 
 
 class BaseTrial:
-    """One schedule that is run."""
+    """A run of one schedule."""
 
-    def __init__(self, given: Assignment) -> None:
-        """Runs nothing yet."""
-        self.schedule, self._spawner = given.schedule, given.spawner
-        self._folder, self._domain, self._safety = given.folder, given.domain, given.safety
-        self._busy = Busy()
-        self._silences: list[Silence] = []
+    def __init__(self, assignment: Assignment) -> None:
+        """Prepares the run without starting it."""
+        self.schedule, self._spawner = assignment.schedule, assignment.spawner
+        self._folder, self._domain, self._safety = (
+            assignment.folder,
+            assignment.domain,
+            assignment.safety,
+        )
+        self._busy = CpuLoad()
+        self._revocations: list[Revocation] = []

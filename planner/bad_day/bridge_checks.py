@@ -1,4 +1,4 @@
-"""What must hold after a run of the form `bridge`."""
+"""Checks of a bridge run."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ from planner.bad_day.outcome import Check, Outcome, Violation
 from planner.bad_day.permission import (
     LIMIT_S,
     SLACK_S,
-    SetBack,
-    Silence,
-    allowed,
-    trespasses,
+    ClockSetBack,
+    Revocation,
+    permissions,
+    unpermitted_motions,
 )
-from planner.bad_day.records import Asked
+from planner.bad_day.records import Request
 from planner.bad_day.schedule import Schedule
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 
-# config/safety.yaml: motion.speed_m_s, and what steps and rounding add.
-FASTEST_M_S = 0.55
-# Statuses of a bridge: asked to end, killed by us, or refused to be the second one.
-_GOOD = frozenset({EXIT_OK, -9, EXIT_CONFIGURATION})
-# A bridge that has begun says so, with the time of day.
+# motion.speed_m_s of config/safety.yaml, plus a margin for time steps and rounding.
+MAX_SPEED_M_S = 0.55
+# Exit statuses of a bridge: asked to end, killed by us, or refused as a second bridge.
+_EXPECTED_STATUSES = frozenset({EXIT_OK, -9, EXIT_CONFIGURATION})
+# The log line of a bridge that is ready, with its wall-clock time.
 _READY = re.compile(r"\[INFO\] \[(\d+\.\d+)\] \[bridge\]: .* time is ")
-# How long after that a call may still be lost: the graph goes on to list the services of the bridge
-# that was killed, so no client can tell whether it knows the new one yet, and a Fast DDS
-# participant that was not heard announces itself every 3 s. Measured: up to 1.5 s.
-_HEARD_S = 3.0
-# How often a bridge asks the robot how it is, and so what time it has.
-_ASKS_S = 0.05
-CHECKED = frozenset({Check.MOTION, Check.OUTCOMES, Check.ENDS})
+# How long after that a call may still be lost: the graph still lists the services of the killed
+# bridge, so a client cannot tell whether it has discovered the new one, and a Fast DDS
+# participant repeats its announcement every 3 s. Measured: up to 1.5 s.
+_DISCOVERY_S = 3.0
+# Period at which a bridge polls the robot's state, and so its clock.
+_STATE_POLL_S = 0.05
+CHECKS = frozenset({Check.MOTION, Check.OUTCOMES, Check.ENDS})
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a run; times are the time of day."""
+    """The records of a run; times are wall-clock time."""
 
     schedule: Schedule
     steps: Sequence[Motion]
     samples: Sequence[Sample]
-    asked: Sequence[Asked]
-    silences: Sequence[Silence]
+    requests: Sequence[Request]
+    revocations: Sequence[Revocation]
     began_s: float
-    # When the bridge was asked to end: what it does then is by itself.
+    # When the bridge was asked to end; what it does afterwards is not judged.
     ended_s: float
     round_trip_s: float
     bridge_died_s: Sequence[float]
     killed_clients: frozenset[str]
     statuses: Mapping[str, int | None]
     logs: Mapping[str, str]
-    # By how much the truth is late.
-    heard_s: float
+    # Delay of the ground truth.
+    truth_delay_s: float
     seconds: float
     # When the robot's clock was set back.
-    set_back: Sequence[SetBack] = ()
+    set_back: Sequence[ClockSetBack] = ()
 
 
 def judge_run(seen: Evidence) -> Outcome:
     """The outcome of a run."""
-    # A command is in time by the robot's clock, as it was compared over the link.
-    limit_s = LIMIT_S + SLACK_S + seen.round_trip_s / 2 + seen.heard_s
-    permitted = allowed(seen.asked, seen.silences)
+    # Commands expire by the robot's clock, which the bridge knows to within half a round trip.
+    limit_s = LIMIT_S + SLACK_S + seen.round_trip_s / 2 + seen.truth_delay_s
+    granted = permissions(seen.requests, seen.revocations)
     steps = [each for each in seen.steps if seen.began_s <= each.begins_s < seen.ended_s]
-    # The next question after the step, its answer, and the way of the stop.
-    unknown_s = _ASKS_S + 1.5 * seen.round_trip_s + SLACK_S
-    beyond, longest = trespasses(steps, permitted, limit_s, seen.set_back, unknown_s)
+    # The next poll after the clock step, its answer, and the delivery of the stop.
+    unknown_s = _STATE_POLL_S + 1.5 * seen.round_trip_s + SLACK_S
+    beyond, longest = unpermitted_motions(steps, granted, limit_s, seen.set_back, unknown_s)
     violations = [Violation(Check.MOTION, str(each)) for each in beyond]
     violations += _speed(seen)
     violations += _outcomes(seen)
     violations += _ends(seen)
-    services = [one for one in seen.asked if one.name == "stop" and one.ended_s is not None]
+    services = [one for one in seen.requests if one.name == "stop" and one.ended_s is not None]
     figures = {f"{kind}, s": value for kind, value in longest.items()}
     answers = [(one.ended_s or 0.0) - one.sent_s for one in services]
     if answers:
@@ -81,9 +81,9 @@ def judge_run(seen: Evidence) -> Outcome:
     return Outcome(
         seen.schedule.form,
         seen.schedule.seed,
-        CHECKED,
+        CHECKS,
         tuple(violations),
-        requests=len(seen.asked),
+        requests=len(seen.requests),
         motions=len(seen.steps),
         seconds=seen.seconds,
         figures=figures,
@@ -92,18 +92,17 @@ def judge_run(seen: Evidence) -> Outcome:
 
 def _speed(seen: Evidence) -> list[Violation]:
     fastest = max((each.linear_m_s for each in seen.samples), default=0.0)
-    if fastest <= FASTEST_M_S:
+    if fastest <= MAX_SPEED_M_S:
         return []
-    return [Violation(Check.MOTION, f"it went {fastest:.2f} m/s, allowed are 0.5")]
+    return [Violation(Check.MOTION, f"speed {fastest:.2f} m/s exceeds the limit of 0.5 m/s")]
 
 
 def _outcomes(seen: Evidence) -> list[Violation]:
     found = []
-    for one in seen.asked:
+    for one in seen.requests:
         if one.ended_s is not None:
             continue
-        # Nobody answers for a bridge that was killed; its clients have a timeout of their own, and
-        # a client that was killed waits for nothing.
+        # A killed bridge answers nothing, and a killed client waits for nothing.
         if any(one.sent_s <= back_s for back_s in _back_s(seen)):
             continue
         if one.client in seen.killed_clients:
@@ -114,13 +113,13 @@ def _outcomes(seen: Evidence) -> list[Violation]:
 
 
 def _back_s(seen: Evidence) -> list[float]:
-    """Until when calls may have gone to a bridge that was killed: the graph lists it for a while.
+    """Until when calls may have gone to a killed bridge, which the graph lists for a while.
 
-    That is until `_HEARD_S` after the next one was ready, or for ever where none was.
+    That is until `_DISCOVERY_S` after the next one was ready, or forever if none was.
     """
     ready = [float(at) for log in seen.logs.values() for at in _READY.findall(log)]
     return [
-        min((at_s for at_s in ready if at_s > died_s), default=math.inf) + _HEARD_S
+        min((at_s for at_s in ready if at_s > died_s), default=math.inf) + _DISCOVERY_S
         for died_s in seen.bridge_died_s
     ]
 
@@ -129,8 +128,8 @@ def _ends(seen: Evidence) -> list[Violation]:
     found = []
     for name, status in seen.statuses.items():
         if status is None:
-            found.append(Violation(Check.ENDS, f"{name} does not end when it is asked to"))
-        elif status not in _GOOD:
+            found.append(Violation(Check.ENDS, f"{name} did not end on request"))
+        elif status not in _EXPECTED_STATUSES:
             found.append(Violation(Check.ENDS, f"{name} ended with status {status}"))
     for name, log in seen.logs.items():
         if "Traceback" in log:

@@ -1,7 +1,7 @@
-"""One interleaving of the form `bridge`: the bridge node before an emulated Spot in real time.
+"""One bridge run: the bridge node on an emulated Spot in real time, or on a simulator.
 
-The bridge, its client and what stands beside them are processes of their own; robot, link and the
-operator are in this one. The robot's truth is the emulator's, and its time is that of the day.
+The bridge and its clients are processes of their own; robot, link and operator live in this one.
+Ground truth comes from the emulator, whose time is wall-clock time.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from pathlib import Path
 from planner.bad_day.base_trial import Assignment, BaseTrial
 from planner.bad_day.bridge_checks import Evidence, judge_run
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.harness import ANSWER_S, READY_S, Faults, RobotHarness
 from planner.bad_day.motion import joined
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.permission import Cause, Silence, cut_short
-from planner.bad_day.processes import Program, Start
-from planner.bad_day.records import Asked, read_records
+from planner.bad_day.permission import Cause, Revocation, truncated
+from planner.bad_day.processes import Program, ProgramSpec
+from planner.bad_day.records import Request, read_records
 from planner.bad_day.schedule import Event, Fault, Form
-from planner.bad_day.sides import ANSWER_S, READY_S, Faults, Side
 from planner.bad_day.timeline import Timeline
 from planner.up import find_executable
 from planner.world.errors import PlannerError
 
 _CLIENT = Path(__file__).parent / "client" / "node.py"
-# How long what was going on when everything was mended may take to get an answer.
+# How long after the last fault remaining motion is observed.
 _SETTLE_S = 0.9
-_END_S = 40.0
+_SHUTDOWN_TIMEOUT_S = 40.0
 _RESTART_S = 3.0
-_LOOK_S = 0.5
+_POLL_S = 0.5
 
 
 class BridgeTrial(BaseTrial):
     """Runs one schedule."""
 
-    def __init__(self, given: Assignment) -> None:
-        super().__init__(given)
+    def __init__(self, assignment: Assignment) -> None:
+        super().__init__(assignment)
         self._programs: dict[str, Program] = {}
         self._all: list[tuple[str, Program]] = []
         self._killed_bridges: list[float] = []
@@ -48,19 +48,19 @@ class BridgeTrial(BaseTrial):
         """Runs it and judges it.
 
         Raises:
-            PlannerError: where the run could not be set up.
+            PlannerError: if the run could not be set up.
         """
         words = (self.schedule, self._folder, self._safety)
-        side: Side
+        harness: RobotHarness
         if self.schedule.form is Form.SIM:
-            from planner.bad_day.sim_side import SimSide
+            from planner.bad_day.sim_harness import SimHarness
 
-            side = SimSide(*words, self._domain)
+            harness = SimHarness(*words, self._domain)
         else:
-            from planner.bad_day.robot_side import RobotSide
+            from planner.bad_day.spot_harness import SpotHarness
 
-            side = RobotSide(*words)
-        with side as robot:
+            harness = SpotHarness(*words)
+        with harness as robot:
             try:
                 return self._run(robot)
             finally:
@@ -68,45 +68,45 @@ class BridgeTrial(BaseTrial):
 
     # One run
 
-    def _run(self, robot: Side) -> Outcome:
+    def _run(self, robot: RobotHarness) -> Outcome:
         self._arguments = robot.arguments()
         self._places = [f"{piece.x_m:.2f},{piece.y_m:.2f}" for piece in robot.house.furniture]
         domain = {"ROS_DOMAIN_ID": str(self._domain)}
         self._environment = {**os.environ, **domain, **robot.environment}
         operator, faults = Operator(self._domain), robot.faults
         try:
-            self._start_well(operator)
+            self._start_bridge_with_retries(operator)
             robot.make_ready(operator)
             self._start_client("client", self.schedule.seed)
             self._await_first_goal()
             began_s = time.time()
-            do = partial(self._do, operator, faults)
-            Timeline(self.schedule).run(do, partial(self._undo, faults))
-            self._mend(faults)
-            asked = self._settle(operator, time.time())
+            inject = partial(self._inject, operator, faults)
+            Timeline(self.schedule).run(inject, partial(self._clear, faults))
+            self._clear_all(faults)
+            requests = self._settle(operator, time.time())
             stopped_s = time.time()
             statuses = self._end()
         finally:
             operator.close()
         time.sleep(_SETTLE_S)
         robot.stand_still()
-        known = [*asked, *faults.silences, *self._silences, *joined(robot.moving())]
+        known = [*requests, *faults.revocations, *self._revocations, *joined(robot.moving())]
         (self._folder / "evidence.log").write_text("".join(f"{each}\n" for each in known))
         return judge_run(
             Evidence(
                 self.schedule,
                 steps=robot.moving(),
                 samples=robot.samples(),
-                asked=asked,
-                silences=[*faults.silences, *self._silences],
+                requests=requests,
+                revocations=[*faults.revocations, *self._revocations],
                 began_s=began_s,
                 ended_s=stopped_s,
                 round_trip_s=faults.longest_round_trip_s,
                 bridge_died_s=self._killed_bridges,
                 killed_clients=frozenset(self._killed_clients),
                 statuses=statuses,
-                logs={f"{name} {each.pid}": each.said() for name, each in self._all},
-                heard_s=robot.heard_s,
+                logs={f"{name} {each.pid}": each.output() for name, each in self._all},
+                truth_delay_s=robot.truth_delay_s,
                 seconds=time.time() - began_s,
                 set_back=faults.set_back,
             )
@@ -118,18 +118,18 @@ class BridgeTrial(BaseTrial):
             words += ["-p", f"{key}:={value}"]
         self._start(name, words)
 
-    def _start_well(self, operator: Operator) -> None:
-        """Starts the bridge, again where a busy machine let it miss a timeout as it connected.
+    def _start_bridge_with_retries(self, operator: Operator) -> None:
+        """Starts the bridge, with retries for connection timeouts on a busy machine.
 
         Raises:
-            PlannerError: where it does not come.
+            PlannerError: if it does not start in time.
         """
         until_s = time.monotonic() + READY_S
         self._start_bridge("bridge")
-        while not operator.reaches("claim", _LOOK_S):
+        while not operator.reaches("claim", _POLL_S):
             if time.monotonic() > until_s:
-                said = self._programs["bridge"].said()[-300:]
-                raise PlannerError(f"the bridge does not come: {said}")
+                said = self._programs["bridge"].output()[-300:]
+                raise PlannerError(f"the bridge did not start in time: {said}")
             if self._programs["bridge"].status is not None:
                 self._all.pop()
                 self._start_bridge("bridge")
@@ -139,19 +139,19 @@ class BridgeTrial(BaseTrial):
 
     def _await_first_goal(self) -> None:
         client, until_s = self._programs["client"], time.monotonic() + READY_S
-        while not read_records(client.said()):
+        while not read_records(client.output()):
             if time.monotonic() > until_s:
-                raise PlannerError(f"the client sends no goal: {client.said()[-300:]}")
+                raise PlannerError(f"the client sends no goal: {client.output()[-300:]}")
             time.sleep(0.05)
 
     def _start(self, name: str, words: list[str]) -> None:
         log = self._folder / f"{name}_{len(self._all)}.log"
-        program = self._spawner.start(Start(name, tuple(words), self._environment, log))
+        program = self._spawner.start(ProgramSpec(name, tuple(words), self._environment, log))
         self._programs[name] = program
         self._all.append((name, program))
 
-    def _do(self, operator: Operator, faults: Faults, event: Event) -> None:
-        if faults.do(event):
+    def _inject(self, operator: Operator, faults: Faults, event: Event) -> None:
+        if faults.inject(event):
             return
         program = self._programs.get(event.name)
         match event.fault:
@@ -159,7 +159,7 @@ class BridgeTrial(BaseTrial):
                 operator.call(event.name)
             case Fault.FREEZE if program is not None:
                 program.freeze()
-                self._forbid(event.name, time.time() + event.seconds)
+                self._revoke(event.name, time.time() + event.seconds)
             case Fault.KILL if program is not None:
                 self._kill(event.name, program)
             case Fault.CPU_SHARE if program is not None:
@@ -173,8 +173,8 @@ class BridgeTrial(BaseTrial):
             case _:
                 return
 
-    def _undo(self, faults: Faults, event: Event) -> None:
-        faults.undo(event)
+    def _clear(self, faults: Faults, event: Event) -> None:
+        faults.clear(event)
         program = self._programs.get(event.name)
         if event.fault is Fault.FREEZE and program is not None:
             program.thaw()
@@ -189,62 +189,66 @@ class BridgeTrial(BaseTrial):
         now_s = time.time()
         if name == "bridge":
             self._killed_bridges.append(now_s)
-            self._silences.append(Silence(now_s, float("inf"), Cause.BRIDGE_SILENT, True))
+            self._revocations.append(Revocation(now_s, float("inf"), Cause.BRIDGE_SILENT, True))
             # As `planner up` does.
             self._start_bridge("bridge")
         else:
             self._killed_clients.add(name)
-            # What it asked for last nobody asks for any more.
-            self._silences.append(Silence(now_s, float("inf"), Cause.CLIENT_SILENT, True, name))
+            # Its last goal has no client any more.
+            self._revocations.append(
+                Revocation(now_s, float("inf"), Cause.CLIENT_SILENT, True, name)
+            )
             self._start_client(f"client_{len(self._all)}", self.schedule.seed + len(self._all))
 
-    def _forbid(self, name: str, until_s: float) -> None:
+    def _revoke(self, name: str, until_s: float) -> None:
         bridge = name == "bridge"
         cause = Cause.BRIDGE_SILENT if bridge else Cause.CLIENT_SILENT
-        self._silences.append(Silence(time.time(), until_s, cause, False, "" if bridge else name))
+        self._revocations.append(
+            Revocation(time.time(), until_s, cause, False, "" if bridge else name)
+        )
 
     # Its end
 
-    def _mend(self, faults: Faults) -> None:
-        faults.mend()
-        # Whoever was frozen to beyond the end of the schedule goes on with it.
-        self._silences = cut_short(self._silences, time.time())
+    def _clear_all(self, faults: Faults) -> None:
+        faults.clear_all()
+        # Processes frozen beyond the end of the schedule resume now.
+        self._revocations = truncated(self._revocations, time.time())
         self._busy.set(0)
         for program in self._programs.values():
             program.throttle(1.0)
             program.thaw(at_once=True)
 
-    def _asked(self, operator: Operator) -> list[Asked]:
+    def _requests(self, operator: Operator) -> list[Request]:
         clients = [p for name, p in self._all if "client" in name]
-        return [*operator.records, *(one for p in clients for one in read_records(p.said()))]
+        return [*operator.records, *(one for p in clients for one in read_records(p.output()))]
 
-    def _settle(self, operator: Operator, mended_s: float) -> list[Asked]:
-        """Waits until every call has its answer, ends the clients, and waits for the rest."""
+    def _settle(self, operator: Operator, cleared_s: float) -> list[Request]:
+        """Waits until every call is answered, ends the clients, and waits for their results."""
         time.sleep(_SETTLE_S)
         clients = [program for name, program in self._all if "client" in name]
         for client in clients:
-            # It cancels what is under way, and hears what became of it.
+            # The client cancels its goal and waits for the result.
             client.send(signal.SIGTERM)
-        while time.time() < mended_s + ANSWER_S:
-            asked = self._asked(operator)
-            # What went to a bridge that was killed is not waited for.
+        while time.time() < cleared_s + ANSWER_S:
+            requests = self._requests(operator)
+            # Do not wait for calls to a killed bridge.
             gone_s = max(self._killed_bridges, default=0.0) + _RESTART_S
-            waits = [one for one in asked if one.kind == "service" and one.sent_s > gone_s]
+            waits = [one for one in requests if one.kind == "service" and one.sent_s > gone_s]
             answered = all(one.ended_s is not None for one in waits)
             if answered and all(client.status is not None for client in clients):
                 break
             time.sleep(0.1)
-        # What is left over of its motion is seen.
+        # Observe any remaining motion.
         time.sleep(_SETTLE_S)
-        return self._asked(operator)
+        return self._requests(operator)
 
     def _end(self) -> dict[str, int | None]:
-        """Asks everything to end; the status of each, None where it had to be killed."""
+        """Asks all processes to end; the exit status of each, None if it had to be killed."""
         found: dict[str, int | None] = {}
         for name, program in self._all:
             if "bridge" in name and program.status is None:
                 program.send(signal.SIGINT)
         for name, program in self._all:
             if "bridge" in name:
-                found[f"{name} {program.pid}"] = program.wait(_END_S)
+                found[f"{name} {program.pid}"] = program.wait(_SHUTDOWN_TIMEOUT_S)
         return found

@@ -1,4 +1,4 @@
-"""`planner bad-day`: many runs, each under its own schedule of faults, and what held."""
+"""`planner bad-day`: runs under random fault schedules, with checks after each."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.schedule import SMALL, Form, Schedule, make_schedule
-from planner.bad_day.table import again, line, table
+from planner.bad_day.schedule import BRIDGE_FORMS, Form, Schedule, make_schedule
+from planner.bad_day.table import line, repeat_command, table
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_FAILED, EXIT_OK
 from planner.world.errors import PlannerError
 
-RUNS = 30
+DEFAULT_RUNS = 30
 # They take a minute each.
-STACKS = 30
+DEFAULT_STACKS = 30
 _EVERY = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--runs", type=int, default=RUNS, help="how many interleavings")
+    parser.add_argument("--runs", type=int, default=DEFAULT_RUNS, help="how many interleavings")
     parser.add_argument("--seed", type=int, default=1, help="of the first")
     parser.add_argument(
         "--task",
         default="mix",
         choices=["mix", *Form],
-        help="what goes wrong around what; mix = whole stacks among runs of the bridge alone",
+        help="what the faults are injected into; mix = bridge runs with whole stacks among them",
     )
     parser.add_argument(
         "--stacks",
         type=int,
-        default=STACKS,
-        help="how many runs of a mix are whole stacks at most; each tenth is one",
+        default=DEFAULT_STACKS,
+        help="maximum number of whole stacks in a mix; every tenth run is one",
     )
     parser.add_argument(
-        "--jobs", type=int, default=3, help="runs of the form bridge at the same time"
+        "--jobs", type=int, default=3, help="how many bridge runs to execute in parallel"
     )
     parser.add_argument(
         "--confirm",
         action="store_true",
-        help="run what was violated once more, alone; only what is violated again fails",
+        help="repeat runs with violations once, alone; only those that fail again count",
     )
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and bags of every run")
     parser.add_argument("-o", "--output", type=Path, help="file for the outcomes, JSON lines")
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run all and print the table; 0 where nothing was violated and everything could be run."""
+    """Run all and print the table; 0 if every run took place and none had a violation."""
     schedules = [make_schedule(form, seed) for form, seed in chosen(args)]
     if args.list:
         for schedule in schedules:
@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if not has_sdk():
         if args.task in (Form.BRIDGE, Form.SPOT):
             raise PlannerError(f"{args.task} needs the Spot SDK: make spot (read its licence)")
-        print("no runs before a Spot, of whose SDK none is installed (make spot)", flush=True)
-    # Before ROS is loaded, so that it is found from any shell.
+        print("no runs on the emulated Spot: its SDK is not installed (make spot)", flush=True)
+    # Must happen before ROS is loaded.
     os.environ.update(ros_environment(os.environ))
     done: list[Outcome] = []
     for outcome in _run_all(schedules, args.jobs, args.keep):
@@ -72,7 +72,8 @@ def run(args: argparse.Namespace) -> int:
         print(line(outcome, len(done), len(schedules)), flush=True)
         for violation in outcome.violations:
             print(
-                f"    {violation.check}: {violation.text}\n    again: {again(outcome)}", flush=True
+                f"    {violation.check}: {violation.text}\n    again: {repeat_command(outcome)}",
+                flush=True,
             )
         if args.output is not None:
             _keep(args.output, outcome)
@@ -84,21 +85,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _confirmed(bad: list[Outcome], keep: Path | None) -> list[Outcome]:
-    """Which of these are violated again, each run alone: a busy machine may be late by itself."""
+    """Runs that fail again when repeated alone: on a busy machine the load may be the cause."""
     found = []
     for each in bad:
         again_keep = None if keep is None else keep / "again"
         for outcome in _run_all([make_schedule(Form(each.form), each.seed)], 1, again_keep):
             fails = bool(outcome.violations or outcome.trouble)
-            what = "the same" if fails else "nothing violated"
-            print(f"{each.form} {each.seed}, once more: {what}", flush=True)
+            what = "failed again" if fails else "no violation"
+            print(f"{each.form} {each.seed}, repeated: {what}", flush=True)
             if fails:
                 found.append(outcome)
     return found
 
 
 def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
-    """Forms and seeds of a series; of a mix every tenth is a whole stack, each kind in turn."""
+    """Forms and seeds of a series; in a mix every tenth is a whole stack, of each kind in turn."""
     seeds = range(args.seed, args.seed + args.runs)
     if args.task != "mix":
         return [(Form(args.task), seed) for seed in seeds]
@@ -119,7 +120,7 @@ def has_sdk() -> bool:
 
 
 def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterator[Outcome]:
-    """Whole stacks one at a time beside the others."""
+    """Runs whole stacks one at a time, in parallel with bridge runs."""
     from planner.bad_day.trial import run_trial
 
     def go(schedule: Schedule) -> Outcome:
@@ -127,7 +128,7 @@ def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterato
 
     with ThreadPoolExecutor(max(1, jobs)) as small, ThreadPoolExecutor(1) as whole:
         waiting = [
-            (small if schedule.form in SMALL else whole).submit(go, schedule)
+            (small if schedule.form in BRIDGE_FORMS else whole).submit(go, schedule)
             for schedule in schedules
         ]
         try:

@@ -1,4 +1,4 @@
-"""ROS domains that no other run of this machine uses, each for one run."""
+"""Reserves ROS domains that no other run on this machine uses."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 from planner.ros.domain_lock import DomainLock
 from planner.world.errors import PlannerError
 
-# Domains above these collide with the ports that Linux hands out to other programs.
+# Higher domains collide with the ephemeral ports of Linux.
 _DOMAINS = range(1, 102)
-# Who takes one tries those first that were used longest ago: what was killed there is forgotten.
+# Least recently used first, so that peers have forgotten participants killed there.
 _NEXT = itertools.count(os.getpid())
 
 
 @contextmanager
-def own_domain() -> Iterator[int]:
-    """A domain held for as long as the `with` lasts; tests with nodes heed the same locks.
+def reserve_domain() -> Iterator[int]:
+    """Reserves a domain for the `with` block; integration tests use the same locks.
 
     Raises:
-        PlannerError: where all are held.
+        PlannerError: if all are reserved.
     """
     folder = Path(tempfile.gettempdir()) / "planner-ros-domains"
     folder.mkdir(mode=0o777, exist_ok=True)
@@ -33,7 +33,7 @@ def own_domain() -> Iterator[int]:
         with (folder / str(number)).open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Somebody may run a bridge in it who knows of no such locks.
+                # A bridge started without such a lock may be running in it.
                 DomainLock(number).close()
             except (BlockingIOError, PlannerError):
                 continue

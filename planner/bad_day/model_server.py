@@ -1,4 +1,4 @@
-"""A language model's server that can be slow or dead; what it says moves a robot about."""
+"""A language-model server that can be slow or dead; its replies make robots drive around."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 _ENTITY = re.compile(r"Object\.(\d+)")
-# Then it says that it is done.
+# After this many turns its reply is Done.
 _TURNS = 6
 
 
 class ModelServer:
-    """Chat completions as servers stream them: goes to things of the prompt, then is done."""
+    """Streams chat completions: visits objects named in the prompt, then says Done."""
 
     def __init__(self, seed: int) -> None:
         self.delay_s = 0.0
@@ -27,7 +27,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """For a planner's `model_url`."""
+        """The value for a planner's `model_url`."""
         return f"http://127.0.0.1:{self._port}/v1"
 
     def kill(self) -> None:
@@ -38,7 +38,7 @@ class ModelServer:
             server.server_close()
 
     def revive(self) -> None:
-        """Serves again, at the same port."""
+        """Serves again, on the same port."""
         if self._server is not None:
             return
         outer = self
@@ -60,7 +60,7 @@ class ModelServer:
                 self.wfile.write(f"data: {event}\n\ndata: [DONE]\n\n".encode())
 
             def log_message(self, *_args: object) -> None:
-                """Says nothing."""
+                """Logs nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
         self._server.daemon_threads = True
@@ -68,7 +68,7 @@ class ModelServer:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def reply(self, messages: list[dict[str, object]]) -> str:
-        """What it says next in a dialogue."""
+        """The next reply in a dialogue."""
         said = sum(message["role"] == "assistant" for message in messages)
         found = _ENTITY.findall(" ".join(str(message["content"]) for message in messages))
         if said >= _TURNS or not found:

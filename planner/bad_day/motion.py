@@ -1,4 +1,4 @@
-"""What moved when: samples of a robot, and the motions that they are."""
+"""Samples of a robot's state, and the motions derived from them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-# Less than this between two steps is rounding.
+# Smaller changes between two steps are rounding.
 _STILL_M, _STILL_RAD = 1e-4, 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The robot after one step; `at_s` is the time of day of this machine."""
+    """The robot after one step; `at_s` is this machine's wall-clock time."""
 
     at_s: float
     x_m: float
@@ -27,7 +27,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """A motion of base or arm; `metres` is the way of the base."""
+    """A motion of base or arm; `metres` is the distance the base covered."""
 
     begins_s: float
     ends_s: float
@@ -49,7 +49,7 @@ def moving(samples: Sequence[Sample]) -> list[Motion]:
 
 
 def joined(steps: Sequence[Motion], gap_s: float = 0.1) -> list[Motion]:
-    """Steps that follow one another as one motion each."""
+    """Merges consecutive steps into one motion each."""
     found: list[Motion] = []
     for step in steps:
         last = found[-1] if found else None

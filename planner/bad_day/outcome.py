@@ -1,4 +1,4 @@
-"""What came of one interleaving."""
+"""The outcome of one run."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from enum import StrEnum
 
 
 class Check(StrEnum):
-    """What must hold after each run."""
+    """Checks of a run."""
 
     MOTION = "motion"  # no motion outside of its permission and time limit
     OUTCOMES = "outcomes"  # an outcome for every request
     BAG = "bag"  # the bag reads
     MEMORY = "memory"  # the memory's store opens and is whole
-    VERDICT = "verdict"  # the bag says what was said live
-    ENDS = "ends"  # every process ends when it is asked to, and leaves the robot at rest
+    VERDICT = "verdict"  # the bag gives the live verdict
+    ENDS = "ends"  # every process ends on request and leaves the robot at rest
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that did not hold."""
+    """One failed check."""
 
     check: Check
     text: str
@@ -28,10 +28,10 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One run: which checks were made, and what did not hold.
+    """One run: which checks were made, and which failed.
 
-    `trouble` is why there was nothing to check, where the harness itself failed: no violation, and
-    no clean run either. `figures` are the longest of their kind, by their names.
+    `trouble` says why nothing could be checked when the harness itself failed: neither a violation
+    nor a clean run. `figures` has the maximum of each measurement by its name.
     """
 
     form: str
@@ -39,7 +39,7 @@ class Outcome:
     checked: frozenset[Check]
     violations: tuple[Violation, ...] = ()
     trouble: str = ""
-    # Faults of the schedule that cannot be made here, and why.
+    # Faults of the schedule that cannot be injected on this machine, and why.
     left_out: str = ""
     requests: int = 0
     motions: int = 0

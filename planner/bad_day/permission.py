@@ -1,4 +1,4 @@
-"""When the robot may move, as those know who asked: not by the bridge's word."""
+"""When the robot is permitted to move, derived from the clients' records, not from the bridge's."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from planner.bad_day.motion import Motion, joined
-from planner.bad_day.records import Asked
+from planner.bad_day.records import Request
 
-# Motion after the last sign of life of client, bridge or link, or after it was forbidden.
+# Motion may go on for this long after the last sign of life of client, bridge or link, or after
+# permission was revoked.
 LIMIT_S = 0.7
-# The arm ends by itself the motion that it was sent last, where nothing reaches the robot any more:
-# half a turn, at motion.hand_turn_speed_rad_s (config/safety.yaml).
+# The arm completes its last command when the robot can no longer be reached: at most half a turn
+# at motion.hand_turn_speed_rad_s (config/safety.yaml).
 ARM_LIMIT_S = 3.2
-# Steps of the emulator, and what this machine takes to send a signal.
+# Time step of the emulator plus this machine's latency in delivering a signal.
 SLACK_S = 0.15
-# What ends motion where it is answered with success, or while it is under way.
+# Services that end motion when they succeed, or while they are in progress.
 ENDS = frozenset({"stop", "sit", "release", "power_off", "estop/gentle", "estop/hard"})
 
 
 class Cause(StrEnum):
-    """Why motion is not allowed any more; of the `UNREACHABLE` nobody can tell the robot."""
+    """Why motion is no longer permitted; with those in `UNREACHABLE` no stop reaches the robot."""
 
     GOAL_ENDED = "goal ended"
     OPERATOR = "operator"
@@ -37,68 +38,72 @@ UNREACHABLE = frozenset({Cause.BRIDGE_SILENT, Cause.LINK_SILENT, Cause.LEASE_TAK
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """A time in which nobody could move the robot; it ends goals where `ends_goals`."""
+class Revocation:
+    """An interval without permission to move; `ends_goals` says whether it also ends goals."""
 
     begins_s: float
     ends_s: float
     cause: Cause
     ends_goals: bool
-    # Whose goals; empty for everybody's.
+    # The client whose goals it affects; empty for all clients.
     client: str = ""
 
 
-def cut_short(silences: Iterable[Silence], now_s: float) -> list[Silence]:
-    """The same silences where those that were to end later have ended now."""
+def truncated(revocations: Iterable[Revocation], now_s: float) -> list[Revocation]:
+    """The revocations, with those that would end later ending now."""
     return [
         replace(each, ends_s=max(each.begins_s, now_s)) if now_s < each.ends_s < math.inf else each
-        for each in silences
+        for each in revocations
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class SetBack:
-    """The robot's clock, in which walks end, was set back by `seconds`."""
+class ClockSetBack:
+    """The robot's clock, by which walks expire, was set back by `seconds`."""
 
     at_s: float
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
-    """A time in which motion was allowed, and why no longer."""
+class Permission:
+    """An interval in which motion was permitted, and why it ended."""
 
     begins_s: float
     ends_s: float
     cause: Cause
 
 
-def allowed(asked: Iterable[Asked], silences: Sequence[Silence]) -> list[Allowed]:
-    """When motion was allowed: while somebody's goal was under way and nothing forbade it."""
-    records = list(asked)
-    forbids = list(silences)
-    forbids += [
-        Silence(one.sent_s, math.inf, Cause.OPERATOR, True)
+def permissions(requests: Iterable[Request], revocations: Sequence[Revocation]) -> list[Permission]:
+    """When motion was permitted: while a goal was active and nothing revoked the permission."""
+    records = list(requests)
+    revocations = list(revocations)
+    revocations += [
+        Revocation(one.sent_s, math.inf, Cause.OPERATOR, True)
         for one in records
         if one.kind == "service" and one.name in ENDS and one.success
     ]
-    found: list[Allowed] = []
+    found: list[Permission] = []
     for goal in records:
         if goal.kind == "goal":
             ends_s = math.inf if goal.ended_s is None else goal.ended_s
-            found += _without(Allowed(goal.sent_s, ends_s, Cause.GOAL_ENDED), goal.client, forbids)
+            found += _subtract(
+                Permission(goal.sent_s, ends_s, Cause.GOAL_ENDED), goal.client, revocations
+            )
     return sorted(found, key=lambda each: each.begins_s)
 
 
-def _without(whole: Allowed, client: str, forbids: Sequence[Silence]) -> list[Allowed]:
+def _subtract(
+    whole: Permission, client: str, revocations: Sequence[Revocation]
+) -> list[Permission]:
     pieces = [whole]
-    mine = [each for each in forbids if each.client in ("", client)]
-    for each in mine:
+    relevant = [each for each in revocations if each.client in ("", client)]
+    for each in relevant:
         if each.ends_goals:
-            # Of goals that were given before; later ones are the client's own risk.
+            # It ends earlier goals only; a later one is permitted again.
             if whole.begins_s < each.begins_s:
                 pieces = [
-                    Allowed(p.begins_s, each.begins_s, each.cause)
+                    Permission(p.begins_s, each.begins_s, each.cause)
                     if p.begins_s < each.begins_s < p.ends_s
                     else p
                     for p in pieces
@@ -106,45 +111,45 @@ def _without(whole: Allowed, client: str, forbids: Sequence[Silence]) -> list[Al
                 ]
             continue
         pieces = [piece for p in pieces for piece in _cut(p, each)]
-    return pieces + _held_back(whole, mine)
+    return pieces + _delayed_commands(whole, relevant)
 
 
-def _held_back(whole: Allowed, forbids: Sequence[Silence]) -> list[Allowed]:
-    """What was sent until another silence began, while the link was silent, and came after that.
+def _delayed_commands(whole: Permission, revocations: Sequence[Revocation]) -> list[Permission]:
+    """Permissions for commands that a silent link delivered after bridge or client fell silent.
 
-    Its limit counts from when it was sent last: from the beginning of the other silence.
+    Their limit counts from the last time they can have been sent: the start of the other silence.
     """
     return [
-        Allowed(other.begins_s, other.begins_s, other.cause)
-        for link in forbids
+        Permission(other.begins_s, other.begins_s, other.cause)
+        for link in revocations
         if link.cause is Cause.LINK_SILENT
-        for other in forbids
+        for other in revocations
         if other.cause in (Cause.BRIDGE_SILENT, Cause.CLIENT_SILENT)
         and link.begins_s <= other.begins_s <= link.ends_s <= other.ends_s
         and whole.begins_s <= other.begins_s <= whole.ends_s
     ]
 
 
-def _cut(piece: Allowed, silence: Silence) -> list[Allowed]:
-    if silence.ends_s <= piece.begins_s or silence.begins_s >= piece.ends_s:
+def _cut(piece: Permission, revocation: Revocation) -> list[Permission]:
+    if revocation.ends_s <= piece.begins_s or revocation.begins_s >= piece.ends_s:
         return [piece]
     found = []
-    if piece.begins_s < silence.begins_s:
-        found.append(Allowed(piece.begins_s, silence.begins_s, silence.cause))
-    if silence.ends_s < piece.ends_s:
-        found.append(Allowed(silence.ends_s, piece.ends_s, piece.cause))
-    elif silence.cause is Cause.LINK_SILENT and piece.ends_s < math.inf:
-        # What the link still held of a goal that ended meanwhile has its limit from that end on.
-        found.append(Allowed(piece.ends_s, piece.ends_s, piece.cause))
+    if piece.begins_s < revocation.begins_s:
+        found.append(Permission(piece.begins_s, revocation.begins_s, revocation.cause))
+    if revocation.ends_s < piece.ends_s:
+        found.append(Permission(revocation.ends_s, piece.ends_s, piece.cause))
+    elif revocation.cause is Cause.LINK_SILENT and piece.ends_s < math.inf:
+        # For commands that the link still held when the goal ended, the limit counts from that end.
+        found.append(Permission(piece.ends_s, piece.ends_s, piece.cause))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Trespass:
-    """A motion beyond what was allowed."""
+class UnpermittedMotion:
+    """A motion without permission."""
 
     motion: Motion
-    # How long after the last permission it went on, and why that ended; None: there was none.
+    # How long after the last permission it lasted, and why that ended; None: there was none.
     after_s: float
     cause: Cause | None
 
@@ -154,65 +159,73 @@ class Trespass:
         return f"motion {self.after_s:.2f} s {why}, {way}"
 
 
-def trespasses(
+def unpermitted_motions(
     steps: Sequence[Motion],
-    permitted: Sequence[Allowed],
+    granted: Sequence[Permission],
     limit_s: float,
-    set_back: Sequence[SetBack] = (),
+    set_back: Sequence[ClockSetBack] = (),
     unknown_s: float = 0.0,
-) -> tuple[list[Trespass], dict[str, float]]:
-    """Motions beyond permission and limit; and the longest by their kind, within it or not.
+) -> tuple[list[UnpermittedMotion], dict[str, float]]:
+    """Motions beyond permission and limit, and the longest overrun of each kind, permitted or not.
 
     Args:
-        steps: what moved.
-        permitted: when it might.
-        limit_s: for how much longer.
-        set_back: steps back of the robot's clock.
-        unknown_s: how soon after one a bridge can have ended the walk that lives longer for it.
+        steps: the motions.
+        granted: when motion was permitted.
+        limit_s: for how long motion may go on after that.
+        set_back: when the robot's clock was set back.
+        unknown_s: for how long after that the bridge cannot know of it.
     """
     longest: dict[str, float] = {}
     beyond: list[Motion] = []
     for step in steps:
-        after_s, cause = _after(step.ends_s, permitted)
+        after_s, cause = _since_permission(step.ends_s, granted)
         if cause is not None and 0 < after_s < math.inf:
             kind = f"{'walks' if step.base else 'arm moves'} after: {cause}"
             longest[kind] = max(longest.get(kind, 0.0), after_s)
-        if after_s <= limit_s or (not step.base and _finishes(step, permitted)):
+        if after_s <= limit_s or (not step.base and _is_last_arm_command(step, granted)):
             continue
-        if not any(_outlives(step, permitted, limit_s, each, unknown_s) for each in set_back):
+        if not any(
+            _is_walk_before_clock_step(step, granted, limit_s, each, unknown_s) for each in set_back
+        ):
             beyond.append(step)
     found = []
     for motion in joined(beyond):
-        after_s, cause = _after(motion.ends_s, permitted)
-        found.append(Trespass(motion, min(after_s, motion.ends_s - motion.begins_s + 60), cause))
+        after_s, cause = _since_permission(motion.ends_s, granted)
+        found.append(
+            UnpermittedMotion(motion, min(after_s, motion.ends_s - motion.begins_s + 60), cause)
+        )
     return found, longest
 
 
-def _finishes(step: Motion, permitted: Sequence[Allowed]) -> bool:
-    """Whether it may be what an arm was sent last before nothing reached the robot any more."""
-    unreachable = [each for each in permitted if each.cause in UNREACHABLE]
-    return _after(step.ends_s, unreachable)[0] <= ARM_LIMIT_S
+def _is_last_arm_command(step: Motion, granted: Sequence[Permission]) -> bool:
+    """Whether it may be the arm's last command from before the robot became unreachable."""
+    unreachable = [each for each in granted if each.cause in UNREACHABLE]
+    return _since_permission(step.ends_s, unreachable)[0] <= ARM_LIMIT_S
 
 
-def _outlives(
-    step: Motion, permitted: Sequence[Allowed], limit_s: float, back: SetBack, unknown_s: float
+def _is_walk_before_clock_step(
+    step: Motion,
+    granted: Sequence[Permission],
+    limit_s: float,
+    back: ClockSetBack,
+    unknown_s: float,
 ) -> bool:
-    """Whether it may be a walk sent before anybody could know of the step back.
+    """Whether it may be a walk sent before the bridge could know that the clock was set back.
 
-    Nothing reached the robot any more before an answer could tell of it and a stop could come.
+    The robot became unreachable before an answer could show the step and a stop could arrive.
     """
     cut_off = [
         each
-        for each in permitted
+        for each in granted
         if each.cause in UNREACHABLE and 0.0 <= each.ends_s - back.at_s <= unknown_s
     ]
-    return step.base and _after(step.ends_s, cut_off)[0] <= limit_s + back.seconds
+    return step.base and _since_permission(step.ends_s, cut_off)[0] <= limit_s + back.seconds
 
 
-def _after(at_s: float, permitted: Sequence[Allowed]) -> tuple[float, Cause | None]:
-    """How long a moment is after the last permission, 0 within one."""
+def _since_permission(at_s: float, granted: Sequence[Permission]) -> tuple[float, Cause | None]:
+    """Seconds since the last permission, 0 within one, and why that permission ended."""
     best, cause = math.inf, None
-    for each in permitted:
+    for each in granted:
         if each.begins_s - 0.05 <= at_s:
             after_s = max(0.0, at_s - each.ends_s)
             if after_s < best:

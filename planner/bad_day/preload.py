@@ -1,4 +1,4 @@
-"""Loaded once by the server that all processes of the harness are forked from."""
+"""Modules loaded once by the server that forks all processes of the harness."""
 # ruff: noqa: F401
 
 import contextlib
@@ -6,8 +6,8 @@ import contextlib
 from planner.warm_start import load_common
 
 with contextlib.suppress(ImportError):
-    # The extra `spot`; without it only the forms without a Spot run.
-    import planner.bad_day.robot_side
+    # Needs the extra `spot`.
+    import planner.bad_day.spot_harness
     import sim_bridge.spot.backend
 import planner.bad_day.bridge_trial
 import planner.bad_day.client.node

@@ -1,4 +1,4 @@
-"""Processes that a run starts, stops, throttles and kills: forks of a process without threads."""
+"""Processes that a run starts, throttles and kills, forked from a single-threaded process."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from planner.warm_start import become
 
 # How often a throttled process is stopped and continued.
 _PERIOD_S = 0.1
-_LOOK_S = 0.05
-# What killed programs had in shared memory, of this process.
-LEFT_BEHIND: set[Path] = set()
+_POLL_S = 0.05
+# Shared-memory segments of programs that this process killed.
+LEFTOVER_SEGMENTS: set[Path] = set()
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """A program of ours to fork; all that it prints goes to `log`."""
+class ProgramSpec:
+    """A program to fork; its output goes to `log`."""
 
     name: str
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     environment: Mapping[str, str]
     log: Path
 
 
 class Spawner:
-    """Starts programs from within a process with threads, by asking one without any."""
+    """Starts programs for a multi-threaded process through a single-threaded one."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
 
-    def start(self, start: Start) -> Program:
+    def start(self, spec: ProgramSpec) -> Program:
         """Starts a program."""
-        pid = self._ask("start", start)
-        return Program(start.name, int(pid), self, start.log)
+        pid = self._ask("start", spec)
+        return Program(spec.name, int(pid), self, spec.log)
 
     def status(self, pid: int) -> int | None:
-        """The exit status of a program, None while it runs; of a signal its number below zero."""
+        """Exit status of a program, None while it runs, minus the number if a signal killed it."""
         found: int | None = self._ask("status", pid)
         return found
 
@@ -61,11 +61,11 @@ class Spawner:
 
 
 def serve_spawner(connection: Connection, child: BaseProcess) -> None:
-    """What the process without threads does, until `child`, who asks it, has ended."""
+    """Serves a `Spawner` from the single-threaded process until its client `child` has ended."""
     made: dict[int, BaseProcess] = {}
     while child.exitcode is None:
         try:
-            if not connection.poll(_LOOK_S):
+            if not connection.poll(_POLL_S):
                 continue
             word, value = connection.recv()
         except EOFError:
@@ -82,28 +82,28 @@ def serve_spawner(connection: Connection, child: BaseProcess) -> None:
             process.join()
 
 
-def _fork(start: Start) -> BaseProcess:
-    with start.log.open("ab") as log:
-        words = ("python", *start.words)
-        arguments = (start.name, words, dict(start.environment), log.fileno(), os.getpid())
+def _fork(spec: ProgramSpec) -> BaseProcess:
+    with spec.log.open("ab") as log:
+        words = ("python", *spec.arguments)
+        arguments = (spec.name, words, dict(spec.environment), log.fileno(), os.getpid())
         process = multiprocessing.get_context("fork").Process(target=become, args=arguments)
         process.start()
     return process
 
 
 class Program:
-    """A process, and what is done to it; `log` is where what it prints goes, if anybody knows."""
+    """A process that can be frozen, throttled and killed; `log` has its output, if known."""
 
     def __init__(self, name: str, pid: int, spawner: Spawner | None, log: Path | None) -> None:
         self.name, self.pid, self.log = name, pid, log
         self._spawner = spawner
-        # How many times it was frozen and not yet thawed.
+        # Freezes not yet undone by `thaw`.
         self._frozen = 0
         self._throttle: threading.Event | None = None
 
     @property
     def status(self) -> int | None:
-        """Its exit status, None while it runs; 0 where it is not ours and gone."""
+        """Exit status, None while it runs; 0 if it is no child of ours and gone."""
         if self._spawner is not None:
             return self._spawner.status(self.pid)
         try:
@@ -112,44 +112,43 @@ class Program:
             return 0
         return 0 if state == "Z" else None
 
-    def said(self) -> str:
-        """All that it printed."""
+    def output(self) -> str:
+        """Everything it has printed."""
         if self.log is None or not self.log.exists():
             return ""
         return self.log.read_text("utf-8", "replace")
 
     def wait(self, seconds: float) -> int | None:
-        """Its exit status, None where it runs on after so long."""
+        """Exit status, None if it is still running after the timeout."""
         until_s = time.monotonic() + seconds
         while (status := self.status) is None and time.monotonic() < until_s:
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
         return status
 
     def send(self, number: int) -> None:
-        """Sends a signal; nothing where it has ended."""
+        """Sends a signal, unless it has ended."""
         if self.status is None:
             if number == signal.SIGKILL:
-                LEFT_BEHIND.update(segments_of(self.pid))
+                LEFTOVER_SEGMENTS.update(segments_of(self.pid))
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def freeze(self) -> None:
-        """Stops it in the midst of whatever it does."""
+        """Suspends it (SIGSTOP)."""
         self._frozen += 1
         self.send(signal.SIGSTOP)
 
     def thaw(self, *, at_once: bool = False) -> bool:
-        """Lets it go on, once it was thawed as often as frozen or `at_once`; whether it does."""
+        """Resumes it once every freeze is undone, or `at_once`; whether it was resumed."""
         self._frozen = 0 if at_once else max(0, self._frozen - 1)
         if not self._frozen:
             self.send(signal.SIGCONT)
         return not self._frozen
 
     def throttle(self, share: float) -> None:
-        """Lets it run for this share of the time alone, 1 for all of it.
+        """Lets it run for this share of the time only, 1 = unthrottled.
 
-        It is stopped for the rest of each tenth of a second, as a quota of processor time does
-        with who always has something to do.
+        It is suspended for the rest of each 0.1 s, as a CPU quota does with a busy process.
         """
         if self._throttle is not None:
             self._throttle.set()
@@ -160,15 +159,15 @@ class Program:
                 target=self._alternate, args=(share, self._throttle), daemon=True
             ).start()
 
-    def _alternate(self, share: float, over: threading.Event) -> None:
-        while not over.is_set() and self.status is None:
+    def _alternate(self, share: float, stopped: threading.Event) -> None:
+        while not stopped.is_set() and self.status is None:
             if not self._frozen:
                 self._kill(signal.SIGSTOP)
-            if over.wait(_PERIOD_S * (1 - share)):
+            if stopped.wait(_PERIOD_S * (1 - share)):
                 break
             if not self._frozen:
                 self._kill(signal.SIGCONT)
-            over.wait(_PERIOD_S * share)
+            stopped.wait(_PERIOD_S * share)
         if not self._frozen:
             self._kill(signal.SIGCONT)
 
@@ -177,18 +176,18 @@ class Program:
             os.kill(self.pid, number)
 
 
-class Busy:
-    """Processes that take whatever processor time they can get."""
+class CpuLoad:
+    """Busy processes that compete for CPU time."""
 
     def __init__(self) -> None:
         self._running: list[subprocess.Popen[bytes]] = []
 
     def set(self, count: int) -> None:
-        """So many of them from now on."""
+        """Sets how many of them run."""
         while len(self._running) > count:
             process = self._running.pop()
             process.kill()
             process.wait()
-        words: Sequence[str] = (sys.executable, "-S", "-c", "while True: pass")
+        command: Sequence[str] = (sys.executable, "-S", "-c", "while True: pass")
         while len(self._running) < count:
-            self._running.append(subprocess.Popen(words))
+            self._running.append(subprocess.Popen(command))

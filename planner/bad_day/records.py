@@ -1,17 +1,17 @@
-"""What was asked of the bridge in a run, and what became of it: lines of JSON of its clients."""
+"""Requests to the bridge and their outcomes, as JSON lines in the logs of its clients."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
 
-# How a line of a client's log begins that is a record.
-MARK = "@record "
+# Marks the lines of a client's log that are records.
+RECORD_PREFIX = "@record "
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request; times are the time of day, `outcome` is empty while there is none."""
+class Request:
+    """One request; times are wall-clock time, `outcome` is empty until it has ended."""
 
     client: str
     number: int
@@ -22,25 +22,25 @@ class Asked:
     outcome: str = ""
     success: bool = False
 
-    def line(self) -> str:
-        """As a line of a log."""
-        return MARK + json.dumps(asdict(self))
+    def log_line(self) -> str:
+        """The record as a line of a log."""
+        return RECORD_PREFIX + json.dumps(asdict(self))
 
 
-def read_records(log: str) -> list[Asked]:
-    """The requests of a client's log, each as it was told last."""
-    found: dict[int, Asked] = {}
+def read_records(log: str) -> list[Request]:
+    """The requests in a client's log, each in its latest state."""
+    found: dict[int, Request] = {}
     for line in log.splitlines():
-        if line.startswith(MARK):
+        if line.startswith(RECORD_PREFIX):
             try:
-                record = Asked(**json.loads(line.removeprefix(MARK)))
+                record = Request(**json.loads(line.removeprefix(RECORD_PREFIX)))
             except ValueError:
-                # A client that was killed while it wrote.
+                # The client was killed while writing this line.
                 continue
             found[record.number] = record
     return list(found.values())
 
 
-def ended(asked: Asked, at_s: float, outcome: str, *, success: bool) -> Asked:
+def ended(request: Request, at_s: float, outcome: str, *, success: bool) -> Request:
     """The request with its outcome."""
-    return replace(asked, ended_s=at_s, outcome=outcome, success=success)
+    return replace(request, ended_s=at_s, outcome=outcome, success=success)

@@ -1,4 +1,4 @@
-"""The numbers of the safety rules that bad days are run with."""
+"""The safety rules used under fault injection."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def safety_rules(otherwise: Mapping[str, Any]) -> dict[str, Any]:
-    """As config/safety.yaml, but nobody approves what hands do, and it sits down sooner.
+def safety_rules(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """As config/safety.yaml, but without approvals, and the robot sits down sooner.
 
-    Whoever decides must be heard before a simulator, too, so that its silence is seen there.
+    A simulator requires heartbeats too, so that a silent client has an effect there.
     """
     return {
         "version": 1,
         "approval": {"where": "never"},
         "people": {"where": "never"},
         "executive": {"where": "always"},
-        # The emulator draws its pictures on the same processors.
+        # The emulator renders its pictures on the same CPU.
         "timeouts": {"image_s": 3.0},
         "keepalive": {"warn_after_s": 1.0, "motors_off_after_s": 3.0},
-        **otherwise,
+        **overrides,
     }

@@ -1,4 +1,4 @@
-"""What goes wrong, when: a schedule that its seed alone decides."""
+"""Fault schedules, each determined by its seed alone."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from enum import StrEnum
 
 
 class Form(StrEnum):
-    """What a schedule is run against."""
+    """What a schedule runs against."""
 
-    BRIDGE = "bridge"  # the bridge node and a scripted client, an emulated Spot in real time
-    SIM = "sim"  # the same before the embedded simulator, for where there is no SDK
+    BRIDGE = "bridge"  # the bridge node and a scripted client on an emulated Spot in real time
+    SIM = "sim"  # the same on the embedded simulator, for machines without the Spot SDK
     DEMO = "demo"  # the whole stack with one agent, on the embedded simulator
     TEAM = "team"  # the same with two agents
-    SPOT = "spot"  # the whole stack before the emulated Spot, as in demo-spot
+    SPOT = "spot"  # the whole stack on the emulated Spot, as in demo-spot
 
 
-# Of these many run at the same time.
-SMALL = frozenset({Form.BRIDGE, Form.SIM})
+# Several of these run in parallel.
+BRIDGE_FORMS = frozenset({Form.BRIDGE, Form.SIM})
 
 
 class Fault(StrEnum):
-    """What can go wrong; `value`, `seconds` and `name` mean what is said beside it."""
+    """Kinds of fault; the comments explain what `value`, `seconds` and `name` mean for each."""
 
     # The link between bridge and robot.
     ROUND_TRIP = "round_trip"  # seconds `value`, for the rest of the run
@@ -34,27 +34,27 @@ class Fault(StrEnum):
     REORDER = "reorder"
     # The robot.
     TAKE_LEASE = "take_lease"  # by a client with the name `name`
-    CLOCK_STEP = "clock_step"  # the robot's clock goes on `value` seconds
+    CLOCK_STEP = "clock_step"  # the robot's clock jumps by `value` seconds
     ESTOP = "estop"  # pressed on the robot, released after `seconds`
     # The machine.
     CPU_SHARE = "cpu_share"  # of the process `name` down to `value`, for `seconds`
-    BUSY = "busy"  # `value` processes beside, for `seconds`
+    BUSY = "busy"  # `value` busy processes compete for the CPU, for `seconds`
     FULL_DISK = "full_disk"  # of the recorder, for `seconds`; 0 = for the rest of the run
     # Processes.
     FREEZE = "freeze"  # SIGSTOP of the process `name`, SIGCONT after `seconds`
     KILL = "kill"  # SIGKILL of the process `name`
-    SECOND_CLIENT = "second_client"  # one that gives the robot a goal of its own
-    SECOND_BRIDGE = "second_bridge"  # one more in the same ROS domain
+    SECOND_CLIENT = "second_client"  # another client that sends goals of its own
+    SECOND_BRIDGE = "second_bridge"  # another bridge in the same ROS domain
     # The language model's server.
     MODEL_SLOW = "model_slow"  # each answer takes `value` seconds, for `seconds`
     MODEL_DEAD = "model_dead"  # connections are refused, for `seconds`
-    # What the operator does meanwhile.
+    # The operator.
     CALL = "call"  # the service `name`
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that goes wrong, `at_s` seconds after everything was ready."""
+    """One fault, `at_s` seconds after everything was ready."""
 
     at_s: float
     fault: Fault
@@ -72,20 +72,20 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One interleaving: what goes wrong in a run, and the seed of all else that is random in it."""
+    """The faults of one run, and the seed of everything else that is random in it."""
 
     form: Form
     seed: int
     events: tuple[Event, ...]
-    # How long things go wrong; then everything is mended.
+    # How long faults last; then all of them are cleared.
     seconds: float
 
 
-# Methods of the robot whose loss, or whose delay, changes what it does or who may command it.
+# RPCs whose loss or delay changes what the robot does or who may command it.
 _METHODS = ("RobotCommand", "RobotCommand", "GetRobotState", "RetainLease", "CheckIn", "ListLeases")
 _OWNERS = ("tablet", "planner-bridge", "planner-bridge-elsewhere", "other")
 _CALLS = ("stop", "stop", "sit", "release", "estop/gentle", "estop/hard", "power_off")
-# What brings a robot that was stopped back to its feet.
+# Calls that bring a stopped robot back to its feet.
 RECOVERY = ("estop/release", "claim", "power_on", "stand")
 BRIDGE_S, STACK_S = 5.0, 20.0
 SIM_KINDS = frozenset(
@@ -135,8 +135,8 @@ NODES = ("bridge", "memory", "skill_executor", "task_planner", "evaluator", "rec
 
 
 def make_schedule(form: Form, seed: int) -> Schedule:
-    """The schedule of a seed: two to five faults, and what the operator does about them."""
-    chance = random.Random(f"{form} {seed}")
+    """The schedule of a seed: two to five faults, and the operator's calls."""
+    rng = random.Random(f"{form} {seed}")
     weights = {
         Form.BRIDGE: _BRIDGE_FAULTS,
         Form.SIM: _SIM_FAULTS,
@@ -144,66 +144,66 @@ def make_schedule(form: Form, seed: int) -> Schedule:
         Form.DEMO: (*_STACK_FAULTS, *_MODEL_FAULTS),
         Form.TEAM: _STACK_FAULTS,
     }[form]
-    seconds = BRIDGE_S if form in SMALL else STACK_S
-    kinds = chance.choices(
-        [kind for kind, _ in weights], [weight for _, weight in weights], k=chance.randint(2, 5)
+    seconds = BRIDGE_S if form in BRIDGE_FORMS else STACK_S
+    kinds = rng.choices(
+        [kind for kind, _ in weights], [weight for _, weight in weights], k=rng.randint(2, 5)
     )
-    events = [_event(form, kind, chance, seconds) for kind in kinds]
-    if form in SMALL:
-        events += _recovery(events, chance)
+    events = [_event(form, kind, rng, seconds) for kind in kinds]
+    if form in BRIDGE_FORMS:
+        events += _recovery(events, rng)
     return Schedule(form, seed, tuple(sorted(events, key=lambda each: each.at_s)), seconds)
 
 
-def _event(form: Form, fault: Fault, chance: random.Random, seconds: float) -> Event:
-    at_s = round(chance.uniform(0.0, seconds * 0.75), 2)
+def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Event:
+    at_s = round(rng.uniform(0.0, seconds * 0.75), 2)
 
     def span(low: float, high: float) -> float:
-        return round(chance.uniform(low, high), 2)
+        return round(rng.uniform(low, high), 2)
 
-    nodes = ("bridge", "client") if form in SMALL else NODES
+    nodes = ("bridge", "client") if form in BRIDGE_FORMS else NODES
     match fault:
         case Fault.ROUND_TRIP:
-            # Often there from the beginning, as a place with a bad network has it.
-            early = chance.random() < 0.5
+            # Often present from the start, as in a place with a bad network.
+            early = rng.random() < 0.5
             return Event(0.0 if early else at_s, fault, value=span(0.02, 0.3))
         case Fault.LOSS:
             return Event(at_s, fault, value=span(0.005, 0.05))
         case Fault.STALL:
             return Event(at_s, fault, seconds=span(0.2, seconds / 2))
         case Fault.DROP_REQUEST | Fault.DROP_ANSWER | Fault.REORDER:
-            return Event(at_s, fault, name=chance.choice(_METHODS))
+            return Event(at_s, fault, name=rng.choice(_METHODS))
         case Fault.TAKE_LEASE:
-            return Event(at_s, fault, name=chance.choice(_OWNERS))
+            return Event(at_s, fault, name=rng.choice(_OWNERS))
         case Fault.CLOCK_STEP:
-            return Event(at_s, fault, value=chance.choice((-1, 1)) * span(0.2, 5.0))
+            return Event(at_s, fault, value=rng.choice((-1, 1)) * span(0.2, 5.0))
         case Fault.ESTOP:
             return Event(at_s, fault, seconds=span(0.5, 2.0))
         case Fault.CPU_SHARE:
-            return Event(at_s, fault, span(1.0, seconds), span(0.2, 0.6), chance.choice(nodes))
+            return Event(at_s, fault, span(1.0, seconds), span(0.2, 0.6), rng.choice(nodes))
         case Fault.BUSY:
-            return Event(at_s, fault, span(1.0, seconds), chance.randint(1, 4))
+            return Event(at_s, fault, span(1.0, seconds), rng.randint(1, 4))
         case Fault.FREEZE:
-            return Event(at_s, fault, span(0.2, seconds / 2), name=chance.choice(nodes))
+            return Event(at_s, fault, span(0.2, seconds / 2), name=rng.choice(nodes))
         case Fault.KILL:
-            return Event(at_s, fault, name=chance.choice(nodes))
+            return Event(at_s, fault, name=rng.choice(nodes))
         case Fault.MODEL_SLOW:
             return Event(at_s, fault, span(2.0, seconds), span(1.0, 8.0))
         case Fault.MODEL_DEAD | Fault.FULL_DISK:
             return Event(at_s, fault, seconds=span(2.0, seconds / 2))
         case Fault.CALL:
-            name = chance.choice(_CALLS) if form in SMALL else "stop"
+            name = rng.choice(_CALLS) if form in BRIDGE_FORMS else "stop"
             return Event(at_s, fault, name=name)
         case _:
             return Event(at_s, fault)
 
 
-def _recovery(events: list[Event], chance: random.Random) -> list[Event]:
-    """The operator brings the robot back to its feet, sooner or later after it was stopped."""
+def _recovery(events: list[Event], rng: random.Random) -> list[Event]:
+    """Calls by which the operator brings a stopped robot back to its feet, now and then."""
     stopped = {Fault.TAKE_LEASE, Fault.ESTOP, Fault.CALL, Fault.STALL, Fault.KILL}
     found = [event for event in events if event.fault in stopped]
-    if not found or chance.random() < 0.3:
+    if not found or rng.random() < 0.3:
         return []
-    at_s = chance.choice(found).at_s + chance.uniform(0.5, 2.0)
+    at_s = rng.choice(found).at_s + rng.uniform(0.5, 2.0)
     return [
         Event(round(at_s + 0.3 * number, 2), Fault.CALL, name=name)
         for number, name in enumerate(RECOVERY)

@@ -1,6 +1,6 @@
-"""Shared memory that killed processes leave: the middleware's segments, a megabyte each.
+"""Shared-memory segments of the middleware that killed processes leave behind, a megabyte each.
 
-Nobody unlinks those of a process that was killed, so a thousand runs would fill the memory.
+Nothing else unlinks them, so a thousand runs would fill the memory.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def segments_of(pid: int) -> set[Path]:
 
 
 def unlink_unused(segments: Iterable[Path]) -> None:
-    """Unlinks those of them that no process has mapped any more, with their lock files."""
+    """Unlinks segments that no process maps any more, with their lock files."""
     left = set(segments)
-    for name in os.listdir("/proc"):  # noqa: PTH208 - a name is all that is needed
+    for name in os.listdir("/proc"):  # noqa: PTH208 - only names are needed
         if left and name.isdigit():
             left -= segments_of(int(name))
     for segment in left:

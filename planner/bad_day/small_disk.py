@@ -1,4 +1,4 @@
-"""A small disk of its own for what a run writes, which can be filled up."""
+"""A small disk for the output of a run, which can be filled up."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ class SmallDisk:
         """Mounts it.
 
         Raises:
-            PlannerError: where that is not allowed here.
+            PlannerError: if this machine does not allow it.
         """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         words = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE_MB}m", "bad-day", str(folder)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise PlannerError(f"no small disk can be made here: {done.stderr.strip()}")
+            raise PlannerError(f"cannot mount a small disk: {done.stderr.strip()}")
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        """Leaves no byte."""
+        """Fills it to the last byte."""
         with suppress(OSError), self._ballast.open("wb", buffering=0) as file:
             while file.write(_BLOCK):
                 pass
 
     def empty(self) -> None:
-        """Gives the room back."""
+        """Frees the space again."""
         self._ballast.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Takes it away with all that is on it."""
+        """Unmounts it, with everything on it."""
         subprocess.run(["umount", "-l", str(self.folder)], capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What must hold after a run of a whole stack."""
+"""Checks of a run of a whole stack."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from planner.bad_day.motion import Motion, joined
 from planner.bad_day.outcome import Check, Outcome, Violation
-from planner.bad_day.permission import ARM_LIMIT_S, LIMIT_S, SLACK_S, UNREACHABLE, Silence
-from planner.bad_day.records import Asked
+from planner.bad_day.permission import ARM_LIMIT_S, LIMIT_S, SLACK_S, UNREACHABLE, Revocation
+from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Schedule
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.replay.bag import read_bag
@@ -18,30 +18,30 @@ from planner.replay.bag_check import check_bag
 from planner.replay.judging import recordings
 from planner.world.errors import PlannerError
 
-# Of simulated time: the watcher's clock is that of the last state that it has heard.
-_HEARD_S = 0.3
+# Simulated seconds: the watcher's clock is the stamp of the last state it received.
+_STATE_DELAY_S = 0.3
 _VERDICT = "verdict: "
 
 
 @dataclass(frozen=True, slots=True)
 class StackEvidence:
-    """What is known of a run; `moving` and its silences are by the simulator's clock."""
+    """The records of a run; `moving` and `revocations` are in simulated time."""
 
     schedule: Schedule
     status: int | None
     interrupted: bool
     log: str
     record: Path
-    silences: Sequence[Silence]
+    revocations: Sequence[Revocation]
     moving: Mapping[str, Sequence[Motion]] | None
     robot: Sequence[Motion] | None
-    robot_silences: Sequence[Silence]
+    robot_revocations: Sequence[Revocation]
     round_trip_s: float
-    # Simulated seconds in one; None where time goes as fast as it can.
+    # Simulated seconds per second; None for as fast as possible.
     pace: float | None
-    asked: Sequence[Asked]
+    requests: Sequence[Request]
     began_s: float
-    mended_s: float
+    cleared_s: float
     ended_s: float
     seconds: float
 
@@ -55,17 +55,19 @@ def judge_stack(seen: StackEvidence) -> Outcome:
         checked.add(Check.MOTION)
         moved = len(seen.robot)
         limit_s = LIMIT_S + SLACK_S + seen.round_trip_s / 2
-        silences = [*seen.silences, *seen.robot_silences]
-        violations += _motion(_of_nobody_else(seen, limit_s), silences, limit_s)
+        revocations = [*seen.revocations, *seen.robot_revocations]
+        violations += _motion(_motions_without_second_client(seen, limit_s), revocations, limit_s)
     elif seen.pace is not None and seen.moving is not None:
-        # As fast as it can time is no measure of how long a motion goes on.
+        # As fast as possible, simulated time does not measure how long a motion lasts.
         checked.add(Check.MOTION)
-        # The goals of a second client are known by the time of day alone.
-        silences = [] if _events(seen, Fault.SECOND_CLIENT) else list(seen.silences)
+        # Goals of a second client are only known in wall-clock time.
+        revocations = [] if _events(seen, Fault.SECOND_CLIENT) else list(seen.revocations)
         for steps in seen.moving.values():
             moved += len(steps)
-            violations += _motion(steps, silences, (LIMIT_S + SLACK_S) * seen.pace + _HEARD_S)
-    if _VERDICT in seen.log and not _spoilt(seen):
+            violations += _motion(
+                steps, revocations, (LIMIT_S + SLACK_S) * seen.pace + _STATE_DELAY_S
+            )
+    if _VERDICT in seen.log and not _is_incomplete(seen):
         checked.add(Check.VERDICT)
         violations += _verdict(seen)
     return Outcome(
@@ -73,7 +75,7 @@ def judge_stack(seen: StackEvidence) -> Outcome:
         seen.schedule.seed,
         frozenset(checked),
         tuple(violations),
-        requests=len(seen.asked) + seen.log.count(" begins "),
+        requests=len(seen.requests) + seen.log.count(" begins "),
         motions=moved,
         seconds=seen.seconds,
     )
@@ -83,17 +85,17 @@ def _events(seen: StackEvidence, *kinds: Fault) -> list[Event]:
     return [event for event in seen.schedule.events if event.fault in kinds]
 
 
-def _spoilt(seen: StackEvidence) -> bool:
-    """Whether the recording lacks something by what was done to it: then it says so."""
+def _is_incomplete(seen: StackEvidence) -> bool:
+    """Whether a fault made the recording incomplete; it says so itself then."""
     killed = any(event.name == "recorder" for event in _events(seen, Fault.KILL))
     return killed or bool(_events(seen, Fault.FULL_DISK))
 
 
-def _of_nobody_else(seen: StackEvidence, limit_s: float) -> list[Motion]:
-    """The robot's motions but those that a second client, which is well, asked for."""
+def _motions_without_second_client(seen: StackEvidence, limit_s: float) -> list[Motion]:
+    """The robot's motions except those for a second client, which has no faults."""
     spans = [
         (one.sent_s, (one.ended_s or seen.ended_s) + limit_s)
-        for one in seen.asked
+        for one in seen.requests
         if one.kind == "goal"
     ]
     return [
@@ -104,32 +106,32 @@ def _of_nobody_else(seen: StackEvidence, limit_s: float) -> list[Motion]:
 
 
 def _motion(
-    steps: Sequence[Motion], silences: Sequence[Silence], limit_s: float
+    steps: Sequence[Motion], revocations: Sequence[Revocation], limit_s: float
 ) -> list[Violation]:
     found = []
-    for silence in silences:
+    for revocation in revocations:
         late = [
             step
             for step in steps
-            if silence.begins_s + _limit_s(step, silence, limit_s) < step.ends_s
-            and step.begins_s < silence.ends_s
+            if revocation.begins_s + _limit_s(step, revocation, limit_s) < step.ends_s
+            and step.begins_s < revocation.ends_s
         ]
         for motion in joined(late)[:1]:
-            after_s = motion.ends_s - silence.begins_s
-            text = f"motion {after_s:.2f} s after: {silence.cause}, {motion.metres:.2f} m"
+            after_s = motion.ends_s - revocation.begins_s
+            text = f"motion {after_s:.2f} s after: {revocation.cause}, {motion.metres:.2f} m"
             found.append(Violation(Check.MOTION, text))
     return found
 
 
-def _limit_s(step: Motion, silence: Silence, limit_s: float) -> float:
-    finishes = not step.base and silence.cause in UNREACHABLE
+def _limit_s(step: Motion, revocation: Revocation, limit_s: float) -> float:
+    finishes = not step.base and revocation.cause in UNREACHABLE
     return max(limit_s, ARM_LIMIT_S) if finishes else limit_s
 
 
 def _ends(seen: StackEvidence) -> list[Violation]:
     found = []
     if seen.status is None:
-        found.append(Violation(Check.ENDS, "the stack does not end when it is asked to"))
+        found.append(Violation(Check.ENDS, "the stack did not end on request"))
     elif seen.status not in (EXIT_OK, EXIT_FAILED, EXIT_INTERRUPTED):
         found.append(Violation(Check.ENDS, f"the stack ended with status {seen.status}"))
     if "giving up" in seen.log:
@@ -148,7 +150,7 @@ def _outcomes(seen: StackEvidence) -> list[Violation]:
         last = seen.log.strip().splitlines()[-1:]
         found.append(Violation(Check.OUTCOMES, f"it ended without a verdict: {last}"))
     died = bool(_events(seen, Fault.KILL))
-    for one in seen.asked:
+    for one in seen.requests:
         if one.ended_s is None and one.kind == "service" and not died:
             text = f"{one.client}: {one.name} has no answer after {seen.ended_s - one.sent_s:.0f} s"
             found.append(Violation(Check.OUTCOMES, text))
@@ -159,13 +161,13 @@ def _bags(seen: StackEvidence) -> list[Violation]:
     try:
         bags = [path for path in recordings(seen.record) if path.is_dir()]
     except PlannerError as error:
-        return [Violation(Check.BAG, f"there is none: {error}")]
+        return [Violation(Check.BAG, f"no bag found: {error}")]
     found = []
     for bag in bags:
         try:
             any(False for _ in read_bag(bag))
         except PlannerError as error:
-            found.append(Violation(Check.BAG, f"{bag.name} does not read: {error}"))
+            found.append(Violation(Check.BAG, f"{bag.name} cannot be read: {error}"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""One interleaving of a whole stack: all nodes of `planner up`, a task, a recorder, a memory."""
+"""One run of a whole stack: all nodes of `planner up` with a task, recorder and memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from planner.bad_day.base_trial import Assignment, BaseTrial
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.model_server import ModelServer
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.permission import Cause, Silence
-from planner.bad_day.processes import Program, Start
+from planner.bad_day.permission import Cause, Revocation
+from planner.bad_day.processes import Program, ProgramSpec
 from planner.bad_day.records import read_records
 from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
@@ -32,17 +32,17 @@ from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
 if TYPE_CHECKING:
-    from planner.bad_day.robot_side import RobotSide
+    from planner.bad_day.spot_harness import SpotHarness
 
 _CLIENT = Path(__file__).parent / "client" / "node.py"
 _PLANNER = Path(sys.executable).with_name("planner")
-_LOOK_S = 0.05
+_POLL_S = 0.05
 _READY_S = 90.0
-# How long a run goes on after everything was mended, seconds; then it is asked to end. A demo
-# and a team come to their verdict in it.
+# How long a run goes on after the last fault before it is asked to end; enough for a demo and a
+# team to reach their verdict.
 _AFTER_S = {Form.DEMO: 150.0, Form.TEAM: 150.0, Form.SPOT: 25.0}
-_END_S = 60.0
-# Of simulated time: that of the demo, and none at all.
+_SHUTDOWN_TIMEOUT_S = 60.0
+# Simulated seconds per second in paced runs, as in the demo.
 PACE = 2.5
 _STARTED = re.compile(r"^\[planner *\] (\w+) started, process (\d+)", re.MULTILINE)
 _BEGINS = re.compile(r"begins +[A-Z]\w+\[")
@@ -56,7 +56,7 @@ EPISODES = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a stack is run; drawn from the schedule's seed."""
+    """Settings of a stack, drawn from the schedule's seed."""
 
     episode: str
     agents: str
@@ -65,7 +65,7 @@ class Setting:
 
     @staticmethod
     def of(schedule: Schedule) -> Setting:
-        """That of a schedule: paced or fast in turn, with a model where something happens to it."""
+        """Settings of a schedule: paced and fast alternate, a model only if one has faults."""
         episode, agents = EPISODES[schedule.form]
         model = any(e.fault in (Fault.MODEL_SLOW, Fault.MODEL_DEAD) for e in schedule.events)
         paced = schedule.form is Form.SPOT or schedule.seed % 2 == 0
@@ -75,8 +75,8 @@ class Setting:
 class StackTrial(BaseTrial):
     """Runs one schedule."""
 
-    def __init__(self, given: Assignment) -> None:
-        super().__init__(given)
+    def __init__(self, assignment: Assignment) -> None:
+        super().__init__(assignment)
         self._setting = Setting.of(self.schedule)
         self._nodes: dict[str, Program] = {}
         self._extra: list[Program] = []
@@ -88,11 +88,11 @@ class StackTrial(BaseTrial):
         """Runs it and judges it.
 
         Raises:
-            PlannerError: where the run could not be set up.
+            PlannerError: if the run could not be set up.
         """
         model = ModelServer(self.schedule.seed)
         spot = self.schedule.form is Form.SPOT
-        with self._robot_side() if spot else nullcontext() as robot:
+        with self._spot_harness() if spot else nullcontext() as robot:
             self._robot = robot
             record = self._folder / "run"
             if any(event.fault is Fault.FULL_DISK for event in self.schedule.events):
@@ -118,11 +118,11 @@ class StackTrial(BaseTrial):
             self._left_out = f"{Fault.FULL_DISK}: {error}"
             return None
 
-    def _robot_side(self) -> RobotSide:
-        # It takes the extra `spot`.
-        from planner.bad_day.robot_side import RobotSide
+    def _spot_harness(self) -> SpotHarness:
+        # Needs the extra `spot`.
+        from planner.bad_day.spot_harness import SpotHarness
 
-        return RobotSide(self.schedule, self._folder, self._safety)
+        return SpotHarness(self.schedule, self._folder, self._safety)
 
     def _run(self, operator: Operator, model: ModelServer, record: Path) -> Outcome:
         environment = {**os.environ, "ROS_DOMAIN_ID": str(self._domain)}
@@ -132,16 +132,16 @@ class StackTrial(BaseTrial):
         self._up = self._start("up", [str(_PLANNER), "up", *self._arguments(model, record)])
         self._make_ready(operator)
         began_s = time.time()
-        self._let_go_wrong(operator, model)
-        self._mend(model)
-        mended_s = time.time()
+        self._run_faults(operator, model)
+        self._clear_all(model)
+        cleared_s = time.time()
         self._up.wait(_AFTER_S[self.schedule.form])
         interrupted = self._up.status is None
         for program in self._extra:
             program.send(signal.SIGTERM)
         stopped_s = time.time()
         self._up.send(signal.SIGINT)
-        status = self._up.wait(_END_S)
+        status = self._up.wait(_SHUTDOWN_TIMEOUT_S)
         for program in self._extra:
             program.send(signal.SIGKILL)
         found = judge_stack(
@@ -149,29 +149,29 @@ class StackTrial(BaseTrial):
                 self.schedule,
                 status=status,
                 interrupted=interrupted,
-                log=self._up.said(),
+                log=self._up.output(),
                 record=record,
-                silences=self._silences,
+                revocations=self._revocations,
                 moving=None if self._watcher is None else self._watcher.moving,
                 robot=None if self._robot is None else self._robot.truth.moving(),
-                robot_silences=() if self._robot is None else self._robot.faults.silences,
+                robot_revocations=() if self._robot is None else self._robot.faults.revocations,
                 round_trip_s=0.0
                 if self._robot is None
                 else self._robot.faults.longest_round_trip_s,
                 pace=PACE if self._setting.paced else None,
-                asked=[
+                requests=[
                     *operator.records,
-                    *(one for each in self._extra for one in read_records(each.said())),
+                    *(one for each in self._extra for one in read_records(each.output())),
                 ],
                 began_s=began_s,
-                mended_s=mended_s,
+                cleared_s=cleared_s,
                 ended_s=stopped_s,
                 seconds=time.time() - began_s,
             )
         )
         return replace(found, left_out=self._left_out)
 
-    # Its beginning
+    # Start
 
     def _arguments(self, model: ModelServer, record: Path) -> list[str]:
         setting, form = self._setting, self.schedule.form
@@ -199,25 +199,25 @@ class StackTrial(BaseTrial):
 
     def _start(self, name: str, words: list[str]) -> Program:
         log = self._folder / f"{name}_{len(self._extra)}.log"
-        return self._spawner.start(Start(name, tuple(words), self._environment, log))
+        return self._spawner.start(ProgramSpec(name, tuple(words), self._environment, log))
 
     def _make_ready(self, operator: Operator) -> None:
-        """Waits until the task is under way; a robot is claimed and let stand before.
+        """Waits until the task is running; claims a robot and makes it stand before.
 
         Raises:
-            PlannerError: where that does not come about.
+            PlannerError: if the task does not start in time.
         """
         if self._robot is not None:
             self._robot.make_ready(operator)
         until_s = time.monotonic() + _READY_S
-        while _BEGINS.search(self._up.said()) is None:
+        while _BEGINS.search(self._up.output()) is None:
             if self._up.status is not None or time.monotonic() > until_s:
-                raise PlannerError(f"the task does not begin: {self._up.said()[-400:]}")
-            time.sleep(_LOOK_S)
+                raise PlannerError(f"the task does not begin: {self._up.output()[-400:]}")
+            time.sleep(_POLL_S)
 
     def _node(self, name: str) -> Program | None:
-        """A node of the stack as it is now: those that died were started again."""
-        pids = [int(pid) for found, pid in _STARTED.findall(self._up.said()) if found == name]
+        """The current process of a node, which may have been restarted."""
+        pids = [int(pid) for found, pid in _STARTED.findall(self._up.output()) if found == name]
         if not pids:
             return None
         known = self._nodes.get(name)
@@ -225,29 +225,29 @@ class StackTrial(BaseTrial):
             known = self._nodes[name] = Program(name, pids[-1], None, None)
         return known
 
-    # What goes wrong
+    # Faults
 
-    def _let_go_wrong(self, operator: Operator, model: ModelServer) -> None:
-        do = partial(self._do, operator, model)
-        Timeline(self.schedule).run(do, partial(self._undo, model), self._is_over)
+    def _run_faults(self, operator: Operator, model: ModelServer) -> None:
+        inject = partial(self._inject, operator, model)
+        Timeline(self.schedule).run(inject, partial(self._clear, model), self._is_over)
 
     def _is_over(self) -> bool:
         return self._up.status is not None
 
-    def _do(self, operator: Operator, model: ModelServer, event: Event) -> None:
-        if self._robot is not None and self._robot.faults.do(event):
+    def _inject(self, operator: Operator, model: ModelServer, event: Event) -> None:
+        if self._robot is not None and self._robot.faults.inject(event):
             return
         node = self._node(event.name) if event.name else None
         match event.fault:
             case Fault.CALL:
                 operator.call(event.name)
-                self._forbid(Cause.OPERATOR, 0.0)
+                self._revoke(Cause.OPERATOR, 0.0)
             case Fault.FREEZE if node is not None:
                 node.freeze()
                 if event.name in _EXECUTIVES:
-                    self._forbid(Cause.CLIENT_SILENT, event.seconds)
+                    self._revoke(Cause.CLIENT_SILENT, event.seconds)
                 elif event.name == "bridge":
-                    self._forbid(Cause.BRIDGE_SILENT, event.seconds)
+                    self._revoke(Cause.BRIDGE_SILENT, event.seconds)
             case Fault.KILL if node is not None:
                 node.throttle(1.0)
                 node.send(signal.SIGKILL)
@@ -270,9 +270,9 @@ class StackTrial(BaseTrial):
             case _:
                 return
 
-    def _undo(self, model: ModelServer, event: Event) -> None:
+    def _clear(self, model: ModelServer, event: Event) -> None:
         if self._robot is not None:
-            self._robot.faults.undo(event)
+            self._robot.faults.clear(event)
         node = self._nodes.get(event.name)
         match event.fault:
             case Fault.FREEZE if node is not None:
@@ -291,24 +291,24 @@ class StackTrial(BaseTrial):
             case _:
                 return
 
-    def _forbid(self, cause: Cause, seconds: float) -> None:
-        """By the simulator's clock, or by that of the day before a robot."""
+    def _revoke(self, cause: Cause, seconds: float) -> None:
+        """Records a revocation, in simulated time or, for a robot, in wall-clock time."""
         watcher = self._watcher
         at_s = time.time() if watcher is None else watcher.clock_s
         rate = PACE if watcher is not None else 1.0
-        self._silences.append(Silence(at_s, at_s + seconds * rate, cause, False))
+        self._revocations.append(Revocation(at_s, at_s + seconds * rate, cause, False))
 
     def _allow(self, event: Event) -> None:
-        """Ends the silence of a process that goes on: simulated time may have been slow."""
+        """Ends the revocation of a resumed process: simulated time may have run slowly."""
         cause = Cause.BRIDGE_SILENT if event.name == "bridge" else Cause.CLIENT_SILENT
         at_s = time.time() if self._watcher is None else self._watcher.clock_s
-        for index, silence in enumerate(self._silences):
-            if silence.cause is cause and silence.ends_s > at_s:
-                self._silences[index] = replace(silence, ends_s=at_s)
+        for index, revocation in enumerate(self._revocations):
+            if revocation.cause is cause and revocation.ends_s > at_s:
+                self._revocations[index] = replace(revocation, ends_s=at_s)
 
-    def _mend(self, model: ModelServer) -> None:
+    def _clear_all(self, model: ModelServer) -> None:
         if self._robot is not None:
-            self._robot.faults.mend()
+            self._robot.faults.clear_all()
         self._busy.set(0)
         model.delay_s = 0.0
         model.revive()

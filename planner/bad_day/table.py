@@ -1,4 +1,4 @@
-"""The table of a bad day: what was run in which form, what was checked, what did not hold."""
+"""The summary table: runs by form, checks made, checks failed."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def line(outcome: Outcome, number: int, of: int) -> str:
     )
 
 
-def again(outcome: Outcome) -> str:
-    """The command that runs one again."""
+def repeat_command(outcome: Outcome) -> str:
+    """The command that repeats a run."""
     return f"make bad-day TASK={outcome.form} SEED={outcome.seed} RUNS=1"
 
 
 def table(done: Sequence[Outcome]) -> list[str]:
-    """All runs by form, each check with how often it failed, and the longest times."""
-    lines = ["", f"{'form':<8} {'how':<24} {'runs':>5} {'not run':>8} " + _heads()]
+    """All runs by form, the failures of each check, and the longest times."""
+    lines = ["", f"{'form':<8} {'how':<24} {'runs':>5} {'not run':>8} " + _header()]
     for form in Form:
-        mine = [each for each in done if each.form == form]
-        if mine:
-            lines.append(_row(form, KINDS[form], mine))
+        outcomes = [each for each in done if each.form == form]
+        if outcomes:
+            lines.append(_row(form, KINDS[form], outcomes))
     lines.append(_row("all", "", done))
     names = sorted({name for each in done for name in each.figures})
     if names:
@@ -54,19 +54,19 @@ def table(done: Sequence[Outcome]) -> list[str]:
         lines.append(f"{name:<40} {values[-1]:>8.2f}  {part:>8.2f}")
     bad = [each for each in done if each.violations]
     lines += ["", f"interleavings with a violation: {len(bad)} of {len(done)}"]
-    lines += [f"  {again(each)}    # {each.violations[0].text}" for each in bad]
+    lines += [f"  {repeat_command(each)}    # {each.violations[0].text}" for each in bad]
     return lines
 
 
-def _heads() -> str:
+def _header() -> str:
     return " ".join(f"{check:>10}" for check in Check) + "   (violated/checked)"
 
 
-def _row(name: str, how: str, mine: Sequence[Outcome]) -> str:
+def _row(name: str, how: str, outcomes: Sequence[Outcome]) -> str:
     cells = []
     for check in Check:
-        checked = sum(check in each.checked for each in mine)
-        failed = sum(any(v.check is check for v in each.violations) for each in mine)
+        checked = sum(check in each.checked for each in outcomes)
+        failed = sum(any(v.check is check for v in each.violations) for each in outcomes)
         cells.append(f"{f'{failed}/{checked}' if checked else '-':>10}")
-    troubled = sum(bool(each.trouble) for each in mine)
-    return f"{name:<8} {how:<24} {len(mine):>5} {troubled:>8} " + " ".join(cells)
+    troubled = sum(bool(each.trouble) for each in outcomes)
+    return f"{name:<8} {how:<24} {len(outcomes):>5} {troubled:>8} " + " ".join(cells)

@@ -1,4 +1,4 @@
-"""Does the events of a schedule when they are due, and ends those that have a time."""
+"""Injects the events of a schedule when they are due, and ends those of limited duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TICK_S = 0.02
 
 
 class Timeline:
-    """One schedule, from now on."""
+    """Runs one schedule, starting now."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._seconds = schedule.seconds
@@ -21,24 +21,24 @@ class Timeline:
 
     def run(
         self,
-        do: Callable[[Event], None],
-        undo: Callable[[Event], None],
-        over: Callable[[], bool] = lambda: False,
+        inject: Callable[[Event], None],
+        clear: Callable[[Event], None],
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Returns after the schedule's time, or once it is `over`; then everything was ended."""
+        """Returns after the schedule's duration or once `is_over()`, with all faults ended."""
         began_s = time.monotonic()
-        while (now_s := time.monotonic() - began_s) < self._seconds and not over():
+        while (now_s := time.monotonic() - began_s) < self._seconds and not is_over():
             self._due.sort(key=lambda each: each[0])
             if not self._due or self._due[0][0] > now_s:
                 time.sleep(_TICK_S)
                 continue
             _, begins, event = self._due.pop(0)
             if not begins:
-                undo(event)
+                clear(event)
                 continue
-            do(event)
+            inject(event)
             if event.seconds:
                 self._due.append((now_s + event.seconds, False, event))
         for _, begins, event in self._due:
             if not begins:
-                undo(event)
+                clear(event)

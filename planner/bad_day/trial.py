@@ -1,4 +1,4 @@
-"""One interleaving in processes of its own, so that nothing of it reaches the next one."""
+"""One run in processes of its own, so that it cannot affect the next one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from planner.bad_day.base_trial import Assignment
-from planner.bad_day.domains import own_domain
+from planner.bad_day.domains import reserve_domain
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.processes import LEFT_BEHIND, Spawner, serve_spawner
-from planner.bad_day.schedule import SMALL, Schedule
+from planner.bad_day.processes import LEFTOVER_SEGMENTS, Spawner, serve_spawner
+from planner.bad_day.schedule import BRIDGE_FORMS, Schedule
 from planner.bad_day.shared_memory import unlink_unused
 
-# After so long the harness itself is stuck.
-LONGEST_S = 300.0
+# After this time the harness itself is considered stuck.
+TRIAL_TIMEOUT_S = 300.0
 _SEGMENTS = "segments.txt"
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["planner.bad_day.preload"])
@@ -29,24 +29,24 @@ _CONTEXT.set_forkserver_preload(["planner.bad_day.preload"])
 def run_trial(
     schedule: Schedule, keep: Path | None = None, safety: Mapping[str, Any] | None = None
 ) -> Outcome:
-    """Runs one schedule; what cannot be run is an outcome with a trouble.
+    """Runs one schedule; a failure of the harness is an outcome with `trouble`.
 
     Args:
-        schedule: what goes wrong.
+        schedule: the faults.
         keep: folder for logs and bags of this run; None keeps nothing.
-        safety: parts of the safety rules' file that are otherwise: to see that what they keep
-            from happening is found where they do not.
+        safety: overrides of the safety rules, to test that the harness finds what a weaker rule
+            no longer prevents.
     """
     here, there = _CONTEXT.Pipe()
     process = _CONTEXT.Process(target=_spawn, args=(schedule, keep, safety or {}, there))
     process.start()
     there.close()
     try:
-        if here.poll(LONGEST_S):
+        if here.poll(TRIAL_TIMEOUT_S):
             found = here.recv()
             assert isinstance(found, Outcome)  # noqa: S101 - of our own process
             return found
-        return _trouble(schedule, f"no outcome after {LONGEST_S:.0f} s")
+        return _trouble(schedule, f"no outcome after {TRIAL_TIMEOUT_S:.0f} s")
     except EOFError:
         return _trouble(schedule, "the run's own process died")
     finally:
@@ -63,13 +63,13 @@ def _trouble(schedule: Schedule, text: str) -> Outcome:
 def _spawn(
     schedule: Schedule, keep: Path | None, safety: Mapping[str, Any], answer: Connection
 ) -> None:
-    """Of the process without threads: starts the trial and serves it."""
+    """Runs in the single-threaded process: starts the trial and serves its spawner."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
     folder = Path(tempfile.mkdtemp(prefix="bad-day-")) if keep is None else keep
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with own_domain() as domain:
+        with reserve_domain() as domain:
             os.environ["ROS_DOMAIN_ID"] = str(domain)
             words = (schedule, there, here, folder, domain, safety, answer)
             child = context.Process(target=_try, args=words)
@@ -101,16 +101,16 @@ def _try(
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
         outcome = _trouble(schedule, text)
-    (folder / _SEGMENTS).write_text("".join(f"{path}\n" for path in LEFT_BEHIND), "utf-8")
+    (folder / _SEGMENTS).write_text("".join(f"{path}\n" for path in LEFTOVER_SEGMENTS), "utf-8")
     answer.send(outcome)
-    # Threads of gRPC and of ROS are not waited for.
+    # Do not wait for threads of gRPC and ROS.
     answer.close()
     os._exit(0)
 
 
-def _run(given: Assignment) -> Outcome:
+def _run(assignment: Assignment) -> Outcome:
     from planner.bad_day.bridge_trial import BridgeTrial
     from planner.bad_day.stack_trial import StackTrial
 
-    kind = BridgeTrial if given.schedule.form in SMALL else StackTrial
-    return kind(given).run()
+    kind = BridgeTrial if assignment.schedule.form in BRIDGE_FORMS else StackTrial
+    return kind(assignment).run()

@@ -1,4 +1,4 @@
-"""What the emulated robot really did: kept at every step of the emulator, and of nobody's word."""
+"""Ground truth of the emulated robot, recorded at every step of the emulator."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sim_bridge.spot.emulator.server import SpotEmulator
 
 
 class TruthLog:
-    """Keeps a sample of each step."""
+    """Records a sample of each step."""
 
     def __init__(self, emulator: SpotEmulator) -> None:
-        """Listens to an emulator, whose clock is the time of day, from now on."""
+        """Starts recording an emulator whose clock is wall-clock time."""
         self.samples: list[Sample] = []
         self._emulator = emulator
         self._inner = emulator.machine.on_step

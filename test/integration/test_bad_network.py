@@ -26,7 +26,7 @@ LOOK_S = 60.0
 @pytest.fixture
 def link() -> Iterator[PacketLink]:
     if os.geteuid() != 0:
-        pytest.skip("no packet link can be made here: it needs root")
+        pytest.skip("a packet link needs root")
     try:
         made = PacketLink(seed=11)
     except PlannerError as error:

@@ -1,1 +1,1 @@
-"""The operator of a run: services that are called, and what became of each call."""
+"""The operator of a run: service calls and their outcomes."""

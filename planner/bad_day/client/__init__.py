@@ -1,1 +1,1 @@
-"""A client of the robots primitives, as a program of its own."""
+"""A client of the robot's primitives, as a program of its own."""

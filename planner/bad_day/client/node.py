@@ -1,8 +1,8 @@
-"""A client that gives the robot one goal after the other, as skills do, and says what came of each.
+"""A client that sends the robot one goal after the other, as skills do, and logs the results.
 
     python planner/bad_day/client/node.py NAME SEED X,Y ...
 
-Points are places of the map to go to. What it asks and hears goes out as lines, see `records`.
+Points are positions on the map to go to. It prints requests and results as `records` has them.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from planner.bad_day.records import Asked, ended
+from planner.bad_day.records import Request, ended
 from planner.network import confine
 from planner.ros.goal_answers import why_no_result
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic
 
 AGENT = "agent_0"
-# After so long a client gives a goal up by itself.
+# After this time the client gives up on a goal.
 PATIENCE_S = 15.0
 GOAL_TIMEOUT_S = 5.0
 _PAUSE_S = 1.0
 
 
 class Client(Node):
-    """One goal at a time, for ever."""
+    """Sends one goal at a time, forever."""
 
     def __init__(self, name: str, seed: int, places: Sequence[tuple[float, float]]) -> None:
         super().__init__(name)
@@ -45,27 +45,27 @@ class Client(Node):
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             self, ExecutePrimitive, f"/{AGENT}/primitive"
         )
-        self._asked: Asked | None = None
+        self._request: Request | None = None
         self._count = 0
         self._rests_until_s = 0.0
         self._handle: Any = None
         self._heartbeat = HeartbeatPublisher(self)
         self._heartbeat.attend([AGENT])
-        # Asked to end: it cancels what is under way and hears what became of it.
+        # Set when asked to end: it then cancels its goal and waits for the result.
         self.leaves = False
         self.create_timer(0.05, self._go_on)
 
     @property
     def waits(self) -> bool:
-        """Whether something has no outcome yet."""
-        return self._asked is not None
+        """Whether a goal has no outcome yet."""
+        return self._request is not None
 
     def _go_on(self) -> None:
         now_s = time.time()
-        asked = self._asked
-        if asked is not None:
-            if now_s - asked.sent_s > PATIENCE_S:
-                self._end(asked, "client gave up", success=False)
+        request = self._request
+        if request is not None:
+            if now_s - request.sent_s > PATIENCE_S:
+                self._end(request, "client gave up", success=False)
             elif self.leaves and self._handle is not None:
                 self._handle.cancel_goal_async()
                 self._handle = None
@@ -75,46 +75,46 @@ class Client(Node):
         heard = self.count_subscribers(safety_topic(AGENT)) > 0
         if now_s < self._rests_until_s or not (heard and self._client.server_is_ready()):
             return
-        # A goal finds the agent attended.
+        # The agent must be attended before a goal arrives.
         self._heartbeat.beat()
         goal = self._goal()
         self._count += 1
-        asked = Asked(self.get_name(), self._count, "goal", goal.name, now_s)
-        self._asked = asked
-        print(asked.line(), flush=True)
+        request = Request(self.get_name(), self._count, "goal", goal.name, now_s)
+        self._request = request
+        print(request.log_line(), flush=True)
         self._client.send_goal_async(goal).add_done_callback(
-            lambda sent: self._on_accepted(asked, sent.result())
+            lambda sent: self._on_accepted(request, sent.result())
         )
 
     def destroy_node(self) -> None:
-        """Says goodbye."""
+        """Ends the heartbeat with a goodbye."""
         self._heartbeat.destroy()
         super().destroy_node()
 
-    def _on_accepted(self, asked: Asked, handle: Any) -> None:
+    def _on_accepted(self, request: Request, handle: Any) -> None:
         if not handle.accepted:
-            self._end(asked, "not accepted", success=False)
+            self._end(request, "not accepted", success=False)
             return
         self._handle = handle
         handle.get_result_async().add_done_callback(
-            lambda done: self._on_result(asked, done.result())
+            lambda done: self._on_result(request, done.result())
         )
 
-    def _on_result(self, asked: Asked, told: Any) -> None:
+    def _on_result(self, request: Request, told: Any) -> None:
         reason = why_no_result(told)
         if reason:
-            self._end(asked, f"no result: {reason}", success=False)
+            self._end(request, f"no result: {reason}", success=False)
         else:
             result = told.result
-            self._end(asked, f"{result.code} {result.text}", success=result.code == 0)
+            self._end(request, f"{result.code} {result.text}", success=result.code == 0)
 
-    def _end(self, asked: Asked, outcome: str, *, success: bool) -> None:
-        if self._asked is not asked:
+    def _end(self, request: Request, outcome: str, *, success: bool) -> None:
+        if self._request is not request:
             return
-        self._asked = self._handle = None
-        # What was refused or ended is not asked again at once: motion would hide what is left over.
+        self._request = self._handle = None
+        # Pause after a failure, so that new motion does not hide leftover motion.
         self._rests_until_s = time.time() + (0.0 if success else _PAUSE_S)
-        print(ended(asked, time.time(), outcome, success=success).line(), flush=True)
+        print(ended(request, time.time(), outcome, success=success).log_line(), flush=True)
 
     def _goal(self) -> ExecutePrimitive.Goal:
         goal = ExecutePrimitive.Goal()
@@ -133,7 +133,7 @@ class Client(Node):
 
 
 def main(words: Sequence[str]) -> int:
-    """Runs until it is asked to end, and then until what is under way has an outcome."""
+    """Runs until it is asked to end and its goal has an outcome."""
     name, seed, *places = words
     confine(os.environ)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)

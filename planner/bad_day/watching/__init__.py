@@ -1,1 +1,1 @@
-"""What a simulator says of the truth, heard from outside of the nodes that act on it."""
+"""An independent observer of a simulator's ground truth."""

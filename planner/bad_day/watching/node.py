@@ -1,4 +1,4 @@
-"""Hears the true states of a simulated world and keeps when which agent moved."""
+"""Subscribes to the ground truth of a simulated world and records when each agent moved."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from planner.world.vocabulary import EntityKind
 from planner.world.wire import state_update
 
 _STILL_M, _STILL_RAD = 1e-3, 1e-3
-_LONGEST_STEP_S = 0.2
+_MAX_STEP_S = 0.2
 
 
 class Watcher:
-    """A node in a thread of its own; times are the simulator's, or of `clock` when heard."""
+    """A node in its own thread; times are simulated, or read from `clock` on receipt."""
 
     def __init__(self, domain: int, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
@@ -37,10 +37,12 @@ class Watcher:
         rclpy.init(context=self._context, domain_id=domain)
         self._node = rclpy.create_node("bad_day_watcher", context=self._context)
         self._updates = UpdateDecoder()
-        self._node.create_subscription(WorldMessage, "/world/state", self._hear, qos.TRUTH_INPUT)
-        self._node.create_subscription(Clock, topics.CLOCK, self._hear_clock, qos.CLOCK)
+        self._node.create_subscription(
+            WorldMessage, "/world/state", self._on_state, qos.TRUTH_INPUT
+        )
+        self._node.create_subscription(Clock, topics.CLOCK, self._on_clock, qos.CLOCK)
         self._places: dict[str, tuple[float, float, float]] = {}
-        # Of the newest state, and of the world's clock: a world at rest sends no states.
+        # Both, since a world at rest sends no states.
         self.now_s = self._stamp_s = self.clock_s = 0.0
         self._time = WorldTime()
         self.beginnings = 0
@@ -56,15 +58,15 @@ class Watcher:
         with suppress(ExternalShutdownException):
             self._executor.spin()
 
-    def _hear_clock(self, message: Clock) -> None:
+    def _on_clock(self, message: Clock) -> None:
         self.clock_s = self._time.of(message.clock.sec + message.clock.nanosec * 1e-9)
 
-    def _hear(self, message: WorldMessage) -> None:
+    def _on_state(self, message: WorldMessage) -> None:
         state = self._updates.decode(state_update(message))
         if state is None:
             return
         if state.stamp_s < self._stamp_s:
-            # Another episode, or a bridge that began anew.
+            # Another episode, or a restarted bridge.
             self._places.clear()
             self.beginnings += 1
         self._stamp_s = state.stamp_s
@@ -84,8 +86,8 @@ class Watcher:
         metres = math.dist(place[:2], before[:2])
         turned = abs(math.remainder(place[2] - before[2], math.tau)) > _STILL_RAD
         if metres > _STILL_M or turned:
-            # A simulator that was stopped in between did not move all the while.
-            begins_s = max(self.now_s, at_s - _LONGEST_STEP_S)
+            # A simulator that was suspended in between did not move all the time.
+            begins_s = max(self.now_s, at_s - _MAX_STEP_S)
             step = Motion(begins_s, at_s, metres, True)
             self.moving.setdefault(agent, []).append(step)
 

@@ -10,18 +10,27 @@ import pytest
 from planner.bad_day.bridge_checks import Evidence, judge_run
 from planner.bad_day.motion import Motion, Sample, joined
 from planner.bad_day.outcome import Check
-from planner.bad_day.permission import Cause, SetBack, Silence, allowed, cut_short, trespasses
-from planner.bad_day.records import Asked, ended, read_records
+from planner.bad_day.permission import (
+    Cause,
+    ClockSetBack,
+    Revocation,
+    permissions,
+    truncated,
+    unpermitted_motions,
+)
+from planner.bad_day.records import Request, ended, read_records
 from planner.bad_day.schedule import Form, Schedule
-from planner.bad_day.table import again, line, table
+from planner.bad_day.table import line, repeat_command, table
 
 
-def goal(sent_s: float, ended_s: float | None = None, client: str = "client") -> Asked:
-    return Asked(client, round(sent_s * 10), "goal", "navigate", sent_s, ended_s, "0 arrived", True)
+def goal(sent_s: float, ended_s: float | None = None, client: str = "client") -> Request:
+    return Request(
+        client, round(sent_s * 10), "goal", "navigate", sent_s, ended_s, "0 arrived", True
+    )
 
 
-def call(name: str, sent_s: float, ended_s: float | None, *, success: bool = True) -> Asked:
-    return Asked("operator", round(sent_s * 10), "service", name, sent_s, ended_s, "", success)
+def call(name: str, sent_s: float, ended_s: float | None, *, success: bool = True) -> Request:
+    return Request("operator", round(sent_s * 10), "service", name, sent_s, ended_s, "", success)
 
 
 def walking(begins_s: float, ends_s: float, *, base: bool = True) -> list[Motion]:
@@ -37,8 +46,8 @@ def seen(**fields: Any) -> Evidence:
         "schedule": Schedule(Form.BRIDGE, 7, (), 5.0),
         "steps": [],
         "samples": [],
-        "asked": [],
-        "silences": [],
+        "requests": [],
+        "revocations": [],
         "began_s": 100.0,
         "ended_s": 120.0,
         "round_trip_s": 0.0,
@@ -46,7 +55,7 @@ def seen(**fields: Any) -> Evidence:
         "killed_clients": frozenset(),
         "statuses": {"bridge 1": 0},
         "logs": {"bridge 1": ""},
-        "heard_s": 0.0,
+        "truth_delay_s": 0.0,
         "seconds": 20.0,
     }
     return Evidence(**{**base, **fields})
@@ -57,23 +66,23 @@ def violated(evidence: Evidence) -> list[Check]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "silences", "until_s", "cause"),
+    ("requests", "revocations", "until_s", "cause"),
     [
         ([goal(101, 103)], [], 103, Cause.GOAL_ENDED),
-        ([goal(101)], [Silence(102, 105, Cause.CLIENT_SILENT, False, "client")], 102, None),
-        ([goal(101)], [Silence(102, 105, Cause.BRIDGE_SILENT, False)], 102, None),
-        ([goal(101)], [Silence(102, 105, Cause.LINK_SILENT, False)], 102, None),
-        ([goal(101)], [Silence(102, math.inf, Cause.LEASE_TAKEN, True)], 102, None),
+        ([goal(101)], [Revocation(102, 105, Cause.CLIENT_SILENT, False, "client")], 102, None),
+        ([goal(101)], [Revocation(102, 105, Cause.BRIDGE_SILENT, False)], 102, None),
+        ([goal(101)], [Revocation(102, 105, Cause.LINK_SILENT, False)], 102, None),
+        ([goal(101)], [Revocation(102, math.inf, Cause.LEASE_TAKEN, True)], 102, None),
         ([goal(101), call("stop", 102, 102.1)], [], 102, Cause.OPERATOR),
         ([goal(101), call("release", 102, 102.1)], [], 102, Cause.OPERATOR),
     ],
 )
 def test_motion_may_go_on_for_the_limit_and_no_longer(
-    asked: list[Asked], silences: list[Silence], until_s: float, cause: Cause | None
+    requests: list[Request], revocations: list[Revocation], until_s: float, cause: Cause | None
 ) -> None:
-    short = seen(asked=asked, silences=silences, steps=walking(101.1, until_s + 0.8))
+    short = seen(requests=requests, revocations=revocations, steps=walking(101.1, until_s + 0.8))
     assert Check.MOTION not in violated(short)
-    long = seen(asked=asked, silences=silences, steps=walking(101.1, until_s + 1.2))
+    long = seen(requests=requests, revocations=revocations, steps=walking(101.1, until_s + 1.2))
     assert Check.MOTION in violated(long)
     if cause is not None:
         assert f"after: {cause}" in judge_run(long).violations[0].text
@@ -86,62 +95,64 @@ def test_motion_that_nobody_asked_for_is_a_violation_at_once() -> None:
 
 
 def test_a_refused_stop_ends_nothing_and_a_silence_of_another_client_neither() -> None:
-    asked = [goal(101, 110), call("stop", 102, 102.1, success=False)]
-    other = [Silence(103, 109, Cause.CLIENT_SILENT, False, "second_client")]
-    assert violated(seen(asked=asked, silences=other, steps=walking(101.1, 110.0))) == []
+    requests = [goal(101, 110), call("stop", 102, 102.1, success=False)]
+    other = [Revocation(103, 109, Cause.CLIENT_SILENT, False, "second_client")]
+    assert violated(seen(requests=requests, revocations=other, steps=walking(101.1, 110.0))) == []
 
 
 def test_after_a_silence_a_goal_may_go_on_but_not_after_a_stop_in_it() -> None:
-    frozen = [Silence(102, 104, Cause.BRIDGE_SILENT, False)]
+    frozen = [Revocation(102, 104, Cause.BRIDGE_SILENT, False)]
     again_s = walking(101.1, 102.5) + walking(104.1, 106.0)
-    assert violated(seen(asked=[goal(101, 106)], silences=frozen, steps=again_s)) == []
+    assert violated(seen(requests=[goal(101, 106)], revocations=frozen, steps=again_s)) == []
     stopped = [goal(101, 106), call("stop", 103, 104.2)]
-    assert Check.MOTION in violated(seen(asked=stopped, silences=frozen, steps=again_s))
+    assert Check.MOTION in violated(seen(requests=stopped, revocations=frozen, steps=again_s))
 
 
 def test_what_a_stalled_link_held_comes_within_the_limit_after_its_goal_or_is_a_violation() -> None:
-    asked = [goal(102.5, 103)]
+    requests = [goal(102.5, 103)]
     for stalled_s, good in ((103.2, True), (105.0, False)):
-        stall = [Silence(102, stalled_s, Cause.LINK_SILENT, False)]
+        stall = [Revocation(102, stalled_s, Cause.LINK_SILENT, False)]
         late = walking(stalled_s, stalled_s + 0.4)
-        assert (Check.MOTION not in violated(seen(asked=asked, silences=stall, steps=late))) == good
+        assert (
+            Check.MOTION not in violated(seen(requests=requests, revocations=stall, steps=late))
+        ) == good
 
 
 @pytest.mark.parametrize(("until_s", "good"), [(104.4, True), (104.9, False)])
 def test_what_a_stalled_link_held_of_a_bridge_that_froze_has_its_limit_from_then(
     until_s: float, good: bool
 ) -> None:
-    silences = [
-        Silence(103.0, 103.72, Cause.LINK_SILENT, False),
-        Silence(103.7, math.inf, Cause.BRIDGE_SILENT, True),
+    revocations = [
+        Revocation(103.0, 103.72, Cause.LINK_SILENT, False),
+        Revocation(103.7, math.inf, Cause.BRIDGE_SILENT, True),
     ]
     steps = walking(101.1, 103.4) + walking(103.75, until_s)
-    found = violated(seen(asked=[goal(101)], silences=silences, steps=steps))
+    found = violated(seen(requests=[goal(101)], revocations=revocations, steps=steps))
     assert (Check.MOTION not in found) == good
 
 
 def test_a_silence_that_was_to_last_longer_ends_with_the_schedule() -> None:
-    frozen = Silence(102, 105, Cause.CLIENT_SILENT, False, "client")
-    killed = Silence(102, math.inf, Cause.CLIENT_SILENT, True, "client")
-    before = Silence(101, 103, Cause.BRIDGE_SILENT, False)
-    cut = cut_short([frozen, killed, before], 104.0)
+    frozen = Revocation(102, 105, Cause.CLIENT_SILENT, False, "client")
+    killed = Revocation(102, math.inf, Cause.CLIENT_SILENT, True, "client")
+    before = Revocation(101, 103, Cause.BRIDGE_SILENT, False)
+    cut = truncated([frozen, killed, before], 104.0)
     assert [each.ends_s for each in cut] == [104.0, math.inf, 103]
     walk = walking(104.1, 106.0)
     goals = [goal(104.05, 106.0)]
-    assert violated(seen(asked=goals, silences=cut[:1], steps=walk)) == []
-    assert Check.MOTION in violated(seen(asked=goals, silences=[frozen], steps=walk[:3]))
+    assert violated(seen(requests=goals, revocations=cut[:1], steps=walk)) == []
+    assert Check.MOTION in violated(seen(requests=goals, revocations=[frozen], steps=walk[:3]))
 
 
 def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
-    frozen = [Silence(102, 110, Cause.BRIDGE_SILENT, False)]
+    frozen = [Revocation(102, 110, Cause.BRIDGE_SILENT, False)]
     arm = walking(101.1, 104.5, base=False)
-    assert violated(seen(asked=[goal(101)], silences=frozen, steps=arm))[:1] != [Check.MOTION]
-    stalled = [Silence(102, 110, Cause.LINK_SILENT, False)]
-    assert violated(seen(asked=[goal(101, 102.5)], silences=stalled, steps=arm)) == []
+    assert violated(seen(requests=[goal(101)], revocations=frozen, steps=arm))[:1] != [Check.MOTION]
+    stalled = [Revocation(102, 110, Cause.LINK_SILENT, False)]
+    assert violated(seen(requests=[goal(101, 102.5)], revocations=stalled, steps=arm)) == []
     stop = [goal(101, 102), call("stop", 102, 102.1)]
-    assert Check.MOTION in violated(seen(asked=stop, steps=arm))
+    assert Check.MOTION in violated(seen(requests=stop, steps=arm))
     assert Check.MOTION in violated(
-        seen(asked=[goal(101)], silences=frozen, steps=walking(101.1, 106.0, base=False))
+        seen(requests=[goal(101)], revocations=frozen, steps=walking(101.1, 106.0, base=False))
     )
 
 
@@ -162,9 +173,9 @@ def test_only_what_was_cut_off_before_a_step_back_was_known_may_live_longer(
 ) -> None:
     client = "client" if cause is Cause.CLIENT_SILENT else ""
     evidence = seen(
-        asked=[goal(101)],
-        silences=[Silence(silent_s, 115.0, cause, False, client)],
-        set_back=[SetBack(102.0, 3.0)],
+        requests=[goal(101)],
+        revocations=[Revocation(silent_s, 115.0, cause, False, client)],
+        set_back=[ClockSetBack(102.0, 3.0)],
         steps=walking(101.1, until_s),
     )
     assert (Check.MOTION not in violated(evidence)) == good
@@ -177,14 +188,14 @@ def test_it_may_not_walk_faster_than_allowed() -> None:
 
 def test_every_request_has_an_outcome_but_those_to_whom_nobody_was_left() -> None:
     lost = call("claim", 105, None)
-    assert violated(seen(asked=[lost])) == [Check.OUTCOMES]
-    assert violated(seen(asked=[goal(105)])) == [Check.OUTCOMES]
-    assert violated(seen(asked=[goal(105)], killed_clients=frozenset({"client"}))) == []
+    assert violated(seen(requests=[lost])) == [Check.OUTCOMES]
+    assert violated(seen(requests=[goal(105)])) == [Check.OUTCOMES]
+    assert violated(seen(requests=[goal(105)], killed_clients=frozenset({"client"}))) == []
     again_s = "[INFO] [106.5] [bridge]: train_0, no episode, seed 0: agent_0; time is paced"
-    died = seen(asked=[lost], bridge_died_s=[104.0], logs={"bridge 2": again_s})
+    died = seen(requests=[lost], bridge_died_s=[104.0], logs={"bridge 2": again_s})
     assert violated(died) == []
     late = call("claim", 109.6, None)
-    there = seen(asked=[late], bridge_died_s=[104.0], logs={"bridge 2": again_s})
+    there = seen(requests=[late], bridge_died_s=[104.0], logs={"bridge 2": again_s})
     assert violated(there) == [Check.OUTCOMES]
 
 
@@ -199,8 +210,8 @@ def test_processes_end_well() -> None:
 
 def test_figures_are_the_longest_of_their_kind() -> None:
     steps = walking(101.1, 103.5)
-    permitted = allowed([goal(101, 103)], [])
-    beyond, longest = trespasses(steps, permitted, 0.7)
+    granted = permissions([goal(101, 103)], [])
+    beyond, longest = unpermitted_motions(steps, granted, 0.7)
     assert beyond == []
     assert longest == {"walks after: goal ended": pytest.approx(0.5)}
     assert [round(motion.ends_s, 2) for motion in joined(steps)] == [103.5]
@@ -208,16 +219,16 @@ def test_figures_are_the_longest_of_their_kind() -> None:
 
 def test_records_survive_a_client_that_was_killed_while_it_wrote() -> None:
     sent = goal(101)
-    log = f"noise\n{sent.line()}\n{ended(sent, 103.0, '0 arrived', success=True).line()}\n"
-    broken = log + goal(105).line()[:-9]
+    log = f"noise\n{sent.log_line()}\n{ended(sent, 103.0, '0 arrived', success=True).log_line()}\n"
+    broken = log + goal(105).log_line()[:-9]
     assert [one.ended_s for one in read_records(broken)] == [103.0]
 
 
 def test_the_table_names_each_violation_with_the_command_that_repeats_it() -> None:
     bad = judge_run(seen(steps=walking(105.0, 105.2)))
     text = "\n".join([line(bad, 1, 1), *table([bad])])
-    assert again(bad) == "make bad-day TASK=bridge SEED=7 RUNS=1"
-    assert again(bad) in text
+    assert repeat_command(bad) == "make bad-day TASK=bridge SEED=7 RUNS=1"
+    assert repeat_command(bad) in text
     assert "1 VIOLATIONS" in text
     assert "interleavings with a violation: 1 of 1" in text
     assert "1/1" in text

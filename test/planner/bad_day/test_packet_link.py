@@ -62,7 +62,7 @@ while True:
 @pytest.fixture(scope="module")
 def link() -> Iterator[PacketLink]:
     if os.geteuid() != 0:
-        pytest.skip("no packet link can be made here: it needs root")
+        pytest.skip("a packet link needs root")
     try:
         made = PacketLink(seed=3)
     except PlannerError as error:
@@ -138,7 +138,7 @@ def test_a_stalled_link_delivers_nothing_until_it_goes_on(link: PacketLink) -> N
 
 def test_nothing_is_left_behind() -> None:
     if os.geteuid() != 0:
-        pytest.skip("no packet link can be made here: it needs root")
+        pytest.skip("a packet link needs root")
     try:
         made = PacketLink()
     except PlannerError as error:

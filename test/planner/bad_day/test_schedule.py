@@ -90,8 +90,8 @@ def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_harness_is_loaded_without_the_sdk() -> None:
     code = (
         "import sys; sys.modules['bosdyn'] = None\n"
-        "import planner.bad_day.preload, planner.bad_day.sim_side\n"
-        "print('planner.bad_day.robot_side' in sys.modules)\n"
+        "import planner.bad_day.preload, planner.bad_day.sim_harness\n"
+        "print('planner.bad_day.spot_harness' in sys.modules)\n"
     )
     environment = ros_environment(os.environ)
     done = subprocess.run(
@@ -119,5 +119,5 @@ def test_a_timeline_does_and_ends_every_event() -> None:
 def test_a_timeline_ends_with_what_it_is_about() -> None:
     did: list[Event] = []
     schedule = Schedule(Form.BRIDGE, 0, (Event(0.0, Fault.CUT),), 600.0)
-    Timeline(schedule).run(did.append, did.append, over=lambda: True)
+    Timeline(schedule).run(did.append, did.append, is_over=lambda: True)
     assert did == []

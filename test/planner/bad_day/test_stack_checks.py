@@ -10,8 +10,8 @@ import pytest
 
 from planner.bad_day.motion import Motion
 from planner.bad_day.outcome import Check
-from planner.bad_day.permission import Cause, Silence
-from planner.bad_day.records import Asked
+from planner.bad_day.permission import Cause, Revocation
+from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
 from planner.recorder.bag_writer import BagWriter
@@ -34,15 +34,15 @@ def seen(record: Path, *events: Event, **fields: Any) -> StackEvidence:
         "interrupted": True,
         "log": "",
         "record": record,
-        "silences": [],
+        "revocations": [],
         "moving": {},
         "robot": None,
-        "robot_silences": [],
+        "robot_revocations": [],
         "round_trip_s": 0.0,
         "pace": 2.5,
-        "asked": [],
+        "requests": [],
         "began_s": 100.0,
-        "mended_s": 120.0,
+        "cleared_s": 120.0,
         "ended_s": 140.0,
         "seconds": 40.0,
     }
@@ -83,22 +83,24 @@ def test_a_memory_that_is_broken(record: Path) -> None:
 
 
 def test_agents_that_move_on_in_a_silence(record: Path) -> None:
-    silent = [Silence(10.0, 30.0, Cause.CLIENT_SILENT, False)]
+    silent = [Revocation(10.0, 30.0, Cause.CLIENT_SILENT, False)]
     # 0.85 s of the day are 2.1 s of the simulator's, and 0.3 s its state is late.
-    assert violated(seen(record, silences=silent, moving={"agent_0": steps(8.0, 12.3)})) == []
+    assert violated(seen(record, revocations=silent, moving={"agent_0": steps(8.0, 12.3)})) == []
     late = {"agent_0": steps(8.0, 13.0)}
-    assert violated(seen(record, silences=silent, moving=late)) == [Check.MOTION]
+    assert violated(seen(record, revocations=silent, moving=late)) == [Check.MOTION]
     second = Event(1.0, Fault.SECOND_CLIENT)
-    assert violated(seen(record, second, silences=silent, moving=late)) == []
+    assert violated(seen(record, second, revocations=silent, moving=late)) == []
 
 
 def test_a_robot_that_a_second_client_moves_is_not_blamed(record: Path) -> None:
-    silent = [Silence(105.0, 115.0, Cause.CLIENT_SILENT, False)]
-    moves = seen(record, silences=silent, robot=steps(108.0, 110.0), moving=None)
+    silent = [Revocation(105.0, 115.0, Cause.CLIENT_SILENT, False)]
+    moves = seen(record, revocations=silent, robot=steps(108.0, 110.0), moving=None)
     assert violated(moves) == [Check.MOTION]
-    other = Asked("second_client", 1, "goal", "navigate", 107.5, 110.0, "0 arrived", True)
-    asked = seen(record, silences=silent, robot=steps(108.0, 110.0), moving=None, asked=[other])
-    assert violated(asked) == []
+    other = Request("second_client", 1, "goal", "navigate", 107.5, 110.0, "0 arrived", True)
+    requests = seen(
+        record, revocations=silent, robot=steps(108.0, 110.0), moving=None, requests=[other]
+    )
+    assert violated(requests) == []
 
 
 def test_ends_and_outcomes(record: Path) -> None:
@@ -109,8 +111,8 @@ def test_ends_and_outcomes(record: Path) -> None:
     assert [violation.text for violation in found] == ["[memory ] ValueError: no"]
     given_up = "[planner ] memory died, status 1; giving up after 5 restarts\n"
     assert violated(seen(record, log=given_up)) == [Check.ENDS]
-    lost = Asked("operator", 1, "service", "stop", 105.0)
-    assert violated(seen(record, asked=[lost])) == [Check.OUTCOMES]
+    lost = Request("operator", 1, "service", "stop", 105.0)
+    assert violated(seen(record, requests=[lost])) == [Check.OUTCOMES]
 
 
 def test_a_verdict_that_the_bag_does_not_have(record: Path) -> None:

@@ -1,4 +1,4 @@
-"""The embedded simulator in the robot's place: no link that could be bad, and no SDK needed."""
+"""The embedded simulator as the robot under test: no network link, and no SDK needed."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from types import TracebackType
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.harness import READY_S, Faults
 from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import RECOVERY, Event, Schedule
-from planner.bad_day.sides import READY_S, Faults
 from planner.bad_day.watching.node import Watcher
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
 from sim_bridge.opening import default_house
 
-# A state is heard a little after the motion that it tells of.
-HEARD_S = 0.3
+# A state message arrives a little after the motion it reports.
+TRUTH_DELAY_S = 0.3
 
 
 class NoFaults(Faults):
-    """A simulator in the bridge has no link and nobody else's lease."""
+    """A simulator inside the bridge has no link and no lease."""
 
-    def do(self, event: Event) -> bool:
-        """None is of this kind."""
+    def inject(self, event: Event) -> bool:
+        """Injects nothing."""
         del event
         return False
 
-    def undo(self, event: Event) -> None:
-        """Nothing was done."""
+    def clear(self, event: Event) -> None:
+        """Nothing was injected."""
 
-    def mend(self) -> None:
-        """Nothing was broken."""
+    def clear_all(self) -> None:
+        """Nothing was injected."""
 
 
-class SimSide:
-    """Hears the simulator's truth; times are those of the day."""
+class SimHarness:
+    """Subscribes to the simulator's ground truth; times are wall-clock time."""
 
-    heard_s = HEARD_S
+    truth_delay_s = TRUTH_DELAY_S
 
     def __init__(
         self, schedule: Schedule, folder: Path, rules: Mapping[str, Any], domain: int
@@ -52,7 +52,7 @@ class SimSide:
         self.environment: Mapping[str, str] = {}
         self._watcher = Watcher(domain, clock=time.time)
 
-    def __enter__(self) -> SimSide:
+    def __enter__(self) -> SimHarness:
         return self
 
     def __exit__(
@@ -75,23 +75,23 @@ class SimSide:
         }
 
     def make_ready(self, operator: Operator) -> None:
-        """Simulated agents may do everything from the start.
+        """Waits for the bridge; simulated agents need no preparation.
 
         Raises:
-            PlannerError: where the bridge does not come.
+            PlannerError: if the bridge does not start in time.
         """
         if not operator.reaches("claim", READY_S):
-            raise PlannerError("the bridge does not come")
+            raise PlannerError("the bridge did not start in time")
         operator.prepare("stop", "sit", "release", "power_off", *RECOVERY)
         operator.prepare("estop/gentle", "estop/hard")
 
     def stand_still(self) -> None:
-        """The simulator ended with its bridge."""
+        """Does nothing: the simulator ended with its bridge."""
 
     def moving(self) -> list[Motion]:
         """Every step in which the agent moved."""
         return [step for steps in self._watcher.moving.values() for step in steps]
 
     def samples(self) -> list[Sample]:
-        """None: simulated agents walk at a speed of their own, and no rule bounds it."""
+        """None: no rule bounds the speed of simulated agents."""
         return []

@@ -1,4 +1,4 @@
-"""What a run needs of the robot's side, be it an emulated Spot or a simulator."""
+"""Interface to the robot under test, an emulated Spot or a simulator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, Self
 
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.motion import Motion, Sample
-from planner.bad_day.permission import SetBack, Silence
+from planner.bad_day.permission import ClockSetBack, Revocation
 from planner.bad_day.schedule import Event
 from planner.world.house import House
 
@@ -17,37 +17,37 @@ READY_S, ANSWER_S = 40.0, 20.0
 
 
 class Faults(ABC):
-    """The faults of link and robot; what each forbids is kept in `silences`."""
+    """Faults of link and robot; `revocations` records when each of them forbids motion."""
 
     def __init__(self) -> None:
-        self.silences: list[Silence] = []
-        self.set_back: list[SetBack] = []
+        self.revocations: list[Revocation] = []
+        self.set_back: list[ClockSetBack] = []
         self.longest_round_trip_s = 0.0
 
     @abstractmethod
-    def do(self, event: Event) -> bool:
-        """Does one; whether it is of this kind."""
+    def inject(self, event: Event) -> bool:
+        """Injects a fault; False if it is not one of link or robot."""
 
     @abstractmethod
-    def undo(self, event: Event) -> None:
-        """Ends one that has a time, once that is over."""
+    def clear(self, event: Event) -> None:
+        """Ends a fault of limited duration."""
 
     @abstractmethod
-    def mend(self) -> None:
-        """A good link, and nothing owed."""
+    def clear_all(self) -> None:
+        """Restores a good link and drops pending faults."""
 
 
-class Side(Protocol):
-    """Made for a `with`."""
+class RobotHarness(Protocol):
+    """The robot under test, as a context manager."""
 
     faults: Faults
     house: House
-    # By how much its truth is late.
-    heard_s: float
+    # Delay of the ground truth.
+    truth_delay_s: float
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What the bridge needs of it."""
+        """Environment variables for the bridge."""
 
     def __enter__(self) -> Self:
         """Begins."""
@@ -64,13 +64,13 @@ class Side(Protocol):
         """The bridge's parameters."""
 
     def make_ready(self, operator: Operator) -> None:
-        """Brings the robot to where it may be asked for something."""
+        """Brings the robot into a state in which it accepts goals."""
 
     def stand_still(self) -> None:
-        """Ends its time."""
+        """Stops its time."""
 
     def moving(self) -> list[Motion]:
         """Every step in which it moved, oldest first."""
 
     def samples(self) -> Sequence[Sample]:
-        """All steps, where their speed is bounded."""
+        """All steps, if a rule bounds their speed."""

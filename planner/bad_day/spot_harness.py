@@ -1,4 +1,4 @@
-"""The robot of a run and the bad link before it: an emulated Spot in real time, and its truth."""
+"""An emulated Spot in real time behind a faulty link, and its ground truth."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.harness import ANSWER_S, READY_S, Faults
 from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.robot_faults import RobotFaults
 from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import RECOVERY, Form, Schedule
-from planner.bad_day.sides import ANSWER_S, READY_S, Faults
 from planner.bad_day.truth import TruthLog
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
@@ -30,10 +30,10 @@ SCENARIO = _SCENARIOS / "spot_1_cup_to_sink.json"
 _TRIES = 4
 
 
-class RobotSide:
-    """See `sides.Side`; its truth is late by nothing."""
+class SpotHarness:
+    """See `harness.RobotHarness`; its ground truth has no delay."""
 
-    heard_s = 0.0
+    truth_delay_s = 0.0
 
     def __init__(self, schedule: Schedule, folder: Path, rules: Mapping[str, Any]) -> None:
         self._folder, self._rules = folder, rules
@@ -53,7 +53,7 @@ class RobotSide:
         self._over = threading.Event()
         self._pump = threading.Thread(target=self._advance, name="robot", daemon=True)
 
-    def __enter__(self) -> RobotSide:
+    def __enter__(self) -> SpotHarness:
         self._pump.start()
         return self
 
@@ -67,7 +67,7 @@ class RobotSide:
         self.emulator.close()
 
     def stand_still(self) -> None:
-        """Ends its time; what it did until now is in `truth`."""
+        """Stops its time; `truth` has what it did until now."""
         self._over.set()
         self._pump.join(2.0)
         self.emulator.advance()
@@ -86,7 +86,7 @@ class RobotSide:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The account, as the bridge takes it."""
+        """The robot's credentials, as environment variables of the bridge."""
         return {
             "BOSDYN_CLIENT_USERNAME": self.emulator.user,
             "BOSDYN_CLIENT_PASSWORD": self.emulator.password,
@@ -109,21 +109,21 @@ class RobotSide:
         return {"backend": "spot", "backend_config": str(settings), "safety_config": str(safety)}
 
     def make_ready(self, operator: Operator) -> None:
-        """Claims it, switches it on and lets it stand.
+        """Claims it, powers it on and makes it stand.
 
         Raises:
-            PlannerError: where it does not.
+            PlannerError: if one of these fails.
         """
         if not operator.reaches("claim", READY_S):
-            raise PlannerError("the bridge does not come")
+            raise PlannerError("the bridge did not start in time")
         for name in ("claim", "power_on", "stand"):
-            # On a busy machine a call may time out without anything being wrong.
+            # On a busy machine a call may time out although nothing is wrong.
             for _ in range(_TRIES):
                 answer = operator.wait(operator.call(name), ANSWER_S)
                 if answer.success:
                     break
                 if "holds the lease" in answer.outcome:
-                    # The answer to its own claim came too late; here nobody else is there yet.
+                    # The answer to its own claim came too late: there is no other client yet.
                     self.emulator.trouble(Trouble(kind=TroubleKind.RETURN_LEASE))
             else:
                 raise PlannerError(f"{name}: {answer.outcome or 'no answer'}")
