@@ -142,8 +142,8 @@ class Supervisor:
 
         Returns:
             `stopped_status` after SIGINT, SIGTERM or SIGHUP; 0 after a good end;
-            `EXIT_CONFIGURATION` where a process exited with it; `EXIT_FAILED` where one died
-            too often.
+            `EXIT_CONFIGURATION` where a process exited with it at its first start;
+            `EXIT_FAILED` where one died too often.
         """
         waker, wakened = socket.socketpair()
         waker.setblocking(False)
@@ -306,7 +306,9 @@ class Supervisor:
             self._tell(f"{name} is done")
             if child.command.ends_run:
                 self._begin_stop(EXIT_OK)
-        elif status == EXIT_CONFIGURATION:
+        # A process that was started again has run as it is set up: what is wrong now may pass,
+        # such as a robot that does not answer over a link that stalls.
+        elif status == EXIT_CONFIGURATION and not child.restarts:
             self._tell(f"{name} cannot run as it is set up ({how}); stopping everything")
             self._begin_stop(EXIT_CONFIGURATION)
         elif child.command.ends_run and status == EXIT_FAILED:

@@ -157,6 +157,23 @@ def test_a_wrong_setting_is_not_tried_again() -> None:
     assert not any("restart" in line for line in run.lines)
 
 
+def test_a_node_that_ran_as_it_is_set_up_is_tried_again(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    code = (
+        f"import pathlib, sys; count = pathlib.Path({str(count)!r})\n"
+        "runs = len(count.read_text()) if count.exists() else 0\n"
+        "count.write_text('x' * (runs + 1))\n"
+        f"if runs < 2: sys.exit([9, {EXIT_CONFIGURATION}][runs])\n"
+        f"{WAITS}"
+    )
+    with supervised({"name": "bridge", "code": code}) as run:
+        run.until("bridge died, status 9; restart 1 of 3 in 0.01 s")
+        run.until("bridge died, status 78; restart 2 of 3 in 0.02 s")
+        run.until("bridge: ready")
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+
+
 def test_a_program_that_is_not_there_is_a_wrong_setting() -> None:
     with supervised({"name": "ghost", "words": ["/nonexistent/program"]}) as run:
         assert run.end() == EXIT_CONFIGURATION
