@@ -27,7 +27,7 @@ from planner.world.topics import NAMESPACE_REMAPPINGS
 
 ParameterValue = bool | int | float | str
 
-MOST_AGENTS = 6
+MAX_AGENTS = 6
 BAG_FOLDER = "bag"
 
 
@@ -91,7 +91,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
     Argument("episode", "", "name or file of the episode; empty = only the house"),
     Argument("seed", "0", "seed of everything random; 0 = the episode's"),
-    Argument("agents", "0", f"number of agents, 1 to {MOST_AGENTS}; 0 = as the episode says"),
+    Argument("agents", "0", f"number of agents, 1 to {MAX_AGENTS}; 0 = as the episode says"),
     Argument("backend_config", "", "file with the settings of the backend; empty = the shipped"),
     Argument("safety_config", "", "file with the numbers of the safety rules; empty = the shipped"),
     Argument("cameras", "hand,body", "cameras that the bridge shows, with commas"),
@@ -230,7 +230,7 @@ class Arguments:
             house=text["house"],
             episode=text["episode"],
             seed=_whole("seed", text["seed"], most=2**63 - 1),
-            agents=_whole("agents", text["agents"], most=MOST_AGENTS),
+            agents=_whole("agents", text["agents"], most=MAX_AGENTS),
             cameras=text["cameras"],
             camera_hz=_number("camera_hz", text["camera_hz"], least=0.1, most=30.0),
             record=text["record"],

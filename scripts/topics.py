@@ -130,7 +130,7 @@ def running_nodes() -> Iterator[list[Any]]:
         while not all(map(has_met_an_agent, above)):
             if time.monotonic() > deadline:
                 raise TimeoutError("not all nodes found the agent")
-            bridge.beat()
+            bridge.run_due()
             executor.spin_once(timeout_sec=0.01)
         # These would act if they were served; the recorder subscribes to all there is.
         nodes += [NarratorNode(), TourNode(), Published("recorder", list(recorder.publishers))]

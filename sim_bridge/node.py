@@ -16,22 +16,22 @@ from tf2_msgs.msg import TFMessage
 
 from planner.parts.kinds import BACKENDS
 from planner.ros import parameters, qos
-from planner.ros.beat_executor import BeatExecutor
 from planner.ros.conversions import time_message, transform_message
 from planner.ros.diagnostics import status_name
 from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
 from planner.ros.lifecycle import run_node
 from planner.ros.message_bounds import bounds_of
-from planner.ros.outlet import Outlet
+from planner.ros.periodic_executor import PeriodicExecutor
 from planner.ros.presence import is_of_process, same_host
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
-from planner.world.episode import MOST_AGENTS
+from planner.world.episode import MAX_AGENTS
 from planner.world.errors import PlannerError
-from sim_bridge.agent.node import AgentPort
+from sim_bridge.agent.node import AgentInterface
 from sim_bridge.frames import Link, fixed_links
-from sim_bridge.lockstep.node import LockstepPort
+from sim_bridge.lockstep.node import LockstepGate
 from sim_bridge.lockstep.waiting import Lockstep
-from sim_bridge.opening import LARGEST_SEED, Opened, default_house, open_world
+from sim_bridge.opening import MAX_SEED, Opened, default_house, open_world
 from sim_bridge.pacing import (
     TICK_S,
     Every,
@@ -55,7 +55,7 @@ LOAD_FAILED = 1
 DISCOVERY_S = 1.5
 # How long the bridge sleeps where only a message can wake it: then it looks for lost clients.
 IDLE_WAIT_S = 0.05
-LONGEST_WAIT_S = 0.2
+MAX_WAIT_S = 0.2
 # Of time, frames and bodies while no agent is busy: each message wakes who listens to it.
 CALM_HZ = 5.0
 # A listener may come to be seen here a little before it can hear.
@@ -65,7 +65,7 @@ LINGER_S = 2.0
 
 
 class BridgeNode(Node):
-    """Stands in front of one backend; `beat` makes time pass and sends what is due."""
+    """Stands in front of one backend; `run_due` makes time pass and sends what is due."""
 
     def __init__(self) -> None:
         """Starts the world that the parameters ask for.
@@ -89,11 +89,11 @@ class BridgeNode(Node):
             )
             self._backend = backend
             self._runtime = Runtime(make_backend(backend, settings), declare_safety(self))
-            # From another thread it ends the wait for messages: `beat` is next.
+            # From another thread it ends the wait for messages: `run_due` is next.
             self._runtime.notify(self.create_guard_condition(lambda: None).trigger)
             nice = declare_nice(self)
             self._lockstep = self._declare_lockstep()
-            self._make_outlets()
+            self._make_publishers()
             self._take_up(opened)
         except PlannerError:
             super().destroy_node()
@@ -138,7 +138,7 @@ class BridgeNode(Node):
             0,
             "of all that is random; 0 = episode's",
             min_value=0,
-            max_value=LARGEST_SEED,
+            max_value=MAX_SEED,
         )
         self._agent_count = parameters.whole(
             self,
@@ -146,14 +146,14 @@ class BridgeNode(Node):
             0,
             "number of agents; 0 as the episode says",
             min_value=0,
-            max_value=MOST_AGENTS,
+            max_value=MAX_AGENTS,
         )
         if not house and not episode:
             opened = open_world(default_house(), episode, seed, self._agent_count)
             return replace(opened, named=False)
         return open_world(house, episode, seed, self._agent_count)
 
-    def _declare_lockstep(self) -> LockstepPort | None:
+    def _declare_lockstep(self) -> LockstepGate | None:
         simulated = self._runtime.backend.simulated
         fast = self._pace.mode is TimeMode.FAST
         wanted = parameters.flag(
@@ -166,12 +166,12 @@ class BridgeNode(Node):
             return None
         if not (simulated and fast):
             raise PlannerError("parameter lockstep: needs a simulated world and time_mode:=fast")
-        return LockstepPort(self, turns=self._pace.idle is IdleTime.HOLD)
+        return LockstepGate(self, turns=self._pace.idle is IdleTime.HOLD)
 
-    def _make_outlets(self) -> None:
+    def _make_publishers(self) -> None:
         self._losses: Counter[str] = Counter()
-        self._ports: dict[str, AgentPort] = {}
-        self._leaving: list[tuple[float, AgentPort]] = []
+        self._ports: dict[str, AgentInterface] = {}
+        self._leaving: list[tuple[float, AgentInterface]] = []
         self._seconds, self._halves, self._fifths = Every(1.0), Every(2.0), Every(5.0)
         self._slowly = Every(0.5)
         # With each picture frames are sent anyway.
@@ -179,13 +179,13 @@ class BridgeNode(Node):
         self._repeats, self._served_s = 0, -1.0
         self._told_blind = False
 
-        def outlet(kind: type, topic: str, profile: QoSProfile) -> Outlet:
-            return Outlet(self, kind, topic, profile, self._losses)
+        def publisher(kind: type, topic: str, profile: QoSProfile) -> SafePublisher:
+            return SafePublisher(self, kind, topic, profile, self._losses)
 
-        self._tf = outlet(TFMessage, topics.TF, qos.TF)
-        self._tf_static = outlet(TFMessage, topics.TF_STATIC, qos.TF_STATIC)
-        self._diagnostics = outlet(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
-        self._clock_outlet = outlet(Clock, topics.CLOCK, qos.CLOCK)
+        self._tf = publisher(TFMessage, topics.TF, qos.TF)
+        self._tf_static = publisher(TFMessage, topics.TF_STATIC, qos.TF_STATIC)
+        self._diagnostics = publisher(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
+        self._clock_publisher = publisher(Clock, topics.CLOCK, qos.CLOCK)
         self._state = WorldStateTopic(self, self._runtime, self._losses)
         self._people = PeopleTopic(self, self._runtime, self._losses)
         self._info = WorldInfoTopic(self, self._runtime, self._backend, self._pace, self._losses)
@@ -198,7 +198,7 @@ class BridgeNode(Node):
 
     # Time
 
-    def beat(self) -> float:
+    def run_due(self) -> float:
         """Makes the ticks that are due and sends what is due; returns seconds until the next."""
         wall_s, busy = time.monotonic(), self._active()
         self._listen()
@@ -217,7 +217,7 @@ class BridgeNode(Node):
         if held:
             return IDLE_WAIT_S
         wait_s = self._pacer.wait_s(time.monotonic(), self._active(), self._ticks_wanted())
-        return IDLE_WAIT_S if wait_s is None else min(wait_s, LONGEST_WAIT_S)
+        return IDLE_WAIT_S if wait_s is None else min(wait_s, MAX_WAIT_S)
 
     def _active(self) -> bool:
         """Whether an agent is under way, or somebody waits for a time to come."""
@@ -273,7 +273,7 @@ class BridgeNode(Node):
             self._publish_clock()
         self._state.publish()
         self._people.tick(now_s)
-        tf_wanted, quiet = self._tf.wanted and wanted, None if busy else self._quiet()
+        tf_wanted, quiet = self._tf.has_subscribers and wanted, None if busy else self._quiet()
         awaited = self._waiting
         links = [
             link
@@ -285,7 +285,7 @@ class BridgeNode(Node):
                 remembers=awaited is None or awaited.needs_picture(port.agent, now_s),
             )
         ]
-        if links and self._tf.wanted:
+        if links and self._tf.has_subscribers:
             self._publish_links(self._tf, links)
         if awaited is not None:
             for port in self._ports.values():
@@ -323,7 +323,9 @@ class BridgeNode(Node):
     def _serve_newcomers(self) -> None:
         """Sends the present once more to who came after it, while time stands still."""
         stands, self._served_s = self._served_s == self._runtime.now_s(), self._runtime.now_s()
-        if self._tf.owed or any(port.owed for port in self._ports.values()):
+        if self._tf.has_new_subscribers or any(
+            port.has_new_subscribers for port in self._ports.values()
+        ):
             self._repeats = REPEATS
         # Now and then in any case: on a busy machine who came may take long to hear.
         if stands and (self._repeats > 0 or self._slowly.due(time.monotonic())):
@@ -346,7 +348,7 @@ class BridgeNode(Node):
             self._leaving.append((time.monotonic() + LINGER_S, self._ports.pop(agent)))
         for agent in self._runtime.agents:
             if agent not in self._ports:
-                self._ports[agent] = AgentPort(
+                self._ports[agent] = AgentInterface(
                     self, self._runtime, agent, self._sensing, self._losses
                 )
         for schedule in (self._seconds, self._halves, self._fifths, self._calm):
@@ -412,12 +414,12 @@ class BridgeNode(Node):
     # Publishing
 
     def _publish_clock(self) -> None:
-        if self._runtime.backend.simulated and self._clock_outlet.wanted:
-            self._clock_outlet.publish(Clock(clock=time_message(self._runtime.now_s())))
+        if self._runtime.backend.simulated and self._clock_publisher.has_subscribers:
+            self._clock_publisher.publish(Clock(clock=time_message(self._runtime.now_s())))
 
-    def _publish_links(self, outlet: Outlet, links: list[Link]) -> None:
+    def _publish_links(self, publisher: SafePublisher, links: list[Link]) -> None:
         now_s = self._runtime.now_s()
-        outlet.publish(
+        publisher.publish(
             TFMessage(
                 transforms=[
                     transform_message(now_s, link.parent, link.child, link.pose) for link in links
@@ -473,4 +475,4 @@ def _status(name: str, warning: str, values: dict[str, str]) -> DiagnosticStatus
 
 def main() -> int:
     """Runs the node until it is asked to stop; returns the process's exit status."""
-    return run_node(BridgeNode, make_executor=BeatExecutor, large_messages=True)
+    return run_node(BridgeNode, make_executor=PeriodicExecutor, large_messages=True)

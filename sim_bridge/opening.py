@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.world.episode import MOST_AGENTS, AgentPlacement, Episode
+from planner.world.episode import MAX_AGENTS, AgentPlacement, Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
@@ -13,7 +13,7 @@ from planner.world.vocabulary import AgentKind
 
 # The first agent is the robot and the second its partner (PARTNR's cast); more are robots.
 _KINDS = {1: AgentKind.HUMAN}
-LARGEST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
     Raises:
         PlannerError: naming the file, the field and the reason.
     """
-    if not 0 <= seed <= LARGEST_SEED:
-        raise PlannerError(f"seed: {seed} is not between 0 and {LARGEST_SEED}")
-    if not 0 <= agents <= MOST_AGENTS:
-        raise PlannerError(f"agents: {agents} is not between 0 and {MOST_AGENTS}")
+    if not 0 <= seed <= MAX_SEED:
+        raise PlannerError(f"seed: {seed} is not between 0 and {MAX_SEED}")
+    if not 0 <= agents <= MAX_AGENTS:
+        raise PlannerError(f"agents: {agents} is not between 0 and {MAX_AGENTS}")
     if not house and not episode:
         raise PlannerError("name a house, an episode or both")
     if not episode:

@@ -16,10 +16,10 @@ TICKS_PER_S = 30
 TICK_S = 1.0 / TICKS_PER_S
 
 # A world that fell behind (a long rendering, a laptop that slept) does not race to catch up.
-MOST_TICKS_AT_ONCE = 6
+MAX_TICKS_AT_ONCE = 6
 # Between two slices of fast time the bridge answers its clients.
 FAST_SLICE_TICKS = 4
-LONGEST_STEP_S = 60.0
+MAX_STEP_S = 60.0
 
 
 class TimeMode(StrEnum):
@@ -81,9 +81,9 @@ class Pacer:
         late = math.floor((wall_s - self._next_s + 1e-9) / period_s) + 1
         if late <= 0:
             return 0
-        if late > MOST_TICKS_AT_ONCE:
+        if late > MAX_TICKS_AT_ONCE:
             self._next_s = wall_s + period_s
-            return MOST_TICKS_AT_ONCE
+            return MAX_TICKS_AT_ONCE
         self._next_s += late * period_s
         return late
 
@@ -93,7 +93,7 @@ class Pacer:
             return None
         if self._races(busy) or self._next_s is None:
             return 0.0
-        ticks = min(ticks, MOST_TICKS_AT_ONCE)
+        ticks = min(ticks, MAX_TICKS_AT_ONCE)
         return max(0.0, self._next_s + (ticks - 1) * TICK_S / self.pace.rate - wall_s)
 
     def _moves(self, busy: bool) -> bool:
@@ -114,10 +114,10 @@ def split_step(duration_s: float) -> tuple[int, float]:
     """A lockstep request as whole ticks and the rest in seconds (0 where none is left).
 
     Raises:
-        PlannerError: where it is not above 0, not finite or longer than `LONGEST_STEP_S`.
+        PlannerError: where it is not above 0, not finite or longer than `MAX_STEP_S`.
     """
-    if not (math.isfinite(duration_s) and 0.0 < duration_s <= LONGEST_STEP_S):
-        raise PlannerError(f"duration_s: {duration_s} is not above 0 and up to {LONGEST_STEP_S}")
+    if not (math.isfinite(duration_s) and 0.0 < duration_s <= MAX_STEP_S):
+        raise PlannerError(f"duration_s: {duration_s} is not above 0 and up to {MAX_STEP_S}")
     ticks = math.floor(duration_s * TICKS_PER_S + 1e-6)
     rest_s = duration_s - ticks * TICK_S
     return ticks, (rest_s if rest_s > 1e-6 else 0.0)

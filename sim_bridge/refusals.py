@@ -10,7 +10,7 @@ from planner.world.bounds import (
     DISTANCE,
     DISTANCE_OR_NONE,
     DURATION,
-    FARTHEST_M,
+    MAX_COORDINATE_M,
     POSITION,
     Number,
 )
@@ -53,8 +53,8 @@ def _bad_numbers(primitive: Primitive) -> str:
         "reference": primitive.reference_m,
     }
     for what, point_m in points.items():
-        if point_m is not None and POSITION.first_bad(point_m) is not None:
-            return f"the {what} {point_m} is no finite point within {FARTHEST_M:g} m"
+        if point_m is not None and POSITION.first_invalid(point_m) is not None:
+            return f"the {what} {point_m} is no finite point within {MAX_COORDINATE_M:g} m"
     numbers: list[tuple[str, float, Number]] = [
         *(("a view", angle, ANGLE) for view in primitive.views_rad for angle in view),
         ("the heading", primitive.heading_rad, ANGLE_OR_NONE),

@@ -25,9 +25,9 @@ from sim_bridge.safety.orders import Order
 from sim_bridge.safety.rules import Rule
 
 # How long a robot whose pictures did not come is not asked for any.
-LOOK_AGAIN_S = 1.0
+CAMERA_RETRY_S = 1.0
 # Of what somebody asked for and there is not, in a receipt.
-LONGEST_NAME_SHOWN = 64
+MAX_NAME_SHOWN = 64
 
 
 @runtime_checkable
@@ -118,7 +118,7 @@ class Runtime:
             name: of the primitive, as it was asked for: anything.
             result: why not.
         """
-        self.gate.refused(agent, name[:LONGEST_NAME_SHOWN] or "primitive", result.text)
+        self.gate.refused(agent, name[:MAX_NAME_SHOWN] or "primitive", result.text)
         return Job(agent, name, None, PrimitiveStatus("refused", 0.0, result))
 
     def refresh(self) -> None:
@@ -192,7 +192,7 @@ class Runtime:
                 seen = self.backend.observe(agent, cameras)
             except PlannerError as error:
                 self.blind = str(error)
-                self._looks_again_s = self.now_s() + LOOK_AGAIN_S if self._robot else math.inf
+                self._looks_again_s = self.now_s() + CAMERA_RETRY_S if self._robot else math.inf
             else:
                 self.blind = ""
                 return seen

@@ -14,7 +14,7 @@ from planner.exit_status import EXIT_OK
 from planner.network import confine
 from planner.ros.client_node import client_node
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
-from planner.ros.interrupts import asked_to_end
+from planner.ros.interrupts import termination_requested
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
@@ -49,7 +49,7 @@ def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/")
     executor.add_node(node)
     publisher = HeartbeatPublisher(node, through_skills=through_skills)
     try:
-        with asked_to_end() as ends:
+        with termination_requested() as ends:
             publisher.attend(agents)
             print(f"attends {', '.join(agents)} until Ctrl-C", flush=True)
             topic = skill_topic if through_skills else safety_topic

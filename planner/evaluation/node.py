@@ -25,7 +25,7 @@ from planner.evaluation.progress import Mode, Progress, PropositionProgress, Ver
 from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
@@ -97,8 +97,10 @@ class EvaluatorNode(Node):
         self._problem = "no state of the world was seen yet"
         # Whether somebody who listens lacks the verdict.
         self._unheard = False
-        self._outlet = Outlet(self, EvaluationMessage, topics.EVALUATION, qos.STATE, self._losses)
-        self._result = Outlet(
+        self._publisher = SafePublisher(
+            self, EvaluationMessage, topics.EVALUATION, qos.STATE, self._losses
+        )
+        self._result = SafePublisher(
             self, EvaluationMessage, topics.EVALUATION_RESULT, qos.LATCHED, self._losses
         )
         if self._variant is Variant.PERCEIVED:
@@ -296,17 +298,17 @@ class EvaluatorNode(Node):
                     LatchFile(self._folder, self._task.episode_id).remove()
                 except PlannerError as error:
                     self.get_logger().error(str(error))
-            self._unheard = not self._result.settle(HEARD_S)
+            self._unheard = not self._result.wait_for_acks(HEARD_S)
             if self._unheard:
                 self.get_logger().warning("not all who listen have heard the verdict")
         return self._verdict
 
     def _on_timer(self) -> None:
         self._tell()
-        self._unheard = self._unheard and not self._result.settle(0.0)
+        self._unheard = self._unheard and not self._result.wait_for_acks(0.0)
 
     def _tell(self) -> None:
-        self._outlet.publish(self._message())
+        self._publisher.publish(self._message())
 
     def _message(self) -> EvaluationMessage:
         state = self._state

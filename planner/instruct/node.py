@@ -26,8 +26,8 @@ from planner.narrator.telling.node import Storyteller
 from planner.network import SETTING, asked, confine, meets_no_other_machine
 from planner.ros import qos
 from planner.ros.client_node import client_node
-from planner.ros.instruct_client import InstructClient, nobody_answers
-from planner.ros.interrupts import asked_to_end
+from planner.ros.instruct_client import InstructClient, no_server_message
+from planner.ros.interrupts import termination_requested
 from planner.security.enclave import act_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
@@ -37,7 +37,7 @@ from planner.world.instruct import InstructionCode
 LOOK_S = 0.05
 # For the end of an instruction that was canceled: agents stop within a second, a model's answer
 # is not waited for.
-CANCEL_PATIENCE_S = 10.0
+CANCEL_TIMEOUT_S = 10.0
 # For the verdict after the end; the task planner has heard it already.
 VERDICT_PATIENCE_S = 2.0
 # For the planner's ear to be found by the one who answers.
@@ -62,7 +62,7 @@ def give(order: Order, show: Callable[[Event], None]) -> End:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
-        with asked_to_end() as asked_to_stop:
+        with termination_requested() as asked_to_stop:
             return _Giving(order, show, node, executor, asked_to_stop).run()
     finally:
         executor.shutdown()
@@ -118,7 +118,7 @@ class _Giving:
             if self._asked_to_stop():
                 raise KeyboardInterrupt
             if time.monotonic() - begun_s >= self._order.wait_s:
-                raise PlannerError(f"{nobody_answers(self._order.wait_s)} {_where_it_looked()}")
+                raise PlannerError(f"{no_server_message(self._order.wait_s)} {_where_it_looked()}")
             self._executor.spin_once(timeout_sec=LOOK_S)
 
     def _once(self, dialogue: list[str]) -> End:
@@ -147,8 +147,8 @@ class _Giving:
                     stopped_s = wall_s
                     self._say(Kind.STATE, f"{self._stopped}: canceling; all agents stop")
                     self._client.cancel()
-            elif wall_s - stopped_s > CANCEL_PATIENCE_S:
-                text = f"the task planner did not answer the cancel in {CANCEL_PATIENCE_S:g} s"
+            elif wall_s - stopped_s > CANCEL_TIMEOUT_S:
+                text = f"the task planner did not answer the cancel in {CANCEL_TIMEOUT_S:g} s"
                 return End(InstructionCode.CANCELED, text, stopped=self._stopped)
             self._answer()
         return self._end_of(task)

@@ -37,16 +37,16 @@ from planner.ros.conversions import time_message
 from planner.ros.diagnostics import status_name
 from planner.ros.frame_tree import FrameTree
 from planner.ros.lifecycle import run_node
-from planner.ros.lockstep import LockstepWords, Voice
+from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
 from planner.ros.model_trace import ModelTrace
-from planner.ros.outlet import Outlet
 from planner.ros.part_options import declare_options
+from planner.ros.safe_publisher import SafePublisher
 from planner.ros.truth_input import TruthInput
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.entity import MemoryChange
-from planner.world.episode import MOST_AGENTS, Episode
+from planner.world.episode import MAX_AGENTS, Episode
 from planner.world.errors import PlannerError
 from planner.world.frame_links import TOLERANCE_S
 from planner.world.house import House
@@ -58,7 +58,7 @@ from planner.world.vocabulary import AgentKind, EntityKind
 CAMERA = "hand"
 # How often agents are looked for, and walking agents are told anew, wall seconds; and each how
 # many times how the node is, and ages where nothing else changed: reading a graph is work.
-BEAT_S, DIAGNOSE_BEATS, AGES_BEATS = 0.5, 2, 5
+TIMER_PERIOD_S, DIAGNOSE_BEATS, AGES_BEATS = 0.5, 2, 5
 # A hand this far closed holds something: an empty one rests open on every backend.
 CLOSED_HAND = 0.05
 # Longer than stamps differ that are equal.
@@ -100,7 +100,7 @@ class MemoryNode(Node):
         self._told_as: tuple[object, ...] = ()
         self._told_beat = 0
         self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
-        self._make_outlets()
+        self._make_publishers()
         self._frames = FrameTree(self, self._on_frames)
         self._truth = TruthInput(self, self._on_world) if self._needs_truth else None
         self._worker: BackgroundUpdater | None = None
@@ -109,7 +109,7 @@ class MemoryNode(Node):
         self._answers = MemoryServices(self, lambda: self._memory, self._tell_all)
         self._beats = 0
         # Of the wall: agents are looked for while simulated time stands still, too.
-        self.create_timer(BEAT_S, self._beat, clock=wall_clock())
+        self.create_timer(TIMER_PERIOD_S, self._beat, clock=wall_clock())
         self._notice = WaitingNotice(self, self._missing)
 
     # Start and end
@@ -165,7 +165,7 @@ class MemoryNode(Node):
                 visibility=visibility,
                 class_of=self._class_of,
                 options=declare_options(self, part.options),
-                on_call=lambda call: self._trace.hear(call),
+                on_call=lambda call: self._trace.publish(call),
             )
         )
 
@@ -188,16 +188,20 @@ class MemoryNode(Node):
             finally:
                 store.close()
 
-    def _make_outlets(self) -> None:
-        self._updates = Outlet(self, MemoryUpdate, topics.MEMORY_UPDATES, qos.EVENTS, self._losses)
-        self._list = Outlet(self, EntityList, topics.MEMORY_ENTITIES, qos.LATCHED, self._losses)
-        self._graph = Outlet(self, WorldGraph, topics.WORLD_GRAPH, qos.LATCHED, self._losses)
-        self._status = Outlet(
+    def _make_publishers(self) -> None:
+        self._updates = SafePublisher(
+            self, MemoryUpdate, topics.MEMORY_UPDATES, qos.EVENTS, self._losses
+        )
+        self._list = SafePublisher(
+            self, EntityList, topics.MEMORY_ENTITIES, qos.LATCHED, self._losses
+        )
+        self._graph = SafePublisher(self, WorldGraph, topics.WORLD_GRAPH, qos.LATCHED, self._losses)
+        self._status = SafePublisher(
             self, DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS, self._losses
         )
         self._trace = ModelTrace(self, topics.MEMORY_TRACE, self._losses)
         self._pictures = BeliefPictures(self, self._losses)
-        self._words = LockstepWords(self, Voice.MEMORY, self._losses)
+        self._lockstep = LockstepPublisher(self, LockstepChannel.MEMORY, self._losses)
 
     def destroy_node(self) -> None:
         """Stores what is left."""
@@ -326,7 +330,7 @@ class MemoryNode(Node):
     def _look_for_agents(self) -> None:
         if self._updater == NO_UPDATER:
             return
-        for number in range(MOST_AGENTS):
+        for number in range(MAX_AGENTS):
             agent = f"agent_{number}"
             present = self.count_publishers(topics.of_agent(agent, topics.depth_image(CAMERA))) > 0
             if present and agent not in self._cameras:
@@ -396,7 +400,7 @@ class MemoryNode(Node):
         if memory is not None:
             looked = not memory.due(agent, stamp_s)
             left_s = memory.next_look_s(stamp_s) if looked else _INSTANT_S
-            self._words.say(agent, stamp_s + left_s)
+            self._lockstep.publish(agent, stamp_s + left_s)
 
     def _truth_newest_s(self) -> float | None:
         return self._truth.newest_s if self._truth is not None else None

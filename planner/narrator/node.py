@@ -26,7 +26,7 @@ from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
 from planner.ros.frame_tree import FrameTree
 from planner.ros.images import rgb_array
-from planner.ros.instruct_client import InstructClient, nobody_answers
+from planner.ros.instruct_client import InstructClient, no_server_message
 from planner.ros.lifecycle import run_node
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
@@ -197,7 +197,7 @@ class NarratorNode(Node):
         if not self._instruct.is_ready:
             self._waited_s += 0.2
             if self._waited_s > self._wait_s:
-                raise PlannerError(nobody_answers(self._wait_s))
+                raise PlannerError(no_server_message(self._wait_s))
             return
         idle = [agent for agent, may_move in self._may_move.items() if not may_move]
         if idle:

@@ -37,8 +37,8 @@ from planner.ros.conversions import seconds
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
-from planner.ros.lockstep import LockstepWords, Voice
-from planner.ros.loop_thread import Desk, LoopThread, set_from_thread
+from planner.ros.lockstep import LockstepChannel, LockstepPublisher
+from planner.ros.loop_thread import ExecutorQueue, LoopThread, set_from_thread
 from planner.ros.message_bounds import bounds_of
 from planner.ros.model_trace import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
@@ -56,12 +56,12 @@ from planner.world.skill import SkillCall
 
 WATCH_S = 0.2
 # Between two words about a memory that is not there, wall seconds.
-SAY_EVERY_S = 5.0
+LOG_PERIOD_S = 5.0
 # For the judge's answer.
 FINISH_PATIENCE_S = 5.0
 # A client that did not hear that its instruction was accepted gives it again some times, each after
-# `planner.ros.action_ends.ACCEPT_PATIENCE_S`: it must not be followed twice.
-RESULTS_KEPT_S = 60
+# `planner.ros.action_peers.ACCEPT_TIMEOUT_S`: it must not be followed twice.
+RESULT_LIFETIME_S = 60
 ANSWER = topics.INSTRUCT_ANSWER
 NOTHING_YET = Status(0, "", {})
 # The world's clock this far behind what it was: it was started anew, or loaded.
@@ -99,12 +99,14 @@ class TaskPlannerNode(Node):
         self._clock_of_world = WorldClock(self)
         self._work: asyncio.Task[Outcome] | None = None
         self._status = NOTHING_YET
-        self._desk = Desk(self)
+        self._queue = ExecutorQueue(self)
         self._loop = LoopThread("task_planner")
-        self._heartbeat = HeartbeatPublisher(self, through_skills=True, answers=self._loop.answers)
+        self._heartbeat = HeartbeatPublisher(
+            self, through_skills=True, is_alive=self._loop.is_responsive
+        )
         self._around = Surroundings()
         self._around.enter(self._layout)
-        self._words = LockstepWords(self, Voice.PLANNER, self._losses)
+        self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
         self._telling = Telling(
             self, self._planner, model.name if model is not None else "", self._losses
@@ -124,7 +126,7 @@ class TaskPlannerNode(Node):
             on_cancel=self._on_cancel,
             now_s=lambda: float(self.get_clock().now().nanoseconds) * 1e-9,
             fault_code=int(InstructionCode.PLANNER_FAULT),
-            results_kept_s=RESULTS_KEPT_S,
+            result_lifetime_s=RESULT_LIFETIME_S,
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
         self._timer = self.create_timer(WATCH_S, self._watch, clock=wall_clock(), autostart=False)
@@ -175,9 +177,9 @@ class TaskPlannerNode(Node):
         for node in message.nodes:
             # Met before they are needed: finding a server takes longer than asking it.
             if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
-                self._heartbeat.meet(node.name)
+                self._heartbeat.advertise(node.name)
                 self._hands[node.name] = SkillClient(self, node.name)
-        self._clock_of_world.note(seconds(message.header.stamp))
+        self._clock_of_world.update(seconds(message.header.stamp))
         self._loop.call(partial(self._around.take_graph, message))
 
     def _on_update(self, message: MemoryUpdate) -> None:
@@ -270,7 +272,7 @@ class TaskPlannerNode(Node):
             self._timer.reset()
 
     def _watch(self) -> None:
-        self._words.repeat()
+        self._lockstep.repeat()
         for client in self._hands.values():
             client.watch()
         if self._goal is not None and self._lost is None:
@@ -280,7 +282,7 @@ class TaskPlannerNode(Node):
             if reason:
                 text = f"nobody waits for the instruction any more: {reason}"
                 self._break_off(Outcome(InstructionCode.CANCELED, text))
-        if self._goal is None and not any(client.has_errand for client in self._hands.values()):
+        if self._goal is None and not any(client.is_busy for client in self._hands.values()):
             self._timer.cancel()
 
     def _over(self, goal: Goal, outcome: Outcome) -> None:
@@ -313,7 +315,7 @@ class TaskPlannerNode(Node):
         if agent not in self._hands:
             self._hands[agent] = SkillClient(self, agent)
         # The loop has decided just now, however long it was at it.
-        self._heartbeat.beat()
+        self._heartbeat.send_now()
         self._hands[agent].begin(call, on_end)
         self._keep_watch()
 
@@ -336,7 +338,7 @@ class TaskPlannerNode(Node):
                 outcome = Outcome(InstructionCode.PLANNER_FAULT, text)
             else:
                 outcome = done.result()
-            self._desk.leave(partial(self._over, goal, outcome))
+            self._queue.post(partial(self._over, goal, outcome))
 
         work.add_done_callback(end)
 
@@ -363,8 +365,8 @@ class TaskPlannerNode(Node):
             return Outcome(error.code, str(error))
         house = self._around.layout.name
         # From the first thought on, and before anything is asked of an agent.
-        self._desk.leave(partial(self._heartbeat.attend, task.agents))
-        self._desk.leave(lambda: self._stand(self._telling.standing.understood(task, house)))
+        self._queue.post(partial(self._heartbeat.attend, task.agents))
+        self._queue.post(lambda: self._stand(self._telling.standing.understood(task, house)))
         told, account = self._settings, Account()
         if told.choice.part.needs_model and told.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
@@ -384,8 +386,8 @@ class TaskPlannerNode(Node):
         asks = told.choice.ask.most_questions > 0
         world = RosWorld(
             self._around,
-            start=lambda *call: self._desk.leave(partial(self._begin, *call)),
-            cancel=lambda agent: self._desk.leave(partial(self._cancel, agent)),
+            start=lambda *call: self._queue.post(partial(self._begin, *call)),
+            cancel=lambda agent: self._queue.post(partial(self._cancel, agent)),
             log=self._say,
             on_status=partial(self._show, goal, task),
         )
@@ -399,14 +401,14 @@ class TaskPlannerNode(Node):
 
     def _take_turn(self, agent: str, ours: bool) -> None:
         """Tells a world in lockstep whether it has to wait for what an agent is told next."""
-        self._desk.leave(partial(self._words.say, agent, 0.0 if ours else math.inf))
+        self._queue.post(partial(self._lockstep.publish, agent, 0.0 if ours else math.inf))
 
     async def _ready(self) -> bool:
         waited_s = 0.0
         while not self._around.ready:
             if waited_s >= self._wait_s:
                 return False
-            if waited_s % SAY_EVERY_S == 0.0:
+            if waited_s % LOG_PERIOD_S == 0.0:
                 self._say("waiting for the memory")
             await asyncio.sleep(0.05)
             waited_s = round(waited_s + 0.05, 2)
@@ -419,9 +421,9 @@ class TaskPlannerNode(Node):
 
     async def _ask(self, announce: Callable[[str], None], question: str) -> str | None:
         """Asks the person, and tells everybody that the instruction waits for the answer."""
-        self._desk.leave(lambda: self._stand(self._telling.standing.asking(question)))
+        self._queue.post(lambda: self._stand(self._telling.standing.asking(question)))
         answer = await self._questions.ask(question, show=announce)
-        self._desk.leave(lambda: self._stand(self._telling.standing.answered(answer)))
+        self._queue.post(lambda: self._stand(self._telling.standing.answered(answer)))
         return answer
 
     def _on_answer(self, message: String) -> None:
@@ -463,13 +465,13 @@ class TaskPlannerNode(Node):
                 self._stand(self._telling.standing.running(status))
                 goal.publish_feedback(feedback)
 
-        self._desk.leave(tell)
+        self._queue.post(tell)
 
     def _publish(self, call: ModelCall) -> None:
         if not call.answered:
             # The instruction's feedback or end says so.
             return
-        self._desk.leave(partial(self._telling.trace, call, self._around.belief.stamp_s))
+        self._queue.post(partial(self._telling.trace, call, self._around.belief.stamp_s))
 
     async def _let_judge(self) -> None:
         """Asks the evaluator to fix its verdict; a world without one has none to ask."""
@@ -487,7 +489,7 @@ class TaskPlannerNode(Node):
 
             answer.add_done_callback(hear)
 
-        self._desk.leave(ask)
+        self._queue.post(ask)
         try:
             async with asyncio.timeout(FINISH_PATIENCE_S):
                 self._say(f"judged: {await judged}")

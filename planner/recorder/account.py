@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from planner.recorder.publisher_numbers import PublisherNumbers
+from planner.recorder.sequence_tracker import SequenceTracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class TopicAccount:
     left_out: int = 0
     missed: int = 0
     reported_lost: int = 0
-    _numbers: PublisherNumbers = field(init=False)
+    _numbers: SequenceTracker = field(init=False)
     _last_ns: int = 0
 
     def __post_init__(self) -> None:
         """Counts from the first message on."""
-        self._numbers = PublisherNumbers(from_start=self.latched)
+        self._numbers = SequenceTracker(from_start=self.latched)
 
     def take(self, publisher: bytes, number: int, received_ns: int) -> Gap | None:
         """Counts a message that arrived; says what is missing before it.
@@ -71,7 +71,7 @@ class TopicAccount:
             number: of the message, counted by its publisher from 1; 0 = not counted.
             received_ns: when it arrived, nanoseconds since the epoch.
         """
-        missing = self._numbers.missed_before(publisher, number)
+        missing = self._numbers.count_missed(publisher, number)
         self.received += 1
         self.missed += missing
         last_ns, self._last_ns = self._last_ns, received_ns

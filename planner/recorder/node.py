@@ -38,7 +38,7 @@ from planner.ros.compressed_pictures import (
 from planner.ros.definitions import definition, message_class
 from planner.ros.diagnostics import own_statuses, status_name
 from planner.ros.lifecycle import run_node
-from planner.ros.node_parameters import ParameterSurvey
+from planner.ros.node_parameters import ParameterCollector
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
@@ -133,7 +133,7 @@ class RecorderNode(Node):
         self._failure = ""
         self._longest_wait_s = 0.0
         self._diagnosed = 0
-        self._survey = ParameterSurvey(self)
+        self._survey = ParameterCollector(self)
         self._surveyed = 0
         self._attached: dict[str, bytes] = {}
         self._add_record(bag_story.START, self._start)

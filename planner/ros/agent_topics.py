@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 
 from planner.ros import images, qos
 from planner.ros.conversions import header, pose_message
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.observation import (
     CameraFrame,
@@ -57,33 +57,35 @@ class CameraTopics:
     ) -> None:
         """Advertises them; instance ids only where somebody knows the truth."""
         self._depth_encoding = depth_encoding
-        self._last: dict[Outlet, _Sent] = {}
+        self._last: dict[SafePublisher, _Sent] = {}
 
-        def outlet(kind: type, topic: str) -> Outlet:
-            return Outlet(node, kind, topics.of_agent(agent, topic), qos.IMAGE, losses)
+        def publisher(kind: type, topic: str) -> SafePublisher:
+            return SafePublisher(node, kind, topics.of_agent(agent, topic), qos.IMAGE, losses)
 
-        self._image = outlet(Image, topics.colour_image(camera))
-        self._image_info = outlet(CameraInfo, topics.colour_info(camera))
-        self._depth = outlet(Image, topics.depth_image(camera))
-        self._depth_info = outlet(CameraInfo, topics.depth_info(camera))
-        self._instances = outlet(Image, topics.instances_image(camera)) if ground_truth else None
+        self._image = publisher(Image, topics.colour_image(camera))
+        self._image_info = publisher(CameraInfo, topics.colour_info(camera))
+        self._depth = publisher(Image, topics.depth_image(camera))
+        self._depth_info = publisher(CameraInfo, topics.depth_info(camera))
+        self._instances = publisher(Image, topics.instances_image(camera)) if ground_truth else None
 
     @property
-    def wanted(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Whether somebody looks."""
-        return any(outlet.wanted for outlet in self._outlets)
+        return any(publisher.has_subscribers for publisher in self._publishers)
 
     @property
-    def one_looks(self) -> bool:
+    def has_only_memory_subscriber(self) -> bool:
         """Whether only one looks, at depth and one more picture, as a memory does."""
-        others = self._image.listeners + (self._instances.listeners if self._instances else 0)
-        lenses = self._image_info.listeners + self._depth_info.listeners
-        return self._depth.listeners == 1 and others == 1 and lenses == 0
+        others = self._image.subscriber_count + (
+            self._instances.subscriber_count if self._instances else 0
+        )
+        lenses = self._image_info.subscriber_count + self._depth_info.subscriber_count
+        return self._depth.subscriber_count == 1 and others == 1 and lenses == 0
 
     @property
-    def owed(self) -> bool:
+    def has_new_subscribers(self) -> bool:
         """Whether somebody came to look after the last exposure."""
-        return any(outlet.owed for outlet in self._outlets)
+        return any(publisher.has_new_subscribers for publisher in self._publishers)
 
     def publish(self, stamp_s: float, frame_id: str, frame: CameraFrame) -> None:
         """Publishes one exposure on the topics that somebody listens to."""
@@ -94,29 +96,33 @@ class CameraTopics:
         if self._instances and frame.instances is not None:
             self._send(self._instances, head, frame.instances, images.instances_message)
         for info in (self._image_info, self._depth_info):
-            if info.wanted:
+            if info.has_subscribers:
                 info.publish(images.camera_info(head, frame.intrinsics))
 
     def destroy(self) -> None:
         """Takes the topics away."""
-        for outlet in self._outlets:
-            outlet.destroy()
+        for publisher in self._publishers:
+            publisher.destroy()
 
     def _send(
-        self, outlet: Outlet, head: Header, pixels: Pixels, make: Callable[[Header, Any], Image]
+        self,
+        publisher: SafePublisher,
+        head: Header,
+        pixels: Pixels,
+        make: Callable[[Header, Any], Image],
     ) -> None:
         """Publishes a picture; of one that is the same as before only the header is new."""
-        if not outlet.wanted:
+        if not publisher.has_subscribers:
             return
-        last = self._last.get(outlet)
+        last = self._last.get(publisher)
         # Who gives pixels out as read-only does not fill the same array anew.
         if last is None or last.pixels is not pixels or pixels.flags.writeable:
-            last = self._last[outlet] = _Sent(pixels, make(head, pixels))
+            last = self._last[publisher] = _Sent(pixels, make(head, pixels))
         last.message.header = head
-        outlet.publish(last.message)
+        publisher.publish(last.message)
 
     @property
-    def _outlets(self) -> list[Outlet]:
+    def _publishers(self) -> list[SafePublisher]:
         found = [self._image, self._image_info, self._depth, self._depth_info]
         return [*found, self._instances] if self._instances else found
 
@@ -130,30 +136,30 @@ class AgentTopics:
         self._hand: tuple[float, bool] | None = None
         self._safety: tuple[object, ...] | None = None
 
-        def outlet(kind: type, topic: str, profile: QoSProfile = qos.LATCHED) -> Outlet:
-            return Outlet(node, kind, topics.of_agent(agent, topic), profile, losses)
+        def publisher(kind: type, topic: str, profile: QoSProfile = qos.LATCHED) -> SafePublisher:
+            return SafePublisher(node, kind, topics.of_agent(agent, topic), profile, losses)
 
-        self._odometry = outlet(Odometry, topics.ODOMETRY, qos.STATE)
-        self._joints = outlet(JointState, topics.JOINT_STATES, qos.STATE)
-        self._gripper = outlet(JointState, topics.GRIPPER_STATE)
-        self._battery = outlet(BatteryState, topics.BATTERY_STATE)
-        self._safety_state = outlet(DiagnosticStatus, topics.SAFETY_STATE)
-        self._motion_allowed = outlet(Bool, topics.MOTION_ALLOWED)
-        self._receipts = outlet(DiagnosticStatus, topics.RECEIPTS, qos.STATE)
+        self._odometry = publisher(Odometry, topics.ODOMETRY, qos.STATE)
+        self._joints = publisher(JointState, topics.JOINT_STATES, qos.STATE)
+        self._gripper = publisher(JointState, topics.GRIPPER_STATE)
+        self._battery = publisher(BatteryState, topics.BATTERY_STATE)
+        self._safety_state = publisher(DiagnosticStatus, topics.SAFETY_STATE)
+        self._motion_allowed = publisher(Bool, topics.MOTION_ALLOWED)
+        self._receipts = publisher(DiagnosticStatus, topics.RECEIPTS, qos.STATE)
 
     @property
-    def wanted(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Whether somebody listens to what changes with every tick."""
-        return self._odometry.wanted or self._joints.wanted
+        return self._odometry.has_subscribers or self._joints.has_subscribers
 
     @property
-    def owed(self) -> bool:
+    def has_new_subscribers(self) -> bool:
         """Whether somebody came to listen after the last tick."""
-        return self._odometry.owed or self._joints.owed
+        return self._odometry.has_new_subscribers or self._joints.has_new_subscribers
 
     def publish_motion(self, observation: Observation) -> None:
         """Odometry (twist in base_link) and joint positions."""
-        if self._odometry.wanted:
+        if self._odometry.has_subscribers:
             message = Odometry(
                 header=header(observation.stamp_s, f"{self._agent}/odom"),
                 child_frame_id=f"{self._agent}/base_link",
@@ -162,7 +168,7 @@ class AgentTopics:
             message.twist.twist.linear.x = float(observation.linear_m_s)
             message.twist.twist.angular.z = float(observation.angular_rad_s)
             self._odometry.publish(message)
-        if self._joints.wanted:
+        if self._joints.has_subscribers:
             self._joints.publish(_joint_state(observation.stamp_s, observation.joints))
 
     def publish_hand(self, observation: Observation) -> None:
@@ -229,7 +235,7 @@ class AgentTopics:
 
     def destroy(self) -> None:
         """Takes the topics away."""
-        for outlet in (
+        for publisher in (
             self._receipts,
             self._odometry,
             self._joints,
@@ -238,7 +244,7 @@ class AgentTopics:
             self._safety_state,
             self._motion_allowed,
         ):
-            outlet.destroy()
+            publisher.destroy()
 
 
 # Whether a command was carried out, and what is said of it.

@@ -10,7 +10,7 @@ from visualization_msgs.msg import MarkerArray
 
 from planner.ros import qos
 from planner.ros.markers import BeliefMarkers, floor_map, house_markers
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -21,9 +21,9 @@ class BeliefPictures:
 
     def __init__(self, node: Node, losses: Counter[str]) -> None:
         """Advertises them."""
-        self._map = Outlet(node, OccupancyGrid, topics.MAP, qos.LATCHED, losses)
-        self._house = Outlet(node, MarkerArray, topics.HOUSE_MARKERS, qos.LATCHED, losses)
-        self._belief = Outlet(node, MarkerArray, topics.MEMORY_MARKERS, qos.LATCHED, losses)
+        self._map = SafePublisher(node, OccupancyGrid, topics.MAP, qos.LATCHED, losses)
+        self._house = SafePublisher(node, MarkerArray, topics.HOUSE_MARKERS, qos.LATCHED, losses)
+        self._belief = SafePublisher(node, MarkerArray, topics.MEMORY_MARKERS, qos.LATCHED, losses)
         self._markers = BeliefMarkers()
         self._shown: tuple[float, int] | None = None
 
@@ -37,7 +37,7 @@ class BeliefPictures:
     def show(self, belief: Belief) -> None:
         """Draws a belief that differs from the last one drawn."""
         state = (belief.stamp_s, belief.sequence)
-        if state == self._shown or not self._belief.wanted:
+        if state == self._shown or not self._belief.has_subscribers:
             return
         self._shown = state
         self._belief.publish(self._markers.message(belief))

@@ -10,7 +10,7 @@ from planner.network import meets_no_other_machine
 from planner.world.errors import PlannerError
 
 # DDS reckons its UDP ports from the domain; those of higher ones do not exist.
-HIGHEST_DOMAIN = 232
+MAX_DOMAIN_ID = 232
 
 
 def domain_id(environment: Mapping[str, str]) -> int:
@@ -20,8 +20,8 @@ def domain_id(environment: Mapping[str, str]) -> int:
         PlannerError: where it is none.
     """
     text = environment.get("ROS_DOMAIN_ID") or "0"
-    if not (text.isascii() and text.isdigit()) or int(text) > HIGHEST_DOMAIN:
-        raise PlannerError(f"ROS_DOMAIN_ID: {text!r} is not a number from 0 to {HIGHEST_DOMAIN}")
+    if not (text.isascii() and text.isdigit()) or int(text) > MAX_DOMAIN_ID:
+        raise PlannerError(f"ROS_DOMAIN_ID: {text!r} is not a number from 0 to {MAX_DOMAIN_ID}")
     return int(text)
 
 

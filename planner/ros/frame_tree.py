@@ -23,16 +23,16 @@ class FrameTree(FrameLinks):
         super().__init__(_links)
         self._on_change = on_change
         node.create_subscription(TFMessage, topics.TF, self._on_links, qos.TF, raw=True)
-        node.create_subscription(TFMessage, topics.TF_STATIC, self._on_fixed, qos.TF_STATIC)
+        node.create_subscription(TFMessage, topics.TF_STATIC, self._on_static_links, qos.TF_STATIC)
 
     def _on_links(self, data: bytes) -> None:
         stamp_s = first_stamp_of(data)
         if stamp_s is not None:
-            self.hear(stamp_s, data)
+            self.add(stamp_s, data)
             self._on_change()
 
-    def _on_fixed(self, message: TFMessage) -> None:
-        self.fix(message.transforms)
+    def _on_static_links(self, message: TFMessage) -> None:
+        self.add_static(message.transforms)
 
 
 def _links(data: bytes) -> Iterable[Any]:

@@ -13,16 +13,16 @@ from rclpy.service_introspection import ServiceIntrospectionState
 from service_msgs.msg import ServiceEventInfo
 
 from planner.ros import qos
-from planner.ros.action_ends import ActionEnds
+from planner.ros.action_peers import ActionPeers
 from planner.ros.message_bounds import bounds_of
 from planner.ros.presence import Peers
 from planner.world.bounds import OutOfBounds
 
 RCLError = rclpy_implementation.RCLError
 # The report of a request may come after the goal has ended, and then nobody takes it back.
-SENDERS_KEPT = 64
+MAX_SENDERS = 64
 # As rclpy does.
-RESULTS_KEPT_S = 10
+RESULT_LIFETIME_S = 10
 
 Goal: TypeAlias = ServerGoalHandle[Any, Any, Any]
 
@@ -41,9 +41,8 @@ class GoalServer(ActionServer[Any, Any, Any]):
     came, is answered as the first time and gets the same result; rclpy would refuse it. Another
     goal under a known id is refused.
 
-    Results are kept for `results_kept_s`. Whoever asks for one later, or asks the server that came
-    after the one that took the goal, gets a result with `fault_code`: rclpy would answer with an
-    empty one, whose code 0 reads as success.
+    Results are kept for `result_lifetime_s`. A later request, or one to a restarted server, gets a
+    result with `fault_code`: rclpy would answer with an empty one, whose code 0 reads as success.
 
     rclpy does not tell who sent a goal. Service introspection does: it reports each request on a
     topic, with the goal's id and the sender's GUID.
@@ -60,7 +59,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
         on_cancel: Callable[[Goal], None],
         now_s: Callable[[], float],
         fault_code: int,
-        results_kept_s: int = RESULTS_KEPT_S,
+        result_lifetime_s: int = RESULT_LIFETIME_S,
     ) -> None:
         """Serves the action `name`.
 
@@ -73,7 +72,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
             on_cancel: gets each goal whose client cancels it.
             now_s: the clock that stamps in goals are of.
             fault_code: of a result that is not known here.
-            results_kept_s: how long a goal is known after its end, seconds.
+            result_lifetime_s: how long a goal is known after its end, seconds.
 
         Raises:
             UnboundedFieldError: where a field of the goal has no bound.
@@ -89,13 +88,13 @@ class GoalServer(ActionServer[Any, Any, Any]):
             goal_service_qos_profile=qos.REQUESTS,
             result_service_qos_profile=qos.REQUESTS,
             cancel_service_qos_profile=qos.REQUESTS,
-            result_timeout=results_kept_s,
+            result_timeout=result_lifetime_s,
         )
-        self._results_kept_s = results_kept_s
+        self._results_kept_s = result_lifetime_s
         self._on_goal, self._on_wrong, self._now_s = on_goal, on_wrong, now_s
         self._fault_code = fault_code
         self._on_cancel = on_cancel
-        self._ends = ActionEnds(node, name)
+        self._ends = ActionPeers(node, name)
         self._senders: dict[bytes, Peers] = {}
         self._open: set[bytes] = set()
         self.configure_introspection(
@@ -153,7 +152,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
             sender = self._ends.client(bytes(event.info.client_gid))
             self._senders[bytes(event.request[0].goal_id.uuid)] = sender
             ended = [uuid for uuid in self._senders if uuid not in self._open]
-            for uuid in ended[: max(0, len(ended) - SENDERS_KEPT)]:
+            for uuid in ended[: max(0, len(ended) - MAX_SENDERS)]:
                 del self._senders[uuid]
 
     def _begin(self, goal: Goal) -> None:

@@ -28,7 +28,7 @@ from planner.ros.polled_subscription import PolledGroup
 from planner.world import topics
 from planner.world.bounds import OutOfBounds
 
-BEAT_S = 0.1
+HEARTBEAT_PERIOD_S = 0.1
 
 _RCLError = rclpy_implementation.RCLError
 
@@ -47,7 +47,7 @@ class HeartbeatPublisher:
     """One executive: says ten times a second whom it attends, from the executor of its node.
 
     A node whose callbacks hang is silent, which is the point. Whoever decides elsewhere, in a loop
-    or a thread of its own, says with `answers` whether that is still alive.
+    or a thread of its own, says with `is_alive` whether that is still alive.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class HeartbeatPublisher:
         node: Node,
         *,
         through_skills: bool = False,
-        answers: Callable[[], bool] = lambda: True,
+        is_alive: Callable[[], bool] = lambda: True,
     ) -> None:
         """Attends nobody yet.
 
@@ -63,19 +63,21 @@ class HeartbeatPublisher:
             node: whose executor sends; its name begins the executive's.
             through_skills: whether the skill executor is asked for skills, and so relays; else
                 the bridge is asked for primitives, and hears it directly.
-            answers: asked before each beat, which is sent only where it is true.
+            is_alive: asked before each beat, which is sent only where it is true.
         """
         self.executive = f"{node.get_name()}-{uuid.uuid4().hex[:8]}"
         self._node = node
         self._topic = skill_topic if through_skills else safety_topic
-        self._answers = answers
+        self._is_alive = is_alive
         self._publishers: dict[str, Any] = {}
         self._attended: frozenset[str] = frozenset()
         self._sequence = 0
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(BEAT_S, self._beat, clock=steady, autostart=False)
+        self._timer = node.create_timer(
+            HEARTBEAT_PERIOD_S, self._on_timer, clock=steady, autostart=False
+        )
 
-    def meet(self, agent: str) -> None:
+    def advertise(self, agent: str) -> None:
         """Has the agent's listeners found before it is attended."""
         if agent not in self._publishers:
             self._publishers[agent] = self._node.create_publisher(
@@ -89,12 +91,12 @@ class HeartbeatPublisher:
         for agent in sorted(left):
             self._send(agent, leaving=True)
         if self._attended:
-            self.beat()
+            self.send_now()
             self._timer.reset()
         else:
             self._timer.cancel()
 
-    def beat(self) -> None:
+    def send_now(self) -> None:
         """Sends a beat at once: to be called where something was decided just now."""
         for agent in sorted(self._attended):
             self._send(agent)
@@ -107,12 +109,12 @@ class HeartbeatPublisher:
             self._node.destroy_publisher(publisher)
         self._publishers.clear()
 
-    def _beat(self) -> None:
-        if self._answers():
-            self.beat()
+    def _on_timer(self) -> None:
+        if self._is_alive():
+            self.send_now()
 
     def _send(self, agent: str, *, leaving: bool = False) -> None:
-        self.meet(agent)
+        self.advertise(agent)
         self._sequence += 1
         message = Heartbeat(
             executive=self.executive,
@@ -133,10 +135,10 @@ class HeartbeatRelay:
         self._subscription = node.create_subscription(
             Heartbeat,
             skill_topic(agent),
-            self._pass_on,
+            self._relay,
             qos.HEARTBEAT_INPUT,
             event_callbacks=SubscriptionEventCallbacks(
-                incompatible_qos=_say_incompatible(node, skill_topic(agent))
+                incompatible_qos=_incompatible_qos_logger(node, skill_topic(agent))
             ),
         )
 
@@ -145,15 +147,15 @@ class HeartbeatRelay:
         self._node.destroy_subscription(self._subscription)
         self._node.destroy_publisher(self._publisher)
 
-    def pass_on_waiting(self) -> None:
+    def relay_pending(self) -> None:
         """Passes on what has come already: before a goal, which is to find the agent attended.
 
         Called in the thread of the node's executor.
         """
         while (message := _taken(self._subscription)) is not None:
-            self._pass_on(message)
+            self._relay(message)
 
-    def _pass_on(self, message: Heartbeat) -> None:
+    def _relay(self, message: Heartbeat) -> None:
         _publish(self._publisher, message)
 
 
@@ -168,7 +170,7 @@ class HeartbeatSubscription:
         """Subscribes; `on_silence` hears of a missed beat, and whether no publisher is alive."""
         self._node, self._topic = node, node.resolve_topic_name(topic)
         self._bounds = bounds_of(Heartbeat)
-        self._told: OutOfBounds | None = None
+        self._last_problem: OutOfBounds | None = None
 
         def late(missed: QoSRequestedDeadlineMissedInfo) -> None:
             if missed.total_count_change > 0:
@@ -187,7 +189,7 @@ class HeartbeatSubscription:
             event_callbacks=SubscriptionEventCallbacks(
                 deadline=late,
                 liveliness=changed,
-                incompatible_qos=_say_incompatible(node, topic),
+                incompatible_qos=_incompatible_qos_logger(node, topic),
             ),
         )
 
@@ -200,8 +202,8 @@ class HeartbeatSubscription:
                 problem = problem or OutOfBounds("executive", "a heartbeat names who sends it")
             if problem is None:
                 taken.append(message)
-            elif problem != self._told:
-                self._told = problem
+            elif problem != self._last_problem:
+                self._last_problem = problem
                 self._node.get_logger().warning(f"{self._topic} does not count: {problem}")
         return taken
 
@@ -224,7 +226,9 @@ def _publish(publisher: Any, message: Heartbeat) -> None:
         return
 
 
-def _say_incompatible(node: Node, topic: str) -> Callable[[QoSRequestedIncompatibleQoSInfo], None]:
+def _incompatible_qos_logger(
+    node: Node, topic: str
+) -> Callable[[QoSRequestedIncompatibleQoSInfo], None]:
     def say(found: QoSRequestedIncompatibleQoSInfo) -> None:
         full = node.resolve_topic_name(topic)
         policy = qos_policy_name_from_kind(found.last_policy_kind)

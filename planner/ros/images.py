@@ -19,7 +19,7 @@ from planner.world.errors import PlannerError
 from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
 
 DEPTH_ENCODINGS = ("32FC1", "16UC1")
-_MOST_MILLIMETRES = 65534.0
+_MAX_MILLIMETRES = 65534.0
 
 
 def rgb_message(head: Header, rgb: RgbImage) -> Image:
@@ -30,7 +30,7 @@ def rgb_message(head: Header, rgb: RgbImage) -> Image:
 def depth_message(head: Header, depth_m: DepthImage, encoding: str) -> Image:
     """A depth image from (h, w) float32 metres, 0 where nothing was measured."""
     if encoding == "16UC1":
-        millimetres = np.minimum(np.rint(depth_m * 1000.0), _MOST_MILLIMETRES)
+        millimetres = np.minimum(np.rint(depth_m * 1000.0), _MAX_MILLIMETRES)
         return _message(head, encoding, millimetres.astype(np.uint16))
     metres = depth_m.copy()
     metres[metres <= 0] = np.nan

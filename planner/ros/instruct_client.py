@@ -15,16 +15,16 @@ from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros.action_ends import ActionEnds, accept_patience_s
+from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.goal_answers import why_no_result
 from planner.ros.waiting import wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
-MOST_ASKINGS = 4
+MAX_SEND_ATTEMPTS = 4
 # Until a result is asked for again that the server has, but that did not come, wall seconds.
-RESULT_PATIENCE_S = 2.0
+RESULT_TIMEOUT_S = 2.0
 _LOOK_S = 0.2
 _ENDED = (
     GoalStatus.STATUS_SUCCEEDED,
@@ -42,7 +42,7 @@ class InstructClient:
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             node, FollowInstruction, topics.INSTRUCT
         )
-        self._ends = ActionEnds(node, topics.INSTRUCT)
+        self._ends = ActionPeers(node, topics.INSTRUCT)
         self._handle: Any = None
         # Wall seconds: when the result was asked for, and when the goal was last seen under way.
         self._asked_s = self._open_s = 0.0
@@ -78,14 +78,14 @@ class InstructClient:
             PlannerError: where nobody accepts it, or it was lost too often.
         """
         heard_s, lost = time.monotonic(), ""
-        for _ in range(MOST_ASKINGS):
+        for _ in range(MAX_SEND_ATTEMPTS):
             number = uuid.uuid4()
             self._on_send(number.hex)
             result = await self._ask(goal, number)
             while result is None and not self.is_accepted:
                 # The middleware lists a killed server for a while and gives it goals.
                 if time.monotonic() - heard_s > wait_s:
-                    raise PlannerError(nobody_answers(wait_s))
+                    raise PlannerError(no_server_message(wait_s))
                 result = await self._ask(goal, number)
             heard_s = time.monotonic()
             if result is not None and (result.code != InstructionCode.WORLD_LOST or self._canceled):
@@ -97,7 +97,7 @@ class InstructClient:
         raise PlannerError(
             f"canceled; {lost}"
             if self._canceled
-            else f"the instruction was lost {MOST_ASKINGS} times: {lost}"
+            else f"the instruction was lost {MAX_SEND_ATTEMPTS} times: {lost}"
         )
 
     def cancel(self) -> None:
@@ -122,7 +122,7 @@ class InstructClient:
         while not answer.done():
             if self._ends.lost_server(self._servers):
                 break
-            patience_s = accept_patience_s(self._servers)
+            patience_s = accept_timeout_s(self._servers)
             if not self.is_accepted and time.monotonic() - sent_s > patience_s:
                 break
             self._ask_again_for_result(answer)
@@ -160,7 +160,7 @@ class InstructClient:
         """Asks again where the goal has ended by its status, but no result came."""
         if self._handle is None or self._handle.status not in _ENDED:
             self._open_s = time.monotonic()
-        elif time.monotonic() - max(self._open_s, self._asked_s) > RESULT_PATIENCE_S:
+        elif time.monotonic() - max(self._open_s, self._asked_s) > RESULT_TIMEOUT_S:
             self._asked.cancel()
             self._ask_for_result(answer)
 
@@ -188,6 +188,6 @@ class InstructClient:
         self._node.destroy_timer(timer)
 
 
-def nobody_answers(wait_s: float) -> str:
+def no_server_message(wait_s: float) -> str:
     """That no task planner is there."""
     return f"no task planner answered within {wait_s:g} s"

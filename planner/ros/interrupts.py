@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def asked_to_end() -> Iterator[Callable[[], bool]]:
+def termination_requested() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C or SIGTERM came, instead of ending at once; a second one ends at once.
 
     Raises:

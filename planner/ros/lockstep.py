@@ -1,7 +1,7 @@
-"""Words between a world in lockstep and those who act on each of its moments (docs/bridge.md).
+"""Lockstep messages: memory, skills and planner say until when the world need not wait for them.
 
-A word is an agent and the time of the world before which its speaker needs no turn for it: the
-memory no picture of it; skills and planner, unless something ends, nothing at all.
+A message names an agent and a world time. Until that time the memory needs no picture of the
+agent, and skills and planner do nothing new unless something ends (docs/bridge.md).
 """
 
 from __future__ import annotations
@@ -19,68 +19,70 @@ from std_msgs.msg import Header
 from planner.ros import qos
 from planner.ros.conversions import seconds, time_message
 from planner.ros.message_bounds import bounds_of
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 
 _LATEST = Time(sec=2**31 - 1)
-# A planner may think for long, and is waited for as long as it is heard.
+# A planner may take long: it repeats its message so that the world keeps waiting for it.
 _REPEAT_S = 2.0
 
 
-class Voice(StrEnum):
-    """Whose words; values are the topics."""
+class LockstepChannel(StrEnum):
+    """Who sends; values are the topics."""
 
     MEMORY = topics.LOCKSTEP_MEMORY
     SKILLS = topics.LOCKSTEP_SKILLS
     PLANNER = topics.LOCKSTEP_PLANNER
 
 
-class LockstepWords:
-    """One node's words; they are sent only while a world waits for such."""
+class LockstepPublisher:
+    """Publishes one node's messages, only while a world in lockstep subscribes."""
 
-    def __init__(self, node: Node, voice: Voice, losses: Counter[str]) -> None:
-        self._outlet = Outlet(node, Header, voice.value, qos.EVENTS, losses)
-        self._thinking: dict[str, float] = {}
+    def __init__(self, node: Node, channel: LockstepChannel, losses: Counter[str]) -> None:
+        self._publisher = SafePublisher(node, Header, channel.value, qos.EVENTS, losses)
+        self._busy_since_s: dict[str, float] = {}
 
-    def say(self, agent: str, until_s: float) -> None:
-        """Says a time for an agent; infinity stands for the end of all time."""
+    def publish(self, agent: str, until_s: float) -> None:
+        """Publishes a time for an agent; infinity means that nothing is pending for it."""
         if math.isinf(until_s):
-            self._thinking.pop(agent, None)
+            self._busy_since_s.pop(agent, None)
         else:
-            self._thinking[agent] = time.monotonic()
+            self._busy_since_s[agent] = time.monotonic()
         self._send(agent, until_s)
 
     def repeat(self) -> None:
-        """Says of the agents that are thought about that they still are."""
+        """Repeats the message for every agent that the node is still working on."""
         now = time.monotonic()
-        for agent, said in list(self._thinking.items()):
-            if now - said >= _REPEAT_S:
-                self.say(agent, 0.0)
+        for agent, published_s in list(self._busy_since_s.items()):
+            if now - published_s >= _REPEAT_S:
+                self.publish(agent, 0.0)
 
     def _send(self, agent: str, until_s: float) -> None:
-        if self._outlet.wanted:
+        if self._publisher.has_subscribers:
             stamp = _LATEST if math.isinf(until_s) else time_message(until_s)
-            self._outlet.publish(Header(stamp=stamp, frame_id=agent))
+            self._publisher.publish(Header(stamp=stamp, frame_id=agent))
 
 
-class LockstepEars:
-    """What a world hears of one voice; `on_word` gets agent and time, which may be infinite."""
+class LockstepSubscriber:
+    """Receives one channel; `on_message` gets the agent and a time, which may be infinite."""
 
-    def __init__(self, node: Node, voice: Voice, on_word: Callable[[str, float], None]) -> None:
+    def __init__(
+        self, node: Node, channel: LockstepChannel, on_message: Callable[[str, float], None]
+    ) -> None:
         bounds = bounds_of(Header, "/lockstep")
 
-        def hear(word: Header) -> None:
-            problem = bounds.problem(word, 0.0)
+        def receive(message: Header) -> None:
+            problem = bounds.problem(message, 0.0)
             if problem:
-                node.get_logger().warning(f"/{voice.value} is not heard: {problem}", once=True)
+                node.get_logger().warning(f"/{channel.value} is ignored: {problem}", once=True)
                 return
-            late = word.stamp.sec == _LATEST.sec
-            on_word(word.frame_id, math.inf if late else seconds(word.stamp))
+            forever = message.stamp.sec == _LATEST.sec
+            on_message(message.frame_id, math.inf if forever else seconds(message.stamp))
 
-        self._node, self._topic = node, voice.value
-        node.create_subscription(Header, voice.value, hear, qos.EVENTS)
+        self._node, self._topic = node, channel.value
+        node.create_subscription(Header, channel.value, receive, qos.EVENTS)
 
     @property
-    def speaks(self) -> bool:
-        """Whether the speaker is there."""
+    def is_present(self) -> bool:
+        """Whether a publisher of the channel exists."""
         return bool(self._node.count_publishers(self._topic) > 0)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rclpy.node import Node
 
 T = TypeVar("T")
-STOP_PATIENCE_S = 5.0
+STOP_TIMEOUT_S = 5.0
 # For each of the times that what runs is asked to end: the first one may be spent on waiting
 # for what ends no more.
 _CANCELS, _CANCEL_S = 3, 0.2
@@ -23,7 +23,7 @@ class LoopThread:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
-        self._answered = True
+        self._responded = True
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
@@ -35,28 +35,28 @@ class LoopThread:
         """Calls a function in the loop's thread, soon."""
         self._loop.call_soon_threadsafe(function)
 
-    def answers(self) -> bool:
+    def is_responsive(self) -> bool:
         """Whether the loop has turned since this was asked before; asks it again.
 
         False says that what runs in it holds it up, not that something is awaited there.
         """
-        answered = self._answered
-        if answered:
-            self._answered = False
-            self.call(self._answer)
-        return answered
+        responded = self._responded
+        if responded:
+            self._responded = False
+            self.call(self._respond)
+        return responded
 
-    def _answer(self) -> None:
-        self._answered = True
+    def _respond(self) -> None:
+        self._responded = True
 
     def stop(self) -> None:
         """Ends all that runs in the loop, the loop and its thread."""
-        self.submit(self._wind_up())
-        self._thread.join(STOP_PATIENCE_S)
+        self.submit(self._shut_down())
+        self._thread.join(STOP_TIMEOUT_S)
         if not self._thread.is_alive():
             self._loop.close()
 
-    async def _wind_up(self) -> None:
+    async def _shut_down(self) -> None:
         for _ in range(_CANCELS):
             running = asyncio.all_tasks() - {asyncio.current_task()}
             if not running:
@@ -80,20 +80,20 @@ def set_from_thread(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], 
     loop.call_soon_threadsafe(set_result)
 
 
-class Desk:
+class ExecutorQueue:
     """Work that other threads leave for the node's executor, done in the order it came."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._work: SimpleQueue[Callable[[], object]] = SimpleQueue()
-        self._bell = node.create_guard_condition(self._serve)
+        self._wake = node.create_guard_condition(self._run_posted)
 
-    def leave(self, function: Callable[[], object]) -> None:
+    def post(self, function: Callable[[], object]) -> None:
         """Leaves a function to be called in the executor's thread; from any thread."""
         self._work.put(function)
-        self._bell.trigger()
+        self._wake.trigger()
 
-    def _serve(self) -> None:
+    def _run_posted(self) -> None:
         while True:
             try:
                 function = self._work.get_nowait()

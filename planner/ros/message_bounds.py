@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from planner.ros.conversions import seconds
-from planner.world.bounds import Anything, Bound, Items, Number, OutOfBounds, Stamp, Text, bound_of
+from planner.world.bounds import Bound, Items, Number, OutOfBounds, Stamp, Text, Unbounded, bound_of
 
 _TIME = "builtin_interfaces/Time"
 _ARRAY = re.compile(r"(?:sequence<(?P<item>[^,]*)(?:,.*)?>|(?P<fixed>.*)\[\d+\])$")
@@ -98,7 +98,7 @@ def _field(name: str, text: str, owners: Owners) -> _Field:
         return _Field(name, array is not None, count, None, fields)
     bound = bound_of(owners)
     wanted = (Text,) if _STRINGS.match(text) else (Stamp,) if text == _TIME else (Number,)
-    if not isinstance(bound, (*wanted, Anything)):
+    if not isinstance(bound, (*wanted, Unbounded)):
         raise TypeError(f"{owners[0]}: {bound} is no bound of a {text}")
     return _Field(name, array is not None, count, bound)
 
@@ -131,10 +131,10 @@ def _array_problem(values: Any, field: _Field, at: str, now_s: float) -> OutOfBo
     reason = "" if field.count is None else field.count.reason(len(values))
     if reason:
         return OutOfBounds(at, reason)
-    if isinstance(field.bound, Anything):
+    if isinstance(field.bound, Unbounded):
         return None
     if isinstance(field.bound, Number):
-        index = field.bound.first_bad(values)
+        index = field.bound.first_invalid(values)
         if index is None:
             return None
         return OutOfBounds(f"{at}[{index}]", field.bound.reason(values[index]))

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from planner.models.trace import ModelCall
 from planner.ros import qos
 from planner.ros.conversions import header
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 
 
 class ModelTrace:
@@ -21,20 +21,20 @@ class ModelTrace:
     def __init__(self, node: Node, topic: str, losses: Counter[str]) -> None:
         """Advertises."""
         self._node = node
-        self._outlet = Outlet(node, PlannerTrace, topic, qos.EVENTS, losses)
-        self._waiting: deque[ModelCall] = deque()
-        self._heard = node.create_guard_condition(self._publish)
+        self._publisher = SafePublisher(node, PlannerTrace, topic, qos.EVENTS, losses)
+        self._pending: deque[ModelCall] = deque()
+        self._wake = node.create_guard_condition(self._publish_pending)
 
-    def hear(self, call: ModelCall) -> None:
+    def publish(self, call: ModelCall) -> None:
         """Publishes a call that was answered, soon, in the executor's thread."""
         if call.answered:
-            self._waiting.append(call)
-            self._heard.trigger()
+            self._pending.append(call)
+            self._wake.trigger()
 
-    def _publish(self) -> None:
-        while self._waiting:
+    def _publish_pending(self) -> None:
+        while self._pending:
             now_s = self._node.get_clock().now().nanoseconds * 1e-9
-            self._outlet.publish(trace_message(self._waiting.popleft(), now_s))
+            self._publisher.publish(trace_message(self._pending.popleft(), now_s))
 
 
 def trace_message(call: ModelCall, now_s: float) -> PlannerTrace:

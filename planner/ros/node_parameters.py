@@ -50,7 +50,7 @@ class _Question:
         self._on_answer(dict(zip(names, values, strict=False)))
 
 
-class ParameterSurvey:
+class ParameterCollector:
     """Finds out the parameters of nodes as they come.
 
     Attributes:

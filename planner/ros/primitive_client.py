@@ -11,7 +11,7 @@ from planner_msgs.action import ExecutePrimitive
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
-from planner.ros.action_ends import ActionEnds, accept_patience_s
+from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.conversions import pose_record, seconds
 from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
@@ -28,8 +28,8 @@ from planner.world.primitive import (
 
 # How long a bridge that is not (yet) there is waited for, and one that does not answer, wall s.
 WAIT_FOR_BRIDGE_S = 5.0
-CANCEL_PATIENCE_S = 5.0
-_LOOK_EVERY_S = 0.2
+CANCEL_TIMEOUT_S = 5.0
+_CHECK_PERIOD_S = 0.2
 
 Located = Callable[[], tuple[Pose, float] | None]
 
@@ -81,7 +81,7 @@ class PrimitiveClient:
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             node, ExecutePrimitive, topics.of_agent(agent, topics.PRIMITIVE)
         )
-        self._ends = ActionEnds(node, topics.of_agent(agent, topics.PRIMITIVE))
+        self._ends = ActionPeers(node, topics.of_agent(agent, topics.PRIMITIVE))
         self._tasks: dict[int, _Task] = {}
         self._next = 0
         self._looked_s = 0.0
@@ -196,14 +196,14 @@ class PrimitiveClient:
             if not task.sent and wall_s - task.began_s > WAIT_FOR_BRIDGE_S:
                 task.result = _fault(f"no bridge answers for {self._agent}")
             return
-        if task.cancel_s is not None and wall_s - task.cancel_s > CANCEL_PATIENCE_S:
+        if task.cancel_s is not None and wall_s - task.cancel_s > CANCEL_TIMEOUT_S:
             task.result = _fault("the bridge does not answer")
             return
-        if wall_s - self._looked_s >= _LOOK_EVERY_S and task.servers is not None:
+        if wall_s - self._looked_s >= _CHECK_PERIOD_S and task.servers is not None:
             self._looked_s = wall_s
             reason = self._ends.lost_server(task.servers)
             if task.handle is None:
-                late = wall_s - task.sent_s > accept_patience_s(task.servers)
+                late = wall_s - task.sent_s > accept_timeout_s(task.servers)
                 reason = reason or ("no bridge took the goal" if late else "")
             elif reason:
                 # Should it have been another that left: nothing moves that nobody follows.

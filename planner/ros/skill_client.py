@@ -11,7 +11,7 @@ from planner_msgs.action import ExecuteSkill
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
-from planner.ros.action_ends import ActionEnds, accept_patience_s
+from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
 from planner.world import topics
@@ -20,16 +20,16 @@ from planner.world.skill import SkillCall, SkillCode, SkillResult
 
 # Wall seconds: between two words about a server that is not there, until it is given up, and
 # until a server that does not answer a cancel is.
-SAY_EVERY_S = 5.0
+LOG_PERIOD_S = 5.0
 WAIT_FOR_SERVER_S = 60.0
-CANCEL_PATIENCE_S = 5.0
-_LOOK_EVERY_S = 0.2
+CANCEL_TIMEOUT_S = 5.0
+_CHECK_PERIOD_S = 0.2
 
 OnEnd = Callable[[SkillResult], None]
 
 
 @dataclass(slots=True)
-class _Errand:
+class _PendingCall:
     """A call that was asked for; times are of the monotonic wall clock."""
 
     call: SkillCall
@@ -52,8 +52,8 @@ class SkillClient:
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             node, ExecuteSkill, topics.of_agent(agent, topics.SKILL)
         )
-        self._ends = ActionEnds(node, topics.of_agent(agent, topics.SKILL))
-        self._errand: _Errand | None = None
+        self._ends = ActionPeers(node, topics.of_agent(agent, topics.SKILL))
+        self._errand: _PendingCall | None = None
         self._looked_s = self._said_s = 0.0
 
     def begin(self, call: SkillCall, on_end: OnEnd) -> None:
@@ -62,7 +62,7 @@ class SkillClient:
             text = f"The agent is busy with {self._errand.call}."
             on_end(SkillResult.failure(SkillCode.BUSY, text))
             return
-        errand = self._errand = _Errand(call, on_end, time.monotonic())
+        errand = self._errand = _PendingCall(call, on_end, time.monotonic())
         self._send(errand)
 
     def cancel(self) -> None:
@@ -77,7 +77,7 @@ class SkillClient:
             errand.handle.cancel_goal_async()
 
     @property
-    def has_errand(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a call is under way, or its end is not told yet."""
         return self._errand is not None and not self._errand.over
 
@@ -89,9 +89,9 @@ class SkillClient:
         if not errand.sent:
             self._send(errand)
             self._wait(errand, wall_s)
-        elif errand.cancel_s is not None and wall_s - errand.cancel_s > CANCEL_PATIENCE_S:
+        elif errand.cancel_s is not None and wall_s - errand.cancel_s > CANCEL_TIMEOUT_S:
             self._end(errand, _failure(SkillCode.BACKEND_FAULT, "The skills do not answer."))
-        elif errand.servers is not None and wall_s - self._looked_s >= _LOOK_EVERY_S:
+        elif errand.servers is not None and wall_s - self._looked_s >= _CHECK_PERIOD_S:
             self._looked_s = wall_s
             reason = self._ends.lost_server(errand.servers)
             if errand.handle is None and (reason or self._unheard(errand, wall_s)):
@@ -101,25 +101,25 @@ class SkillClient:
                 errand.handle.cancel_goal_async()
                 self._end(errand, _failure(SkillCode.BACKEND_FAULT, f"The skills: {reason}."))
 
-    def _unheard(self, errand: _Errand, wall_s: float) -> bool:
-        return wall_s - errand.sent_s > accept_patience_s(errand.servers)
+    def _unheard(self, errand: _PendingCall, wall_s: float) -> bool:
+        return wall_s - errand.sent_s > accept_timeout_s(errand.servers)
 
     def destroy(self) -> None:
         """Takes the client away."""
         self.cancel()
         self._client.destroy()
 
-    def _wait(self, errand: _Errand, wall_s: float) -> None:
+    def _wait(self, errand: _PendingCall, wall_s: float) -> None:
         if errand.sent:
             return
         if wall_s - errand.began_s > WAIT_FOR_SERVER_S:
             text = f"No skill executor answers for {self._agent}."
             self._end(errand, _failure(SkillCode.BACKEND_FAULT, text))
-        elif wall_s - self._said_s > SAY_EVERY_S:
+        elif wall_s - self._said_s > LOG_PERIOD_S:
             self._said_s = wall_s
             self._node.get_logger().info(f"waiting for the skills of {self._agent}")
 
-    def _send(self, errand: _Errand) -> None:
+    def _send(self, errand: _PendingCall) -> None:
         if not self._client.server_is_ready():
             return
         errand.sent, errand.sent_s = True, time.monotonic()
@@ -127,7 +127,7 @@ class SkillClient:
         future = self._client.send_goal_async(ExecuteSkill.Goal(call=str(errand.call)))
         future.add_done_callback(lambda done: self._accepted(errand, done.result()))
 
-    def _accepted(self, errand: _Errand, handle: Any) -> None:
+    def _accepted(self, errand: _PendingCall, handle: Any) -> None:
         if handle is None or not handle.accepted:
             self._end(errand, _failure(SkillCode.BACKEND_FAULT, "The skills refused the goal."))
             return
@@ -144,7 +144,7 @@ class SkillClient:
         answer = handle.get_result_async()
         answer.add_done_callback(lambda done: self._answered(errand, done.result()))
 
-    def _answered(self, errand: _Errand, answer: Any) -> None:
+    def _answered(self, errand: _PendingCall, answer: Any) -> None:
         reason = why_no_result(answer)
         if reason:
             text = f"The skills gave no result: {reason}."
@@ -157,7 +157,7 @@ class SkillClient:
             result = _failure(SkillCode.BACKEND_FAULT, text)
         self._end(errand, result)
 
-    def _end(self, errand: _Errand, result: SkillResult) -> None:
+    def _end(self, errand: _PendingCall, result: SkillResult) -> None:
         if not errand.over:
             errand.over = True
             errand.on_end(result)

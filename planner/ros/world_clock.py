@@ -32,7 +32,7 @@ class WorldClock:
             self._now_s, self._has_ticks = seconds + nanoseconds * 1e-9, True
         return self._now_s
 
-    def note(self, stamp_s: float) -> None:
+    def update(self, stamp_s: float) -> None:
         """Notes a stamp that was heard; it counts where nobody publishes `/clock`."""
         if not self._has_ticks:
             self._now_s = max(self._now_s, stamp_s)

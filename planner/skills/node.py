@@ -14,7 +14,7 @@ from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
-from planner.ros.lockstep import LockstepWords, Voice
+from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
@@ -36,7 +36,7 @@ from planner.world.vocabulary import AgentKind
 from planner.world.wire import graph_record
 
 # While a call is under way; ends of primitives are acted on at once.
-BEAT_S = 0.05
+TIMER_PERIOD_S = 0.05
 # An agent that the world graph lacks for so long, wall seconds, is served no more.
 GONE_AFTER_S = 5.0
 
@@ -88,12 +88,14 @@ class SkillExecutorNode(Node):
         self._belief: Belief | None = None
         self._told: set[str] = set()
         self._now_s = 0.0
-        self._words = LockstepWords(self, Voice.SKILLS, Counter())
+        self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())
         self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
         self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         # Of the wall: what waits for lost peers must not stand still with the world.
-        self._timer = self.create_timer(BEAT_S, self._beat, clock=wall_clock(), autostart=False)
+        self._timer = self.create_timer(
+            TIMER_PERIOD_S, self._on_timer, clock=wall_clock(), autostart=False
+        )
         self._notice = WaitingNotice(self, self._missing)
 
     # Set-up
@@ -205,7 +207,7 @@ class SkillExecutorNode(Node):
         # Before the actions: who finds these has found the relay, and its first goal is attended.
         heartbeat = HeartbeatRelay(self, name)
         port = PrimitiveClient(
-            self, name, capabilities, self._located(name), self._beat, heartbeat.pass_on_waiting
+            self, name, capabilities, self._located(name), self._on_timer, heartbeat.relay_pending
         )
         executor = SkillExecutor(
             layout,
@@ -215,7 +217,7 @@ class SkillExecutorNode(Node):
             team=self._team,
             report=self._reporter(name),
         )
-        server = SkillServer(self, executor, self._wake, self._words)
+        server = SkillServer(self, executor, self._wake, self._lockstep)
         self._agents[name] = _Agent(kind, heartbeat, port, server)
         self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")
 
@@ -262,7 +264,7 @@ class SkillExecutorNode(Node):
         if self._timer.is_canceled():
             self._timer.reset()
 
-    def _beat(self) -> None:
+    def _on_timer(self) -> None:
         now_s = float(self.get_clock().now().nanoseconds) * 1e-9
         if now_s < self._now_s:
             for agent in self._agents.values():

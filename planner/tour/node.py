@@ -59,7 +59,7 @@ class TourNode(Node):
         self._way: list[tuple[float, float]] = []
         self._picture: RgbImage | None = None
         self._heartbeat = HeartbeatPublisher(self)
-        self._heartbeat.meet(AGENT)
+        self._heartbeat.advertise(AGENT)
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             self, ExecutePrimitive, topics.of_agent(AGENT, topics.PRIMITIVE)
         )

@@ -15,14 +15,14 @@ from typing import TypeAlias
 import numpy as np
 
 # Ten kilometres: far beyond any house, and far from where a grid's index or a ray would break.
-FARTHEST_M = 10_000.0
-LONGEST_STANDOFF_M = 100.0
+MAX_COORDINATE_M = 10_000.0
+MAX_STANDOFF_M = 100.0
 # Several turns, so that an angle need not be normalised.
-LARGEST_ANGLE_RAD = 100.0
-LONGEST_TIME_S = 86_400.0
-LONGEST_NAME = 256
-LONGEST_TEXT = 10_000
-LONGEST_PATH = 4096
+MAX_ANGLE_RAD = 100.0
+MAX_DURATION_S = 86_400.0
+MAX_NAME_LENGTH = 256
+MAX_TEXT_LENGTH = 10_000
+MAX_PATH_LENGTH = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Number:
         unit = f" {self.unit}" if self.unit else ""
         return f"{value:g} is outside {self.low:g} to {self.high:g}{unit}"
 
-    def first_bad(self, values: Sequence[float]) -> int | None:
+    def first_invalid(self, values: Sequence[float]) -> int | None:
         """The index of the first value that is refused."""
         numbers = np.asarray(values, np.float64)
         good = (numbers >= self.low) & (numbers <= self.high)
@@ -57,12 +57,12 @@ class Number:
 class Text:
     """A text of at most so many characters, none of which is NUL: no path has it."""
 
-    longest: int
+    max_length: int
 
     def reason(self, value: str) -> str:
         """Why a value is refused; empty where it is not."""
-        if len(value) > self.longest:
-            return f"{len(value)} characters, more than {self.longest}"
+        if len(value) > self.max_length:
+            return f"{len(value)} characters, more than {self.max_length}"
         return "a NUL character" if "\0" in value else ""
 
 
@@ -70,40 +70,40 @@ class Text:
 class Items:
     """An array of at most so many items."""
 
-    most: int
+    max_count: int
 
     def reason(self, count: int) -> str:
         """Why so many are refused; empty where they are not."""
-        return f"{count} items, more than {self.most}" if count > self.most else ""
+        return f"{count} items, more than {self.max_count}" if count > self.max_count else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """A time of the node's clock, so old or so far ahead at most; zero means now."""
 
-    oldest_s: float
-    ahead_s: float
+    max_age_s: float
+    max_ahead_s: float
 
     def reason(self, stamp_s: float, now_s: float) -> str:
         """Why a stamp is refused; empty where it is not."""
         if stamp_s == 0.0:
             return ""
         age_s = now_s - stamp_s
-        if age_s > self.oldest_s:
-            return f"{age_s:.1f} s old, more than {self.oldest_s:g} s; zero means now"
-        if -age_s > self.ahead_s:
-            return f"{-age_s:.1f} s ahead, more than {self.ahead_s:g} s; zero means now"
+        if age_s > self.max_age_s:
+            return f"{age_s:.1f} s old, more than {self.max_age_s:g} s; zero means now"
+        if -age_s > self.max_ahead_s:
+            return f"{-age_s:.1f} s ahead, more than {self.max_ahead_s:g} s; zero means now"
         return ""
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
+class Unbounded:
     """Every value of the field's type is taken; `why` says what makes that safe."""
 
     why: str
 
 
-Bound: TypeAlias = Number | Text | Items | Stamp | Anything
+Bound: TypeAlias = Number | Text | Items | Stamp | Unbounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +121,23 @@ class UnboundedFieldError(LookupError):
     """A field of a message that nobody gave a bound."""
 
 
-POSITION = Number(-FARTHEST_M, FARTHEST_M, "m")
+POSITION = Number(-MAX_COORDINATE_M, MAX_COORDINATE_M, "m")
 # NaN where the field is not used; where it is, the reader asks for finite numbers.
-POSITION_OR_NONE = Number(-FARTHEST_M, FARTHEST_M, "m", free=True)
-DISTANCE = Number(0.0, LONGEST_STANDOFF_M, "m")
-DISTANCE_OR_NONE = Number(0.0, LONGEST_STANDOFF_M, "m", free=True)
-ANGLE = Number(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, "rad")
-ANGLE_OR_NONE = Number(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, "rad", free=True)
-DURATION = Number(0.0, LONGEST_TIME_S, "s")
+POSITION_OR_NONE = Number(-MAX_COORDINATE_M, MAX_COORDINATE_M, "m", free=True)
+DISTANCE = Number(0.0, MAX_STANDOFF_M, "m")
+DISTANCE_OR_NONE = Number(0.0, MAX_STANDOFF_M, "m", free=True)
+ANGLE = Number(-MAX_ANGLE_RAD, MAX_ANGLE_RAD, "rad")
+ANGLE_OR_NONE = Number(-MAX_ANGLE_RAD, MAX_ANGLE_RAD, "rad", free=True)
+DURATION = Number(0.0, MAX_DURATION_S, "s")
 _UNIT = Number(-1.001, 1.001)
-_NAME, _TEXT, _PATH = Text(LONGEST_NAME), Text(LONGEST_TEXT), Text(LONGEST_PATH)
+_NAME, _TEXT, _PATH = Text(MAX_NAME_LENGTH), Text(MAX_TEXT_LENGTH), Text(MAX_PATH_LENGTH)
 # A command is for now: in a frame of a moving body an old point is another place.
-COMMAND_STAMP = Stamp(oldest_s=10.0, ahead_s=1.0)
+COMMAND_STAMP = Stamp(max_age_s=10.0, max_ahead_s=1.0)
 # A person answers a question of up to a minute ago.
-ANSWER_STAMP = Stamp(oldest_s=60.0, ahead_s=1.0)
-_FLAG = Anything("a flag")
-_NOT_READ = Anything("nobody reads it")
-_AT_RECEIPT = Anything("the time of receipt counts")
+ANSWER_STAMP = Stamp(max_age_s=60.0, max_ahead_s=1.0)
+_FLAG = Unbounded("a flag")
+_NOT_READ = Unbounded("nobody reads it")
+_AT_RECEIPT = Unbounded("the time of receipt counts")
 
 # Of parts of messages, by type, for every message that gives no bound for the same field itself.
 _PARTS: dict[str, dict[str, Bound]] = {
@@ -145,9 +145,9 @@ _PARTS: dict[str, dict[str, Bound]] = {
     "geometry_msgs/Point": {"x": POSITION, "y": POSITION, "z": POSITION},
     "geometry_msgs/Vector3": {"x": POSITION, "y": POSITION, "z": POSITION},
     "geometry_msgs/Quaternion": {"x": _UNIT, "y": _UNIT, "z": _UNIT, "w": _UNIT},
-    "planner_msgs/Operation": {"kind": Anything("the memory knows the kinds")},
+    "planner_msgs/Operation": {"kind": Unbounded("the memory knows the kinds")},
     "planner_msgs/Entity": {
-        "id": Anything("the memory knows its ids"),
+        "id": Unbounded("the memory knows its ids"),
         "name": _NAME,
         "is_furniture": _FLAG,
         "description": _TEXT,
@@ -156,7 +156,7 @@ _PARTS: dict[str, dict[str, Bound]] = {
         "position.x": POSITION_OR_NONE,
         "position.y": POSITION_OR_NONE,
         "position.z": POSITION_OR_NONE,
-        "seen_distance_m": Number(-1.0, FARTHEST_M, "m", free=True),
+        "seen_distance_m": Number(-1.0, MAX_COORDINATE_M, "m", free=True),
         "seen": _NOT_READ,
         "picked": _FLAG,
     },
@@ -204,23 +204,23 @@ _WHOLE: dict[str, dict[str, Bound]] = {
     "planner_msgs/QueryMemory_Request": {
         "text": _TEXT,
         "room": _NAME,
-        "limit": Anything("a limit on what there is"),
+        "limit": Unbounded("a limit on what there is"),
         "with_updates": _FLAG,
-        "since_sequence": Anything("the memory knows its sequence"),
+        "since_sequence": Unbounded("the memory knows its sequence"),
     },
     "planner_msgs/SaveMemory_Request": {"path": _PATH},
     "planner_msgs/LoadMemory_Request": {"path": _PATH},
     "planner_msgs/LoadEpisode_Request": {
         "house": _PATH,
         "episode": _PATH,
-        "seed": Anything("opening a world refuses what is no seed"),
+        "seed": Unbounded("opening a world refuses what is no seed"),
     },
     "planner_msgs/StepWorld_Request": {"duration_s": DURATION},
     "planner_msgs/Heartbeat": {
         "executive": _NAME,
-        "sequence": Anything("only one that is greater than the last counts"),
+        "sequence": Unbounded("only one that is greater than the last counts"),
         "leaving": _FLAG,
-        "stamp": Anything("of the sender's own clock: only differences are used"),
+        "stamp": Unbounded("of the sender's own clock: only differences are used"),
     },
     "planner_msgs/AnswerQuestion_Request": {
         "question_id": _NAME,
@@ -229,17 +229,17 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         "has_target": _FLAG,
         "target.header.stamp": ANSWER_STAMP,
         "has_pixel": _FLAG,
-        "column": Anything("the picture knows its columns"),
-        "row": Anything("the picture knows its rows"),
+        "column": Unbounded("the picture knows its columns"),
+        "row": Unbounded("the picture knows its rows"),
     },
     "/people": {
-        "header.stamp": Anything("people.seen_for_s bounds it"),
+        "header.stamp": Unbounded("people.seen_for_s bounds it"),
         "poses": Items(1000),
         **{f"poses[].orientation.{axis}": _NOT_READ for axis in "xyzw"},
     },
     "/instruct/answer": {"data": _TEXT},
     "/lockstep": {
-        "stamp": Anything("a time of the world, or the end of all time"),
+        "stamp": Unbounded("a time of the world, or the end of all time"),
         "frame_id": _NAME,
     },
     "nav_msgs/Odometry": {

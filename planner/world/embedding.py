@@ -25,7 +25,7 @@ Vectors = NDArray[np.float32]
 _WORD = re.compile(r"[^\W_]+")
 _DIMENSIONS = 512
 # The paper's and all-MiniLM's longest input.
-_MOST_TOKENS = 256
+_MAX_TOKENS = 256
 
 
 class Embedder(Protocol):
@@ -108,7 +108,7 @@ class SentenceEncoder:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except Exception as error:
             raise FileError(folder / "tokenizer.json", "", f"cannot be read: {error}") from None
-        self._tokenizer.enable_truncation(_MOST_TOKENS)
+        self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.no_padding()
         digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
         self._id = f"{folder.name}-{digest[:12]}"

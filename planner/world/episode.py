@@ -17,7 +17,7 @@ from planner.world.versions import read_versioned
 from planner.world.vocabulary import AgentKind, State
 
 EPISODE_VERSION = 1
-MOST_AGENTS = 6
+MAX_AGENTS = 6
 
 
 class AgentPlacement(FileModel):
@@ -106,7 +106,7 @@ class Episode(FileModel):
     task_types: tuple[Literal["constraint_free", "spatial", "temporal", "heterogeneous"], ...] = ()
     instruction: str
     seed: int = 0
-    agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MOST_AGENTS)
+    agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MAX_AGENTS)
     objects: tuple[ObjectPlacement, ...] = ()
     furniture: dict[EntityName, FurnitureChange] = Field(default_factory=dict)
     initial_state: tuple[Requirement, ...] = ()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CELL_M = 0.1
 # A field of a large house takes a twentieth of a megabyte; an episode goes to about thirty places.
-MOST_FIELDS = 64
+MAX_CACHED_FIELDS = 64
 WALL_THICKNESS_M = 0.1
 # Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
 _OVERSAMPLING = 4
@@ -216,7 +216,7 @@ class FloorGrid:
         field = self._fields.pop(goal, None)
         if field is None:
             field = _field(self._floor, goal)
-            if len(self._fields) >= MOST_FIELDS:
+            if len(self._fields) >= MAX_CACHED_FIELDS:
                 del self._fields[next(iter(self._fields))]
         self._fields[goal] = field
         return field

@@ -15,12 +15,12 @@ from planner.world.memory_wire import stamp_seconds
 
 ROOT = "map"
 # Messages, and links of each frame, that are kept: over four seconds at the bridge's 30 Hz.
-_KEPT = 128
+_MAX_LINKS = 128
 # A link this far from the asked time still tells where a frame was.
 TOLERANCE_S = 0.02
 # Messages of several senders come in any order within so long.
-_DISORDER_S = 0.2
-_DEEPEST = 16
+_MAX_DISORDER_S = 0.2
+_MAX_DEPTH = 16
 _BACKWARDS_S = 0.5
 
 # Reads the transforms of a serialised tf2_msgs/TFMessage.
@@ -37,17 +37,17 @@ class FrameLinks:
     def __init__(self, read: ReadLinks) -> None:
         """Takes what reads a message of /tf."""
         self._read = read
-        self._unread: deque[tuple[float, bytes]] = deque(maxlen=_KEPT)
+        self._unread: deque[tuple[float, bytes]] = deque(maxlen=_MAX_LINKS)
         self._links: dict[str, deque[tuple[float, Any]]] = {}
-        self._fixed: dict[str, Any] = {}
+        self._static: dict[str, Any] = {}
         self.newest_s: float | None = None
-        self._greatest_s = -math.inf
+        self._max_stamp_s = -math.inf
 
     def pose(self, frame: str, stamp_s: float) -> Pose | None:
         """The pose of a frame in `map` at `stamp_s`; None while that is not known (yet)."""
         self._read_near(stamp_s)
         found = Pose((0.0, 0.0, 0.0))
-        for _ in range(_DEEPEST):
+        for _ in range(_MAX_DEPTH):
             if frame == ROOT:
                 return found
             link = self._link(frame, stamp_s)
@@ -60,29 +60,29 @@ class FrameLinks:
     @property
     def went_back(self) -> bool:
         """Whether the last stamp is so much before the greatest that a new world tells it."""
-        return self.newest_s is not None and self.newest_s < self._greatest_s - _BACKWARDS_S
+        return self.newest_s is not None and self.newest_s < self._max_stamp_s - _BACKWARDS_S
 
     def forget(self) -> None:
         """Drops what was heard: the world's time began anew."""
         self._unread.clear()
         self._links.clear()
-        self.newest_s, self._greatest_s = None, -math.inf
+        self.newest_s, self._max_stamp_s = None, -math.inf
 
-    def hear(self, stamp_s: float, data: bytes) -> None:
+    def add(self, stamp_s: float, data: bytes) -> None:
         """Takes a serialised message of /tf with the stamp of its first link."""
         self._unread.append((stamp_s, data))
         self.newest_s = stamp_s
-        self._greatest_s = max(self._greatest_s, stamp_s)
+        self._max_stamp_s = max(self._max_stamp_s, stamp_s)
 
-    def fix(self, links: Iterable[Any]) -> None:
+    def add_static(self, links: Iterable[Any]) -> None:
         """Takes the transforms of a message of /tf_static."""
         for link in links:
-            self._fixed[link.child_frame_id] = link
+            self._static[link.child_frame_id] = link
 
     def _link(self, frame: str, stamp_s: float) -> Any:
-        fixed = self._fixed.get(frame)
-        if fixed is not None:
-            return fixed
+        static = self._static.get(frame)
+        if static is not None:
+            return static
         links = self._links.get(frame, ())
         near = [link for link in links if abs(link[0] - stamp_s) <= TOLERANCE_S]
         return min(near, key=lambda link: abs(link[0] - stamp_s))[1] if near else None
@@ -91,13 +91,13 @@ class FrameLinks:
         # The newest come last, and what is asked for is new: little is looked at.
         others: list[tuple[float, bytes]] = []
         near: list[tuple[float, bytes]] = []
-        while self._unread and self._unread[-1][0] >= stamp_s - _DISORDER_S:
+        while self._unread and self._unread[-1][0] >= stamp_s - _MAX_DISORDER_S:
             item = self._unread.pop()
             (near if abs(item[0] - stamp_s) <= TOLERANCE_S else others).append(item)
         self._unread.extend(reversed(others))
         for item in reversed(near):
             for link in self._read(item[1]):
-                links = self._links.setdefault(link.child_frame_id, deque(maxlen=_KEPT))
+                links = self._links.setdefault(link.child_frame_id, deque(maxlen=_MAX_LINKS))
                 links.append((stamp_seconds(link.header.stamp), link))
 
 

@@ -18,7 +18,7 @@ from planner.world.house import House
 REACH_MARGIN_M = 0.15
 _COMFORT_M = 0.1
 # Houses whose reach is kept; one takes some two megabytes.
-_MOST_KEPT = 16
+_MAX_CACHED = 16
 
 
 class Reach:
@@ -86,7 +86,7 @@ class Reach:
         return bool((self.walkable & (mask > 0)).any())
 
 
-_kept: dict[int, tuple[weakref.ref[House], Reach]] = {}
+_cache: dict[int, tuple[weakref.ref[House], Reach]] = {}
 
 
 def reach_of(house: House) -> Reach:
@@ -95,12 +95,12 @@ def reach_of(house: House) -> Reach:
     The houses that were asked for last are kept, none of them longer than its caller keeps it.
     """
     key = id(house)
-    owner, reach = _kept.pop(key, (None, None))
+    owner, reach = _cache.pop(key, (None, None))
     if owner is None or reach is None or owner() is not house:
-        owner, reach = weakref.ref(house, lambda _: _kept.pop(key, None)), Reach(house)
-        while len(_kept) >= _MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
-    _kept[key] = owner, reach
+        owner, reach = weakref.ref(house, lambda _: _cache.pop(key, None)), Reach(house)
+        while len(_cache) >= _MAX_CACHED:
+            _cache.pop(next(iter(_cache)), None)
+    _cache[key] = owner, reach
     return reach
 
 

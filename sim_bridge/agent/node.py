@@ -24,12 +24,12 @@ from planner.ros.agent_topics import (
 from planner.ros.conversions import point_m, seconds
 from planner.ros.goal_server import Goal
 from planner.ros.heartbeat import HeartbeatSubscription, safety_topic
-from planner.ros.outlet import Outlet
 from planner.ros.primitive_server import PrimitiveServer
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.agents import body_of
 from planner.world.bounds import OutOfBounds
-from sim_bridge.asking.node import AskingTopics
+from sim_bridge.approval_topics.node import ApprovalTopics
 from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Every, Exposures
@@ -66,7 +66,7 @@ class _Pursuit:
     job: Job
 
 
-class AgentPort:
+class AgentInterface:
     """One agent's names in the ROS graph and what stands behind them."""
 
     def __init__(
@@ -90,8 +90,8 @@ class AgentPort:
             if camera in can.cameras
         }
         self._topics = AgentTopics(node, agent, losses)
-        self._asking = AskingTopics(node, runtime, agent, losses, self._tell)
-        self._description = Outlet(
+        self._asking = ApprovalTopics(node, runtime, agent, losses, self._tell)
+        self._description = SafePublisher(
             node, String, topics.of_agent(agent, topics.ROBOT_DESCRIPTION), qos.LATCHED, losses
         )
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
@@ -136,14 +136,16 @@ class AgentPort:
             self._exposed = quiet
         cameras = [name for name in self._cameras if exposes and self._is_watched(name, remembers)]
         hand = self._hand.due(now_s)
-        if not (cameras or hand or tf_wanted or self._topics.wanted):
+        if not (cameras or hand or tf_wanted or self._topics.has_subscribers):
             return []
         return self._sense(cameras)
 
     def _is_watched(self, camera: str, remembers: bool) -> bool:
         topics = self._cameras[camera]
-        only_remembered = camera == REMEMBERED and not remembers and topics.one_looks
-        return topics.wanted and not only_remembered
+        only_remembered = (
+            camera == REMEMBERED and not remembers and topics.has_only_memory_subscriber
+        )
+        return topics.has_subscribers and not only_remembered
 
     def _stands(self, quiet: int | None) -> bool:
         return quiet is not None and quiet == self._exposed
@@ -153,13 +155,17 @@ class AgentPort:
         return self._exposures.left_s(now_s, still=self._stands(quiet))
 
     @property
-    def owed(self) -> bool:
+    def has_new_subscribers(self) -> bool:
         """Whether somebody came to listen after the last tick."""
-        return self._topics.owed or any(topics.owed for topics in self._cameras.values())
+        return self._topics.has_new_subscribers or any(
+            topics.has_new_subscribers for topics in self._cameras.values()
+        )
 
     def repeat(self) -> list[Link]:
         """Publishes what somebody listens to, while time stands; returns all frames."""
-        return self._sense([name for name, topics in self._cameras.items() if topics.wanted])
+        return self._sense(
+            [name for name, topics in self._cameras.items() if topics.has_subscribers]
+        )
 
     def restart(self) -> None:
         """Takes up a world whose time began anew."""

@@ -22,7 +22,7 @@ from sim_bridge.pacing import TICK_S
 
 # A real robot needs a little way to come to rest.
 STOPPING_M = 0.15
-FASTEST_M_S = 3.0
+MAX_SPEED_M_S = 3.0
 
 
 def time_moves_only_in_step(trial: Trial) -> None:
@@ -90,7 +90,7 @@ def walking_takes_its_time(trial: Trial) -> None:
         now = trial.base()
         jump_m = moved_m(last, now)
         # Twice the tick's way, for localisation noise.
-        expect(jump_m < 0.3 + FASTEST_M_S * TICK_S, f"the base jumps by {jump_m:.2f} m in a tick")
+        expect(jump_m < 0.3 + MAX_SPEED_M_S * TICK_S, f"the base jumps by {jump_m:.2f} m in a tick")
         last = now
     result = trial.finish(handle)
     expect(result.succeeded, f"walking up to {thing.name} failed: {result.text}")
@@ -99,7 +99,7 @@ def walking_takes_its_time(trial: Trial) -> None:
     expect(gap_m <= reach_m + 0.1, f"it stopped {gap_m:.2f} m from {thing.name}, out of reach")
     took_s = trial.backend.now_s() - began_s
     way_m = moved_m(start, last)
-    expect(took_s * FASTEST_M_S > way_m, f"it walked {way_m:.1f} m in {took_s:.1f} s")
+    expect(took_s * MAX_SPEED_M_S > way_m, f"it walked {way_m:.1f} m in {took_s:.1f} s")
 
 
 def cancel_stops(trial: Trial) -> None:

@@ -10,7 +10,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State, floor_name
 from sim_bridge.conformance_checks.trial import (
-    MOST_CANDIDATES,
+    MAX_CANDIDATES,
     ConformanceError,
     Trial,
     UnsuitableError,
@@ -124,7 +124,7 @@ def only_doors_open(trial: Trial) -> None:
     """What has nothing to open is NOT_ARTICULATED."""
     entities = trial.truth().entities.values()
     plain = [e for e in entities if e.kind is EntityKind.FURNITURE and e.openness is None]
-    for piece in sorted(plain, key=lambda e: e.name)[:MOST_CANDIDATES]:
+    for piece in sorted(plain, key=lambda e: e.name)[:MAX_CANDIDATES]:
         point = trial.approach(piece)
         if point is not None:
             result = trial.do(OPEN, point)
@@ -142,7 +142,7 @@ def closed_hides_and_open_gives(trial: Trial) -> None:
     hidden = [e for e in state.entities.values() if _is_shut_in(state, e)]
     if not hidden:
         raise UnsuitableError("nothing lies in closed furniture")
-    for thing in sorted(hidden, key=lambda e: e.name)[:MOST_CANDIDATES]:
+    for thing in sorted(hidden, key=lambda e: e.name)[:MAX_CANDIDATES]:
         trial.reload()
         handle = trial.approach(state.entities[thing.parent or ""])
         if handle is None:
@@ -178,7 +178,7 @@ def states_change_as_asked(trial: Trial) -> None:
 def _change_state(trial: Trial, agent: str, name: PrimitiveName, state: State, value: bool) -> int:
     entities = trial.truth().entities.values()
     able = [e for e in entities if e.states is not None and state in e.states]
-    for thing in sorted(able, key=lambda e: e.name)[:MOST_CANDIDATES]:
+    for thing in sorted(able, key=lambda e: e.name)[:MAX_CANDIDATES]:
         if thing.relation is Relation.WITHIN:
             continue
         walk = Primitive(PrimitiveName.NAVIGATE, middle_m(thing))
@@ -204,7 +204,7 @@ def _take(trial: Trial) -> EntityState:
     if PICK not in trial.can().primitives:
         raise UnsuitableError(f"{trial.agent} cannot pick")
     reasons = []
-    for thing in trial.lying_open()[:MOST_CANDIDATES]:
+    for thing in trial.lying_open()[:MAX_CANDIDATES]:
         if not trial.do(PrimitiveName.NAVIGATE, middle_m(thing)).succeeded:
             continue
         result = trial.do(PICK, middle_m(thing))
@@ -240,7 +240,7 @@ def _open_some(trial: Trial, pieces: Iterable[EntityState]) -> tuple[EntityState
     if OPEN not in trial.can().primitives:
         raise UnsuitableError(f"{trial.agent} cannot open")
     reasons = []
-    for piece in list(pieces)[:MOST_CANDIDATES]:
+    for piece in list(pieces)[:MAX_CANDIDATES]:
         point = trial.approach(piece)
         if point is None:
             continue

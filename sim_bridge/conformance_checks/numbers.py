@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.world.bounds import (
-    FARTHEST_M,
-    LARGEST_ANGLE_RAD,
-    LONGEST_STANDOFF_M,
-    LONGEST_TIME_S,
+    MAX_ANGLE_RAD,
+    MAX_COORDINATE_M,
+    MAX_DURATION_S,
+    MAX_STANDOFF_M,
 )
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
@@ -18,7 +18,7 @@ from planner.world.vocabulary import Relation
 from sim_bridge.conformance_checks.trial import ConformanceError, Trial, expect
 from sim_bridge.pacing import TICK_S
 
-SENSELESS = (1e18, -1e18, 1e308, -1e308, math.nextafter(FARTHEST_M, math.inf))
+SENSELESS = (1e18, -1e18, 1e308, -1e308, math.nextafter(MAX_COORDINATE_M, math.inf))
 TINY = 5e-324
 # A little while, in which a primitive does something with its numbers.
 TICKS = 3
@@ -32,7 +32,7 @@ def senseless_numbers_are_refused(trial: Trial) -> None:
         for value in SENSELESS:
             for what, primitive in _with_number(sound, value):
                 trial.refused(PrimitiveCode.BAD_TARGET, f"{name} with {what} {value:g}", primitive)
-            if abs(value) > LONGEST_TIME_S:
+            if abs(value) > MAX_DURATION_S:
                 end = trial.finish(
                     trial.backend.start(trial.agent, replace(sound, timeout_s=value))
                 )
@@ -47,7 +47,7 @@ def extreme_numbers_end_somehow(trial: Trial) -> None:
     for name in sorted(trial.can().primitives):
         sound = _sound(name, here)
         for frame in ("map", f"{trial.agent}/odom", f"{trial.agent}/base_link"):
-            for value in (FARTHEST_M, -FARTHEST_M, TINY, -TINY, 0.0):
+            for value in (MAX_COORDINATE_M, -MAX_COORDINATE_M, TINY, -TINY, 0.0):
                 for axis in range(3):
                     target_m = _moved(here, axis, value)
                     _ends(trial, replace(sound, target_m=target_m, frame=frame))
@@ -78,16 +78,16 @@ def _with_number(sound: Primitive, value: float) -> Iterator[tuple[str, Primitiv
 
 
 def _extremes(sound: Primitive, here: Vec3) -> Iterator[Primitive]:
-    for angle in (LARGEST_ANGLE_RAD, -LARGEST_ANGLE_RAD, TINY):
+    for angle in (MAX_ANGLE_RAD, -MAX_ANGLE_RAD, TINY):
         yield replace(sound, heading_rad=angle)
         if sound.name is PrimitiveName.LOOK:
             yield replace(sound, views_rad=((angle, angle),))
-    for distance in (LONGEST_STANDOFF_M, TINY, 0.0):
+    for distance in (MAX_STANDOFF_M, TINY, 0.0):
         yield replace(sound, standoff_m=distance, tolerance_m=distance)
-    for time in (LONGEST_TIME_S, TINY):
+    for time in (MAX_DURATION_S, TINY):
         yield replace(sound, timeout_s=time)
     if sound.name is PrimitiveName.PLACE:
-        for value in (FARTHEST_M, TINY):
+        for value in (MAX_COORDINATE_M, TINY):
             yield replace(sound, reference_m=(value, *here[1:]))
 
 

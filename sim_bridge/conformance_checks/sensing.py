@@ -25,9 +25,9 @@ from sim_bridge.conformance_checks.trial import (
 # Localisation and depth may be noisy, but not so much that a person would call them wrong.
 POSE_TOLERANCE_M = 0.3
 BOX_TOLERANCE_M = 0.08
-FEWEST_PIXELS = 60
+MIN_PIXELS = 60
 INSIDE_SHARE = 0.9
-FEWEST_JUDGED = 4
+MIN_CHECKED_ENTITIES = 4
 LOOK_ROUND = tuple((pan, 0.35) for pan in (0.0, 0.8, -0.8, 1.6, -1.6))
 
 
@@ -141,7 +141,7 @@ def pixels_lie_where_things_are(trial: Trial) -> None:
                     f"{name}: {share:.0%} of the pixels of {entity.name} lie in its box: depth, "
                     "lens, pose or ids are wrong",
                 )
-    expect(judged >= FEWEST_JUDGED, f"only {judged} things were seen when looking around")
+    expect(judged >= MIN_CHECKED_ENTITIES, f"only {judged} things were seen when looking around")
 
 
 def observing_changes_nothing(trial: Trial) -> None:
@@ -195,7 +195,7 @@ def _measured(
         entity = entities.get(int(number))
         rows, columns = np.nonzero((frame.instances == number) & (frame.depth_m > 0))
         # What another agent or its own moving parts do is not told by its box.
-        if entity is None or entity.kind is EntityKind.AGENT or len(rows) < FEWEST_PIXELS:
+        if entity is None or entity.kind is EntityKind.AGENT or len(rows) < MIN_PIXELS:
             continue
         yield entity, _points(frame, rows, columns)
 

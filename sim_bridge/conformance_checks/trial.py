@@ -25,7 +25,7 @@ from sim_bridge.pacing import TICK_S
 
 # Longer than any sensible primitive takes, so that a backend that hangs is told apart.
 PATIENCE_S = 300.0
-MOST_CANDIDATES = 16
+MAX_CANDIDATES = 16
 
 
 class ConformanceError(Exception):
@@ -182,7 +182,7 @@ class Trial:
         Raises:
             UnsuitableError: where there is none among the first few.
         """
-        for entity in list(candidates)[:MOST_CANDIDATES]:
+        for entity in list(candidates)[:MAX_CANDIDATES]:
             if self.approach(entity) is not None:
                 return entity
         raise UnsuitableError(f"no {what} that {self.agent} can walk up to")

@@ -25,7 +25,7 @@ from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.structure import wall_segments
 
 # As many as are shipped, with some to spare; one takes some megabytes.
-_HOUSES_KEPT = 16
+_MAX_CACHED_HOUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class EmbeddedBackend(KinematicBackend):
                 return known
         spec, screens = house_spec(house, self._catalogue), Screens(house, wall_segments(house))
         known = _Known(house, HouseGround(house), spec, screens)
-        self._houses = [known, *self._houses[: _HOUSES_KEPT - 1]]
+        self._houses = [known, *self._houses[: _MAX_CACHED_HOUSES - 1]]
         return known
 
     def close(self) -> None:

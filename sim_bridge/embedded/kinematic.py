@@ -36,10 +36,10 @@ from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.sensing import observation
 from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.walking import Courtesy, Routine, make_way
-from sim_bridge.embedded.world import LONGEST_STEP_S, KinematicWorld
+from sim_bridge.embedded.world import MAX_STEP_S, KinematicWorld
 from sim_bridge.refusals import refusal_of
 
-MOST_LEAP_STEPS = 180
+MAX_LEAP_STEPS = 180
 
 
 @dataclass(slots=True)
@@ -266,7 +266,7 @@ class KinematicBackend(ABC):
         if idle or any(name not in self._current for name in working):
             # Those who moved before these did reckoned with what they were doing.
             return 1
-        world, steps = self._loaded(), MOST_LEAP_STEPS
+        world, steps = self._loaded(), MAX_LEAP_STEPS
         for _, steady_s in self._courtesies.values():
             steps = min(steps, math.ceil(steady_s / dt_s - 1e-6))
         for handle in self._current.values():
@@ -279,7 +279,7 @@ class KinematicBackend(ABC):
 
     def foresee(self, seconds: float) -> None:
         """Says that no step of this episode will be longer: what comes later is not reckoned."""
-        self._loaded().foresight_s = min(seconds, LONGEST_STEP_S)
+        self._loaded().foresight_s = min(seconds, MAX_STEP_S)
 
     def moves_things(self) -> bool:
         """Whether a thing is on its way in somebody's hand, or something opens or closes."""

@@ -23,8 +23,8 @@ from sim_bridge.embedded.views import Images, View
 
 RendererName = Literal["egl", "osmesa", "rays"]
 _BACKGROUND_RGB = (216, 228, 238)
-_MOST_GEOMS = 20_000
-_VIEWS_KEPT = 8
+_MAX_GEOMS = 20_000
+_MAX_CACHED_VIEWS = 8
 
 
 class Renderer(Protocol):
@@ -103,7 +103,7 @@ class OpenGLRenderer:
             raise PlannerError("the renderer is closed")
         scene.sync()
         state = (scene, scene.revision)
-        if state != self._drawn_state or len(self._drawn) >= _VIEWS_KEPT:
+        if state != self._drawn_state or len(self._drawn) >= _MAX_CACHED_VIEWS:
             self._drawn_state = state
             self._drawn.clear()
         images = self._drawn.get(view)
@@ -152,7 +152,7 @@ class OpenGLRenderer:
     def _instances(self, ids: RgbImage, scene: Scene, visible: NDArray[np.bool_]) -> InstanceImage:
         drawn = np.flatnonzero(visible)
         if self._scene.ngeom < len(drawn):
-            raise PlannerError(f"the scene has more than {_MOST_GEOMS} shapes in view")
+            raise PlannerError(f"the scene has more than {_MAX_GEOMS} shapes in view")
         # Pixel colour is 1 + the position in the drawing list, which keeps the order of geoms.
         lookup = np.zeros(self._scene.ngeom + 1, np.int32)
         lookup[1 : len(drawn) + 1] = scene.instance_of_geom[drawn]
@@ -178,7 +178,7 @@ class OpenGLRenderer:
             self._draw.free()
         model.vis.global_.offwidth, model.vis.global_.offheight = size
         self._size = size
-        self._scene = mujoco.MjvScene(model, _MOST_GEOMS)
+        self._scene = mujoco.MjvScene(model, _MAX_GEOMS)
         for flag in ("SHADOW", "REFLECTION", "SKYBOX", "FOG", "HAZE"):
             self._scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{flag}")] = 0
         self._draw = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)

@@ -24,7 +24,7 @@ from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.structure import Slab, structure_slabs
 
 # A ray to a point that is this near has no direction.
-SHORTEST_RAY_M = 1e-9
+MIN_RAY_M = 1e-9
 
 GROUP_STRUCTURE = 0
 GROUP_FURNITURE = 1
@@ -236,7 +236,7 @@ class Scene:
         direction = np.subtract(towards_m, origin_m)
         length = math.hypot(*direction)
         # MuJoCo ends the process where a ray has no direction.
-        if not SHORTEST_RAY_M <= length < math.inf:
+        if not MIN_RAY_M <= length < math.inf:
             return -1, math.inf
         self.model.geom_group[:] = self.groups
         for agent in self.world.agents.values():

@@ -33,16 +33,16 @@ Walking = Generator[Stage, float, PrimitiveResult | None]
 Courtesy = Generator[float, float, None]
 
 NEAR_FRACTION = 0.6
-MOST_LOOKS = 60
+MAX_VIEW_CHECKS = 60
 REPLAN_S = 1.0
 # Who is held up tries again so often, and who stands aside looks so often whether it may go on.
 PAUSE_S = 1 / 3
 LET_PASS_S = 3.0
 # One that stepped aside waits on while the other is still so near and walks, but not for ever.
 PASSING_M = 2.0
-MOST_PASSING_S = 10.0
+MAX_PASSING_S = 10.0
 # A walk ends as blocked once others held it up for so many times the patience, in all.
-MOST_HELD_UP = 5.0
+MAX_HOLD_UPS = 5.0
 # After so long in vain the one that should go first steps back where the other could not.
 YIELD_S = 5.0
 FLOOR_HEIGHT_M = 0.1
@@ -51,7 +51,7 @@ FLOOR_HEIGHT_M = 0.1
 CLEAR_VIEW_M = 0.02
 VIEW_TOLERANCE_M = 0.12
 # Of a step that the floor's edge cuts shorter than this share, nothing is made.
-_LEAST_GAIN = 0.05
+_MIN_GAIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _best_view(
     points = np.array([grid.point(c) for c in cells])
     gaps = np.hypot(points[:, 0] - target_m[0], points[:, 1] - target_m[1])
     order = np.lexsort((np.array(cells), np.round(gaps, 3)))
-    stride = max(1, len(order) // MOST_LOOKS)
+    stride = max(1, len(order) // MAX_VIEW_CHECKS)
     second_best: int | None = None
     # Of what a target is inside, such as a bucket, the near side is seen and not the middle.
     around = {
@@ -237,7 +237,7 @@ class _Walk:
         if not self.aside or other is None or not other.remaining_path:
             return False
         apart = math.dist((self.agent.x_m, self.agent.y_m), (other.x_m, other.y_m))
-        return apart < PASSING_M and self.aside_s < MOST_PASSING_S - EQUAL_S
+        return apart < PASSING_M and self.aside_s < MAX_PASSING_S - EQUAL_S
 
     def steady_s(self) -> float:
         """How long the walk goes on along its corners, or waits, if nobody gets into its way."""
@@ -254,8 +254,8 @@ class _Walk:
         """How long its patience lasts if it does not get on."""
         patience_s = self.world.options.durations.patience
         if self.blocked_s > 0:
-            return min(patience_s - self.blocked_s, MOST_HELD_UP * patience_s - self.held_up_s)
-        return MOST_HELD_UP * patience_s - self.held_up_s if self.aside else math.inf
+            return min(patience_s - self.blocked_s, MAX_HOLD_UPS * patience_s - self.held_up_s)
+        return MAX_HOLD_UPS * patience_s - self.held_up_s if self.aside else math.inf
 
     def arrived(self) -> bool:
         """Whether the goal is reached; one that stepped aside sets out again."""
@@ -292,7 +292,7 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
             going.step(dt)
             walked += math.dist(before, (agent.x_m, agent.y_m))
             patience_s = world.options.durations.patience
-            held_up_s = going.held_up_s - MOST_HELD_UP * patience_s
+            held_up_s = going.held_up_s - MAX_HOLD_UPS * patience_s
             if max(going.blocked_s - patience_s, held_up_s) > EQUAL_S:
                 return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
         return None
@@ -353,7 +353,7 @@ def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt
         agent.linear_m_s = 0.0
         return -1.0
     end = world.ground.stepped(body.radius_m, (agent.x_m, agent.y_m), (x, y))
-    if end != (x, y) and math.dist(end, (agent.x_m, agent.y_m)) < step * _LEAST_GAIN:
+    if end != (x, y) and math.dist(end, (agent.x_m, agent.y_m)) < step * _MIN_GAIN:
         agent.linear_m_s = 0.0
         return -1.0
     agent.linear_m_s = body.speed_m_s

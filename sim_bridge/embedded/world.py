@@ -31,7 +31,7 @@ AGENT_GAP_M = 0.05
 DRAWN_IN_M = 0.2
 _CELL_M = 1.0
 # No step is longer, so that what comes later need not be reckoned.
-LONGEST_STEP_S = 6.0
+MAX_STEP_S = 6.0
 
 
 class Way(NamedTuple):
@@ -164,7 +164,7 @@ class KinematicWorld:
         # The furniture and joints that move just now, in the order in which they began.
         self.opening: dict[tuple[str, str], None] = {}
         # For how long what agents will do is reckoned in advance, at the most.
-        self.foresight_s = LONGEST_STEP_S
+        self.foresight_s = MAX_STEP_S
         # Whether a step is under way in which it is known that nobody gets into another's way.
         self.is_leaping = False
         self._dirty: set[str] = set()

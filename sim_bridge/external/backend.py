@@ -22,8 +22,8 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
-from sim_bridge.external.heard import Ear, Heard
 from sim_bridge.external.options import ExternalOptions, default_external
+from sim_bridge.external.readings import RobotListener, RobotReadings
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
 
@@ -48,7 +48,7 @@ class ExternalBackend:
 
     simulated = False
 
-    def __init__(self, ear: Ear, options: ExternalOptions | None = None) -> None:
+    def __init__(self, ear: RobotListener, options: ExternalOptions | None = None) -> None:
         """Listens with `ear`, which it closes in the end."""
         self.options = options or default_external()
         self._ear = ear
@@ -174,7 +174,7 @@ class ExternalBackend:
             optical=optical,
         )
 
-    def _on_base(self, heard: Heard, camera: str) -> Pose | str:
+    def _on_base(self, heard: RobotReadings, camera: str) -> Pose | str:
         """A camera's optical frame in `base_link`, the body put upright, or why it is unknown."""
         name = self.options.namespace
         if camera not in heard.pictures:
@@ -195,14 +195,14 @@ class ExternalBackend:
     def _frame(self, name: str) -> str:
         return f"{self.options.namespace}/{name}"
 
-    def _odom_in_map(self, heard: Heard) -> Pose:
+    def _odom_in_map(self, heard: RobotReadings) -> Pose:
         if self.options.map_frame:
             found = heard.pose_in(self.options.map_frame, self._frame("odom"))
             if found is not None:
                 return _flat(found)
         return self.options.odometry_frame
 
-    def _opening(self, heard: Heard) -> float:
+    def _opening(self, heard: RobotReadings) -> float:
         claw = next((v for name, v in heard.joints.items() if name.endswith(_CLAW)), 0.0)
         return min(1.0, max(0.0, claw / -1.5708))
 

@@ -29,8 +29,8 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from sim_bridge.control import Outcome
 from sim_bridge.external.backend import ExternalBackend
-from sim_bridge.external.heard import Exposure, Heard
 from sim_bridge.external.options import ExternalOptions, default_external
+from sim_bridge.external.readings import Exposure, RobotReadings
 
 # What a context that was shut down meanwhile answers.
 RCL_ERRORS = (
@@ -53,14 +53,14 @@ FIND_S = 2.0
 def make_backend(options: ExternalOptions | None = None) -> ExternalBackend:
     """The backend with an ear of its own."""
     options = options or default_external()
-    return ExternalBackend(Ros2Ear(options), options)
+    return ExternalBackend(Ros2Listener(options), options)
 
 
-class Ros2Ear:
-    """Keeps the newest message of each topic; see `sim_bridge.external.heard.Ear`."""
+class Ros2Listener:
+    """Keeps the newest message of each topic; see `sim_bridge.external.readings.RobotListener`."""
 
     def __init__(self, options: ExternalOptions) -> None:
-        self._options, self._lock, self._heard = options, threading.Lock(), Heard()
+        self._options, self._lock, self._heard = options, threading.Lock(), RobotReadings()
         self._depths: dict[str, Image] = {}
         self._lenses: dict[str, CameraInfo] = {}
         self._begin()
@@ -109,7 +109,7 @@ class Ros2Ear:
         """A steady clock."""
         return time.monotonic()
 
-    def heard(self) -> Heard:
+    def heard(self) -> RobotReadings:
         """The newest of everything; never waits."""
         with self._lock:
             return self._heard

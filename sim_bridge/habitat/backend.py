@@ -33,7 +33,7 @@ from sim_bridge.habitat.process import (
 )
 from sim_bridge.habitat.shown import Sandbox, ShownWorld, lenses_of, memory_bytes
 
-_HOUSES_KEPT = 16
+_MAX_CACHED_HOUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class HabitatBackend(KinematicBackend):
             dataset = written_house(house, self._settings.cache, self._catalogue)
         ground = NavMeshGround(house, dataset, self._alive, self._settings.navmesh)
         known = _Known(house, dataset, ground)
-        self._houses = [known, *self._houses[: _HOUSES_KEPT - 1]]
+        self._houses = [known, *self._houses[: _MAX_CACHED_HOUSES - 1]]
         return known
 
     # habitat-sim

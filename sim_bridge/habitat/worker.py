@@ -31,7 +31,7 @@ REQUESTS = (
     *("hello", "open_house", "add", "put"),
     *("view", "rays", "mesh", "navigable", "path", "step"),
 )
-LONGEST_MESSAGE = 64 * 1024 * 1024
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 # Out of every camera's sight: where the body that carries the camera is while it looks.
 _AWAY_M = 1000.0
 # A floor is that near to the navigation mesh, whose heights are rounded to its voxels.
@@ -74,7 +74,7 @@ def receive(connection: socket.socket) -> Message:
             what is no message.
     """
     (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
-    if length > LONGEST_MESSAGE:
+    if length > MAX_MESSAGE_BYTES:
         raise WireError(f"a message of {length} bytes is too long")
     try:
         message = json.loads(_exactly(connection, length))

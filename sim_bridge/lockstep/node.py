@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from planner.ros.lockstep import LockstepEars, Voice
+from planner.ros.lockstep import LockstepChannel, LockstepSubscriber
 from sim_bridge.lockstep.waiting import Lockstep
 from sim_bridge.runtime import Runtime
 
 
-class LockstepPort:
+class LockstepGate:
     """Hears the three voices and says whether time may go on."""
 
     def __init__(self, node: Node, *, turns: bool) -> None:
         """Subscribes; `turns`: skills and planner are waited for as well as the memory."""
         self._node = node
         self.waiting = waiting = Lockstep(turns=turns)
-        self._memory = LockstepEars(node, Voice.MEMORY, waiting.memory_looks)
-        self._skills = LockstepEars(node, Voice.SKILLS, waiting.skills_act)
-        self._planner = LockstepEars(node, Voice.PLANNER, waiting.planner_acts)
+        self._memory = LockstepSubscriber(node, LockstepChannel.MEMORY, waiting.memory_looks)
+        self._skills = LockstepSubscriber(node, LockstepChannel.SKILLS, waiting.skills_act)
+        self._planner = LockstepSubscriber(node, LockstepChannel.PLANNER, waiting.planner_acts)
 
     def holds(self, runtime: Runtime, wall_s: float) -> bool:
         """Whether this moment is not over yet for those who act on it."""
@@ -31,7 +31,7 @@ class LockstepPort:
     def miss_the_gone(self) -> None:
         """Waits no more for who has left; to be called a few times a second."""
         self.waiting.lost(
-            memory=not self._memory.speaks,
-            skills=not self._skills.speaks,
-            planner=not self._planner.speaks,
+            memory=not self._memory.is_present,
+            skills=not self._skills.is_present,
+            planner=not self._planner.is_present,
         )

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from planner.ros import qos
 from planner.ros.conversions import header, point_m, pose_message, seconds
 from planner.ros.message_bounds import bounds_of
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.pacing import Every
@@ -31,9 +31,9 @@ class PeopleTopic:
         self._bounds = bounds_of(PoseArray, f"/{TOPIC}")
         self._told = ""
         self._due = Every(RATE_HZ)
-        self._outlet: Outlet | None = None
+        self._publisher: SafePublisher | None = None
         if runtime.backend.simulated:
-            self._outlet = Outlet(node, PoseArray, TOPIC, qos.STATE, losses)
+            self._publisher = SafePublisher(node, PoseArray, TOPIC, qos.STATE, losses)
         else:
             node.create_subscription(PoseArray, TOPIC, self._heard, qos.STATE_INPUT)
 
@@ -43,8 +43,10 @@ class PeopleTopic:
 
     def tick(self, now_s: float) -> None:
         """Tells where persons are, if somebody listens and it is time."""
-        if self._outlet is not None and self._due.due(now_s) and self._outlet.wanted:
-            self._outlet.publish(people_message(now_s, self._runtime.gate.people.true_positions()))
+        if self._publisher is not None and self._due.due(now_s) and self._publisher.has_subscribers:
+            self._publisher.publish(
+                people_message(now_s, self._runtime.gate.people.true_positions())
+            )
 
     def _heard(self, message: PoseArray) -> None:
         stamp_s = seconds(message.header.stamp)

@@ -12,7 +12,7 @@ from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Outcome
 from sim_bridge.safety.approvals import in_map
 from sim_bridge.safety.guard import Entry, Guard, not_allowed
-from sim_bridge.safety.order_desk import Note
+from sim_bridge.safety.order_executor import Note
 from sim_bridge.safety.questions import Ending, Question, Questions, point_at
 from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.verdicts import Verdicts

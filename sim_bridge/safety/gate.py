@@ -33,9 +33,9 @@ from sim_bridge.safety.health import (
     Supervised,
     unsupervised_methods,
 )
-from sim_bridge.safety.home import Deed, begin_way, why_not_home
+from sim_bridge.safety.home import HomeAction, begin_way, why_not_home
 from sim_bridge.safety.options import SafetyOptions, default_safety
-from sim_bridge.safety.order_desk import OrderDesk
+from sim_bridge.safety.order_executor import OrderExecutor
 from sim_bridge.safety.orders import Order
 from sim_bridge.safety.people import People
 from sim_bridge.safety.questions import Ending, Question, Questions
@@ -44,7 +44,7 @@ from sim_bridge.safety.rules import Rule
 from sim_bridge.safety.verdicts import Verdicts
 from sim_bridge.safety.watch import Concern, Watch
 
-RECEIPTS_KEPT = 1000
+MAX_RECEIPTS = 1000
 # A person who takes the lease by force has seen its owner's name just before.
 FORCE_WITHIN_S = 10.0
 
@@ -90,13 +90,13 @@ class SafetyGate:
         self._verdicts = Verdicts(backend, self.options, self.people, steady_s)
         self._entries: list[Entry] = []
         self._guards: dict[str, Guard] = {}
-        self._receipts: deque[Receipt] = deque(maxlen=RECEIPTS_KEPT)
+        self._receipts: deque[Receipt] = deque(maxlen=MAX_RECEIPTS)
         self.questions = Questions(backend)
         effects = Effects(self._entries.__getitem__, self._launch, self._finish, self._note)
         self.answers = Answers(
             backend, self.questions, self._verdicts, lambda: self._guards, effects
         )
-        self._desk = OrderDesk(self._robot, self.stop, self._note, self.answers.begin_claim)
+        self._desk = OrderExecutor(self._robot, self.stop, self._note, self.answers.begin_claim)
         self._closed = False
         self._beats = 0
 
@@ -457,7 +457,7 @@ class SafetyGate:
 
     def go_home(self, agent: str, *, leave: bool = False) -> Outcome:
         """The operator sends an agent onto its dock, or off it; receipts tell how it ended."""
-        guard, deed = self._guards[agent], Deed.UNDOCK if leave else Deed.DOCK
+        guard, deed = self._guards[agent], HomeAction.UNDOCK if leave else HomeAction.DOCK
         why = why_not_home(guard, deed, busy=self._is_busy(guard))
         if not why and not self._begin_way(agent, guard, deed):
             why = "it has no dock (dock in config/spot.yaml)"
@@ -466,7 +466,7 @@ class SafetyGate:
             return Outcome(False, f"{deed} is refused: {why}")
         return Outcome(True, f"{deed} has begun")
 
-    def _begin_way(self, agent: str, guard: Guard, deed: Deed) -> bool:
+    def _begin_way(self, agent: str, guard: Guard, deed: HomeAction) -> bool:
         """Begins the way onto or off the dock; whether the agent has one."""
         inner = None if self._robot is None else begin_way(self._robot, agent, deed)
         if inner is None:
@@ -481,7 +481,7 @@ class SafetyGate:
     def _sent_home(self, agent: str, guard: Guard) -> bool:
         """Sends an agent with a low battery to its dock, once; whether it is on its way."""
         sent, guard.sent_home = guard.sent_home, True
-        return not sent and self._begin_way(agent, guard, Deed.DOCK)
+        return not sent and self._begin_way(agent, guard, HomeAction.DOCK)
 
     def _arrive(self, agent: str, guard: Guard) -> None:
         """Tells how the way onto or off the dock ended; on it the motors are not needed."""
@@ -499,8 +499,8 @@ class SafetyGate:
             self._note(agent, deed, result.succeeded, result.text, Rule.BATTERY)
         if not result.succeeded:
             return
-        guard.control.standing, guard.sent_home = deed == Deed.UNDOCK, False
-        if deed == Deed.DOCK and guard.order is None:
+        guard.control.standing, guard.sent_home = deed == HomeAction.UNDOCK, False
+        if deed == HomeAction.DOCK and guard.order is None:
             off = Outcome(True, "motors off on the dock")
             self._desk.begin(agent, guard, Order(Command.POWER_OFF, Rule.BATTERY, off))
 

@@ -11,19 +11,19 @@ from sim_bridge.safety.health import Supervised
 from sim_bridge.safety.watch import Severity
 
 
-class Deed(StrEnum):
+class HomeAction(StrEnum):
     """The two ways, as receipts call them."""
 
     DOCK = "dock"
     UNDOCK = "undock"
 
 
-def why_not_home(guard: Guard, deed: Deed, *, busy: bool) -> str:
+def why_not_home(guard: Guard, deed: HomeAction, *, busy: bool) -> str:
     """Why the operator may not send an agent onto or off its dock now; empty where allowed.
 
     A battery that allows nothing new allows this; off the dock it gets up by itself.
     """
-    rises = deed is Deed.UNDOCK
+    rises = deed is HomeAction.UNDOCK
     why = [text for text in guard.unready if not (rises and text == NOT_STANDING)]
     why += [concern.text for concern in guard.concerns if concern.severity is Severity.STOPS]
     if not why and busy:
@@ -31,6 +31,6 @@ def why_not_home(guard: Guard, deed: Deed, *, busy: bool) -> str:
     return ", and ".join(why)
 
 
-def begin_way(robot: Supervised, agent: str, deed: Deed) -> Handle | None:
+def begin_way(robot: Supervised, agent: str, deed: HomeAction) -> Handle | None:
     """Begins the way, as a primitive of the robot; None where it has no dock."""
-    return robot.undock(agent) if deed is Deed.UNDOCK else robot.dock(agent)
+    return robot.undock(agent) if deed is HomeAction.UNDOCK else robot.dock(agent)

@@ -17,7 +17,7 @@ Metres = Annotated[float, Field(ge=0, le=100)]
 Speed = Annotated[float, Field(gt=0, le=1.6)]
 Share = Annotated[float, Field(ge=0, le=1)]
 # No setting lets a robot walk faster, whatever else the file says.
-FASTEST_M_S = 1.0
+MAX_SPEED_M_S = 1.0
 
 
 class Where(StrEnum):
@@ -42,7 +42,7 @@ class Motion(FileModel):
     speed_m_s: Speed = 0.5
     turn_speed_rad_s: Annotated[float, Field(gt=0, le=2)] = 0.8
     careful_speed_m_s: Speed = 0.25
-    hard_cap_m_s: Annotated[float, Field(gt=0, le=FASTEST_M_S)] = 1.0
+    hard_cap_m_s: Annotated[float, Field(gt=0, le=MAX_SPEED_M_S)] = 1.0
     braking_m_s2: Annotated[float, Field(gt=0, le=5)] = 1.0
     hand_speed_m_s: Annotated[float, Field(gt=0, le=1)] = 0.5
     hand_turn_speed_rad_s: Annotated[float, Field(gt=0, le=3)] = 1.0

@@ -15,7 +15,7 @@ from sim_bridge.backend import Backend, Handle
 from sim_bridge.safety.approvals import in_map
 
 # So many ended questions are told apart; a person answers one of the newest few.
-ENDED_KEPT = 1000
+MAX_ENDED_QUESTIONS = 1000
 _MAX_ID_SHOWN = 64
 UNKNOWN_CLASS = "unknown to perception"
 
@@ -127,7 +127,7 @@ class Questions:
         question = self._waiting.pop(agent, None)
         if question is not None:
             self._ended[question.question_id] = (agent, str(how))
-            if len(self._ended) > ENDED_KEPT:
+            if len(self._ended) > MAX_ENDED_QUESTIONS:
                 self._ended.popitem(last=False)
         return question
 

@@ -53,7 +53,7 @@ from sim_bridge.spot.options import SpotOptions, Target, default_spot
 from sim_bridge.spot.permit import Permit
 from sim_bridge.spot.robot import Routine
 from sim_bridge.spot.routines import routine
-from sim_bridge.spot.supervision import POSTURE_PATIENCE_S, Supervision
+from sim_bridge.spot.supervision import POSTURE_TIMEOUT_S, Supervision
 from sim_bridge.spot.whereabouts import Where, where_is
 
 DEFAULT_TIMEOUT_S = 120.0
@@ -363,9 +363,7 @@ class SpotBackend:
         self._check_agent(agent)
         return self.watch.ended()
 
-    def operate(
-        self, agent: str, command: Command, within_s: float = POSTURE_PATIENCE_S
-    ) -> Outcome:
+    def operate(self, agent: str, command: Command, within_s: float = POSTURE_TIMEOUT_S) -> Outcome:
         """Carries out what a Trigger service asks, and waits for the robot."""
         self._check_agent(agent)
         return self.watch.operate(command, within_s)

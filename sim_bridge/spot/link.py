@@ -52,7 +52,7 @@ from sim_bridge.spot.whereabouts import Where
 
 CLIENT_NAME = "planner-bridge"
 # The robot refuses what has expired, which would be the end of a motion that is only to halt.
-LEAST_TTL_S = 0.05
+MIN_TTL_S = 0.05
 ResultT = TypeVar("ResultT")
 
 
@@ -397,7 +397,7 @@ class SpotLink:
     def walk_ttl_s(self) -> float:
         """How long a walk that is sent now goes on by itself (rules 1 and 8)."""
         left_s = self.limit.until_s - time.monotonic()
-        return max(LEAST_TTL_S, min(self._safety.motion.command_ttl_s, left_s))
+        return max(MIN_TTL_S, min(self._safety.motion.command_ttl_s, left_s))
 
     def walk_to(self, x_m: float, y_m: float, yaw_rad: float) -> int:
         """Sends a goal of the odometry frame."""

@@ -13,8 +13,8 @@ from sim_bridge.control import Command, Outcome
 from sim_bridge.safety.health import Fault, Health, Lease
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.advice import SDK_ERRORS, explain
+from sim_bridge.spot.background_steps import BackgroundSteps, Steps
 from sim_bridge.spot.body import BodyState, hand_before_body, read_state, stamp_s
-from sim_bridge.spot.errand import Errand, Steps
 from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.lease_book import LeaseEntry
 from sim_bridge.spot.link import SpotLink
@@ -23,7 +23,7 @@ from sim_bridge.spot.no_go import RENEW_S, NoGoRegions
 
 RETAIN_S = 0.5
 # How long a robot may take to switch its motors on, to stand up, to sit down, to fold its arm.
-POSTURE_PATIENCE_S = 15.0
+POSTURE_TIMEOUT_S = 15.0
 JUMP_S = 1.0
 Check = Callable[[], bool]
 # Carried out over the line of stops: what makes a robot do less.
@@ -211,7 +211,7 @@ class Supervision:
 
     # The operator's words
 
-    def begin(self, command: Command, within_s: float = POSTURE_PATIENCE_S) -> Outcome | None:
+    def begin(self, command: Command, within_s: float = POSTURE_TIMEOUT_S) -> Outcome | None:
         """Begins what a Trigger service asks, in place of what was begun before.
 
         Returns:
@@ -231,7 +231,7 @@ class Supervision:
             number = self.stopper.under_way() or self.stopper.halt()
             return _until_halted(self.stopper, number)
         steps = self._carry_out(command, within_s)
-        return Errand(self.link, steps, urgent=command in CALMING).follow()
+        return BackgroundSteps(self.link, steps, urgent=command in CALMING).follow()
 
     def ended(self) -> Outcome | None:
         """How what was begun has ended; None while it goes on. Asked after each `refresh`.
@@ -254,7 +254,7 @@ class Supervision:
         """Whether something that was begun is under way."""
         return self._steps is not None
 
-    def operate(self, command: Command, within_s: float = POSTURE_PATIENCE_S) -> Outcome:
+    def operate(self, command: Command, within_s: float = POSTURE_TIMEOUT_S) -> Outcome:
         """The same, and waits for its end."""
         return self._wait_for(self._on_a_thread(command, within_s))
 
@@ -366,7 +366,7 @@ class Supervision:
     def take_lease(self) -> Outcome:
         """Takes the lease by force, for a person who was told its owner's name."""
         take = partial(self._begin, self.link.take)
-        steps = self._done(take, "the lease was taken", lambda: True, POSTURE_PATIENCE_S)
+        steps = self._done(take, "the lease was taken", lambda: True, POSTURE_TIMEOUT_S)
         return self._wait_for(steps)
 
     def stow(self, within_s: float) -> Outcome:

@@ -10,7 +10,7 @@ from rclpy.node import Node
 
 from planner.ros import qos
 from planner.ros.conversions import header
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from sim_bridge.opening import Opened
 from sim_bridge.pacing import Pace
@@ -31,11 +31,11 @@ class WorldInfoTopic:
     ) -> None:
         """Advertises the topic; `backend` is the name of the runtime's backend."""
         self._runtime, self._backend, self._pace = runtime, backend, pace
-        self._outlet = Outlet(node, WorldInfo, TOPIC, qos.TRUTH, losses)
+        self._publisher = SafePublisher(node, WorldInfo, TOPIC, qos.TRUTH, losses)
 
     def publish(self, opened: Opened) -> None:
         """Tells the world that the runtime has just loaded."""
-        self._outlet.publish(self._message(opened))
+        self._publisher.publish(self._message(opened))
 
     def _message(self, opened: Opened) -> WorldInfo:
         backend = self._runtime.backend

@@ -9,7 +9,7 @@ from planner_msgs.msg import WorldState
 from rclpy.node import Node
 
 from planner.ros import qos
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.ros.world_messages import StateMessages
 from planner.world import topics
 from planner.world.state_updates import StateUpdate, UpdateEncoder
@@ -25,7 +25,7 @@ class WorldStateTopic:
     def __init__(self, node: Node, runtime: Runtime, losses: Counter[str]) -> None:
         """Advertises the topic."""
         self._runtime = runtime
-        self._outlet = Outlet(node, WorldState, topics.WORLD_STATE, qos.TRUTH, losses)
+        self._publisher = SafePublisher(node, WorldState, topics.WORLD_STATE, qos.TRUTH, losses)
         self._encoder, self._messages = UpdateEncoder(), StateMessages()
         self._revision = -1
         # When the first change after the newest keyframe was sent, wall seconds.
@@ -42,11 +42,11 @@ class WorldStateTopic:
 
     def publish(self) -> None:
         """Publishes the present where it changed or somebody joined, while somebody listens."""
-        if self._outlet.wanted:
+        if self._publisher.has_subscribers:
             self._publish(begins=False)
 
     def _publish(self, *, begins: bool) -> None:
-        state, joined = self._runtime.world_state(), self._outlet.owed
+        state, joined = self._runtime.world_state(), self._publisher.has_new_subscribers
         if state is None:
             return
         if state.revision != self._revision:
@@ -67,7 +67,7 @@ class WorldStateTopic:
             self._send(update)
 
     def _send(self, update: StateUpdate) -> None:
-        sent = self._outlet.publish(self._messages.message(update))
+        sent = self._publisher.publish(self._messages.message(update))
         if sent and update.keyframe:
             self._changed_since_s = None
         elif self._changed_since_s is None:

@@ -25,7 +25,7 @@ class Executive:
         rclpy.init(context=self.context)
         self.node = rclpy.create_node("executive", context=self.context)
         self.publisher = HeartbeatPublisher(
-            self.node, through_skills=through_skills, answers=self.lives.is_set
+            self.node, through_skills=through_skills, is_alive=self.lives.is_set
         )
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)

@@ -17,7 +17,7 @@ from planner_msgs.msg import WorldGraph
 from rclpy.action import ActionClient, ActionServer
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from planner.ros.action_ends import ActionEnds, accept_patience_s
+from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.memory_messages import GraphMessages
 from planner.world.belief import Belief, BeliefNode
 from planner.world.house import House, write_house
@@ -65,9 +65,9 @@ class Instructions:
     def send(self, instruction: str = "", **fields: Any) -> Any:
         """Sends until a planner accepts: one that was killed may be listed for a while."""
         goal = FollowInstruction.Goal(instruction=instruction, **fields)
-        ends = ActionEnds(self.client.node, "/instruct")
+        ends = ActionPeers(self.client.node, "/instruct")
         while True:
-            patience_s, began_s = accept_patience_s(ends.servers()), time.monotonic()
+            patience_s, began_s = accept_timeout_s(ends.servers()), time.monotonic()
             sent = self.action.send_goal_async(
                 goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
             )

@@ -145,7 +145,7 @@ def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client
             assert time.monotonic() < patience_s
             time.sleep(0.2)
             assert not ear.take()
-            relay.pass_on_waiting()
+            relay.relay_pending()
             time.sleep(0.2)
             heard = ear.take()
         assert {beat.executive for beat in heard} == {executive.publisher.executive}

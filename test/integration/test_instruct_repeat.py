@@ -49,7 +49,7 @@ def test_an_answer_that_was_lost_is_asked_for_again(
     model = script(tmp_path / "script", ASK, GO, DONE)
     node, begun = alone(planner="react", model=model, max_questions=1, answer_wait=4.0)
     lost = lose(monkeypatch, kind)
-    monkeypatch.setattr(instruct_client, "accept_patience_s", lambda _: 1.0)
+    monkeypatch.setattr(instruct_client, "accept_timeout_s", lambda _: 1.0)
     sent: list[str] = []
     asker = InstructClient(client.node, sent.append)
     task = client.executor.create_task(asker.follow, GOAL, 60.0, lambda *_: None)

@@ -6,7 +6,7 @@ import pytest
 from planner.world.errors import PlannerError
 from sim_bridge.pacing import (
     FAST_SLICE_TICKS,
-    MOST_TICKS_AT_ONCE,
+    MAX_TICKS_AT_ONCE,
     TICK_S,
     Every,
     Exposures,
@@ -63,7 +63,7 @@ def test_stepped_time_never_moves_by_itself(busy: bool) -> None:
 def test_a_world_that_fell_behind_does_not_race_to_catch_up() -> None:
     pacer = Pacer(Pace())
     assert pacer.due(0.0, busy=True) == 1
-    assert pacer.due(60.0, busy=True) == MOST_TICKS_AT_ONCE
+    assert pacer.due(60.0, busy=True) == MAX_TICKS_AT_ONCE
     assert pacer.due(60.0, busy=True) == 0
 
 
@@ -91,7 +91,7 @@ def test_several_ticks_are_waited_for_at_once_and_all_made() -> None:
 def test_no_more_ticks_are_waited_for_than_are_made_at_once() -> None:
     pacer = Pacer(Pace())
     pacer.due(0.0, busy=False)
-    assert pacer.wait_s(0.0, busy=False, ticks=90) == pytest.approx(MOST_TICKS_AT_ONCE * TICK_S)
+    assert pacer.wait_s(0.0, busy=False, ticks=90) == pytest.approx(MAX_TICKS_AT_ONCE * TICK_S)
 
 
 def test_a_schedule_says_how_many_ticks_are_left() -> None:

@@ -11,7 +11,7 @@ from planner.world.errors import PlannerError
 from planner.world.observation import Observation
 from sim_bridge.control import Command
 from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.runtime import LOOK_AGAIN_S, Runtime
+from sim_bridge.runtime import CAMERA_RETRY_S, Runtime
 
 
 class Prompt(Walker):
@@ -66,7 +66,7 @@ def test_a_robots_pictures_are_asked_for_again_and_come_back_without_a_restart()
     robot.shut = False
     runtime.sense(ROBOT, ("hand",))
     assert robot.looks == 1, "not with every tick: each may take a second of a dead link"
-    runtime.step(LOOK_AGAIN_S)
+    runtime.step(CAMERA_RETRY_S)
     assert "hand" in runtime.sense(ROBOT, ("hand",)).cameras
     assert runtime.blind == ""
 
@@ -88,7 +88,7 @@ def test_a_simulator_that_cannot_draw_is_asked_once_an_episode(
     monkeypatch.setattr(backend, "observe", fails)
     for _ in range(3):
         runtime.sense(ROBOT, ("hand",))
-        runtime.step(2 * LOOK_AGAIN_S)
+        runtime.step(2 * CAMERA_RETRY_S)
     assert looks == [ROBOT]
     assert runtime.blind == "no renderer"
     runtime.close()

@@ -76,7 +76,7 @@ class Client(Node):
         if now_s < self._rests_until_s or not (heard and self._client.server_is_ready()):
             return
         # The agent must be attended before a goal arrives.
-        self._heartbeat.beat()
+        self._heartbeat.send_now()
         goal = self._goal()
         self._count += 1
         request = Request(self.get_name(), self._count, "goal", goal.name, now_s)

@@ -39,7 +39,7 @@ from planner.world.reach import Reach
 from planner.world.state import EntityState
 
 # Reading a house costs more than linting an episode: these are kept for as many houses.
-_HOUSES_KEPT = 64
+_MAX_CACHED_HOUSES = 64
 # A process more is worth its start only from so many files on.
 _FILES_A_PROCESS = 200
 
@@ -111,7 +111,7 @@ class Linter:
         """The episode's house, or what is wrong with it."""
         key = (path.parent, house)
         if key not in self._grounds:
-            if len(self._grounds) >= _HOUSES_KEPT:
+            if len(self._grounds) >= _MAX_CACHED_HOUSES:
                 self._grounds.pop(next(iter(self._grounds)))
             try:
                 self._grounds[key] = _Ground(

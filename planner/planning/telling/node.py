@@ -12,7 +12,7 @@ from planner.planning.telling.standing import Standing
 from planner.ros import qos
 from planner.ros.conversions import header
 from planner.ros.model_trace import key_values, trace_message
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 
 
@@ -24,8 +24,10 @@ class Telling:
         self._planner, self._model = planner, model
         self._standing = Standing()
         # Latched, and deep enough that a recorder that is busy for a moment misses none.
-        self._status = Outlet(node, InstructStatus, topics.INSTRUCT_STATUS, qos.TRUTH, losses)
-        self._trace = Outlet(node, PlannerTrace, topics.PLANNER_TRACE, qos.EVENTS, losses)
+        self._status = SafePublisher(
+            node, InstructStatus, topics.INSTRUCT_STATUS, qos.TRUTH, losses
+        )
+        self._trace = SafePublisher(node, PlannerTrace, topics.PLANNER_TRACE, qos.EVENTS, losses)
 
     @property
     def standing(self) -> Standing:

@@ -16,7 +16,7 @@ from planner.planning.instruction import (
 from planner.planning.planner import Task
 from planner.planning.session import Outcome
 from planner.planning.session_world import Status
-from planner.world.episode import MOST_AGENTS, Episode
+from planner.world.episode import MAX_AGENTS, Episode
 from planner.world.instruct import InstructionCode, InstructState
 
 MAX_CHARACTERS_OF_NAME = 80
@@ -108,7 +108,7 @@ def accepted(
         agents: who does it where the request names nobody, as far as is known.
     """
     goal = goal_of(request, episode)
-    names = [name[:MAX_CHARACTERS_OF_NAME] for name in request.agents[:MOST_AGENTS]]
+    names = [name[:MAX_CHARACTERS_OF_NAME] for name in request.agents[:MAX_AGENTS]]
     who = tuple(dict.fromkeys(names)) or tuple(agents)
     return Standing(
         state=InstructState.RUNNING,

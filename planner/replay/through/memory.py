@@ -219,7 +219,7 @@ class _Run:
         if isinstance(event, StateSeen):
             self._on_state(event.state)
         elif isinstance(event, LinksFixed):
-            self._frames.fix(event.links)
+            self._frames.add_static(event.links)
         elif isinstance(event, HandMoved):
             self._observer.hands[event.agent] = event.opening
         elif isinstance(event, LinksHeard):
@@ -305,11 +305,11 @@ class _Run:
             world.truth.append((state.stamp_s, things_now))
 
     def _on_links(self, event: LinksHeard) -> None:
-        self._frames.hear(event.stamp_s, event.data)
+        self._frames.add(event.stamp_s, event.data)
         if self._frames.went_back and self._truth.newest is None:
             self.end()
             self._frames.forget()
-            self._frames.hear(event.stamp_s, event.data)
+            self._frames.add(event.stamp_s, event.data)
         for exposure in list(self._pending.values()):
             if event.stamp_s >= exposure.stamp_s - TOLERANCE_S:
                 self._look(exposure)

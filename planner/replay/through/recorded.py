@@ -14,7 +14,7 @@ from planner.replay.bag import Bag, RawMessage
 from planner.replay.states import STATES, StateReader
 from planner.world.belief import Belief
 from planner.world.entity import Entity, MemoryChange
-from planner.world.episode import MOST_AGENTS
+from planner.world.episode import MAX_AGENTS
 from planner.world.errors import FileError, PlannerError
 from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.serialized import first_stamp_of, stamp_of
@@ -210,7 +210,7 @@ class Recorded:
     def cameras(self) -> tuple[CameraTopics, ...]:
         """The agents' cameras."""
         found = []
-        for number in range(MOST_AGENTS):
+        for number in range(MAX_AGENTS):
             agent = f"agent_{number}"
             pictures = {}
             for kind, (form, endings) in _PICTURE_TOPICS.items():

@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal, GoalServer
-from planner.ros.lockstep import LockstepWords
+from planner.ros.lockstep import LockstepPublisher
 from planner.ros.skill_messages import result_message
 from planner.skills.executor import SkillExecutor, SkillStatus
 from planner.skills.results import canceled
@@ -20,7 +20,7 @@ from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Vec3
 from planner.world.skill import SkillCode, SkillResult
 
-_LOOK_EVERY_S = 0.2
+_CHECK_PERIOD_S = 0.2
 _FEEDBACK_EVERY_S = 0.2
 
 
@@ -32,13 +32,13 @@ class SkillServer:
         node: Node,
         executor: SkillExecutor,
         on_work: Callable[[], None],
-        words: LockstepWords,
+        lockstep: LockstepPublisher,
     ) -> None:
         """Advertises the action; `on_work` is called when `beat` is needed."""
         self._node = node
         self._executor = executor
         self._on_work = on_work
-        self._words, self._said_s = words, math.inf
+        self._lockstep, self._said_s = lockstep, math.inf
         name = topics.of_agent(executor.agent, topics.SKILL)
         self._server = GoalServer(
             node,
@@ -108,7 +108,7 @@ class SkillServer:
         """Tells a world in lockstep until when it need not wait for this agent."""
         if quiet_until_s != self._said_s:
             self._said_s = quiet_until_s
-            self._words.say(self._executor.agent, quiet_until_s)
+            self._lockstep.publish(self._executor.agent, quiet_until_s)
 
     def _cancel(self, goal: Goal) -> None:
         if goal in self._goals:
@@ -118,7 +118,7 @@ class SkillServer:
     def _watch_clients(self) -> None:
         """Stops an agent whose call nobody waits for any more."""
         wall_s = time.monotonic()
-        if not self._goals or wall_s - self._looked_s < _LOOK_EVERY_S:
+        if not self._goals or wall_s - self._looked_s < _CHECK_PERIOD_S:
             return
         self._looked_s = wall_s
         left = []

@@ -19,7 +19,7 @@ from planner.world.shapes import Axis, Part, Shape
 SLICES = 14
 STACKS = 3
 # A capsule as long as it is wide has no side; MuJoCo wants one all the same.
-_LEAST_HALF_LENGTH_M = 1e-4
+_MIN_HALF_LENGTH_M = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ def _sphere(_: Part, half: Vec3) -> Triangles:
 
 def _cylinder(part: Part, half: Vec3) -> Triangles:
     along, across = _along_and_across(part.axis, half)
-    along = max(along, _LEAST_HALF_LENGTH_M)
+    along = max(along, _MIN_HALF_LENGTH_M)
     return _scaled(_tube(), (across, across, along)).rotated(_LAY[part.axis])
 
 
 def _capsule(part: Part, half: Vec3) -> Triangles:
     along, across = _along_and_across(part.axis, half)
-    straight = max(along - across, _LEAST_HALF_LENGTH_M)
+    straight = max(along - across, _MIN_HALF_LENGTH_M)
     return _scaled(_round(straight / across), (across,) * 3).rotated(_LAY[part.axis])
 
 

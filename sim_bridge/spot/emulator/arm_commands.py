@@ -12,12 +12,12 @@ from sim_bridge.spot.convert import pose_of, seconds_of, set_stamp
 from sim_bridge.spot.emulator import frames
 from sim_bridge.spot.emulator.arm_geometry import JOINTS, hand_in_body, pitch_rad
 from sim_bridge.spot.emulator.command_checks import REPLY, CommandError, end_of
-from sim_bridge.spot.emulator.machine import LOWEST_LIFT_M, MOST_LIFT_M, Machine
+from sim_bridge.spot.emulator.machine import MAX_LIFT_M, MIN_LIFT_M, Machine
 from sim_bridge.spot.emulator.motions import ArmDrift, Reach
 
 _NAMED = arm_command_pb2.NamedArmPositionsCommand
 # The SDK's limit of the points in one trajectory of joints.
-MOST_JOINT_POINTS = 250
+MAX_JOINT_POINTS = 250
 _LOWEST_M, _HIGHEST_M = -0.1, 1.9
 _UPRIGHT = Pose((0.0, 0.0, 0.0))
 
@@ -179,8 +179,8 @@ def pose_reach(machine: Machine, request: Any, trajectory: Any) -> Reach:
 
 def _joints(machine: Machine, request: Any) -> Reach:
     trajectory = request.trajectory
-    if not 0 < len(trajectory.points) <= MOST_JOINT_POINTS:
-        text = f"expected 1 to {MOST_JOINT_POINTS} points, got {len(trajectory.points)}"
+    if not 0 < len(trajectory.points) <= MAX_JOINT_POINTS:
+        text = f"expected 1 to {MAX_JOINT_POINTS} points, got {len(trajectory.points)}"
         raise CommandError(REPLY.STATUS_INVALID_REQUEST, text)
     last = trajectory.points[-1].position
     now = _joints_now(machine)
@@ -194,7 +194,7 @@ def _joints(machine: Machine, request: Any) -> Reach:
     return Reach(
         joints[0],
         max(-1.5, min(1.5, pitch_rad(hand))),
-        max(-LOWEST_LIFT_M, min(MOST_LIFT_M, hand.position_m[2] - body.hand_m[2])),
+        max(-MIN_LIFT_M, min(MAX_LIFT_M, hand.position_m[2] - body.hand_m[2])),
         not_before_s=_end_of_trajectory(machine, trajectory),
         hand=hand,
         joints_rad=joints,

@@ -23,8 +23,8 @@ CALL_KINDS = frozenset(
     }
 )
 # A call without a deadline of its client would wait for ever.
-_LONGEST_SILENCE_S = 600.0
-_LONGEST_HOLD_S = 10.0
+_MAX_SILENCE_S = 600.0
+_MAX_HOLD_S = 10.0
 
 
 class Refusal(Exception):  # noqa: N818 - not an error of the emulator
@@ -75,7 +75,7 @@ class CallFaults:
             return None
         if trouble.kind is TroubleKind.FAIL:
             raise Refusal(grpc.StatusCode[trouble.code], f"{method} fails as the script says")
-        return CallFault(trouble.kind, trouble.seconds or _LONGEST_HOLD_S)
+        return CallFault(trouble.kind, trouble.seconds or _MAX_HOLD_S)
 
     def _due(self, method: str) -> Trouble | None:
         with self._lock:
@@ -116,5 +116,5 @@ def stay_silent(context: Any) -> Refusal:
     """Waits until the client has given up the call; what ends it then, which nobody hears."""
     given_up = threading.Event()
     if context.add_callback(given_up.set):
-        given_up.wait(_LONGEST_SILENCE_S)
+        given_up.wait(_MAX_SILENCE_S)
     return Refusal(grpc.StatusCode.DEADLINE_EXCEEDED, "lost as the script says")

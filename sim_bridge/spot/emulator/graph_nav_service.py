@@ -21,11 +21,11 @@ from sim_bridge.spot.convert import pose_message, pose_of, seconds_of, set_stamp
 from sim_bridge.spot.emulator import frames
 from sim_bridge.spot.emulator.graph_map_service import GraphMap
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
-from sim_bridge.spot.emulator.motions import MOST_SPEED_M_S, MOST_TURN_RAD_S, Walk
+from sim_bridge.spot.emulator.motions import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Walk
 from sim_bridge.spot.emulator.recorded_graph import RecordedGraph, nearest
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
-_MOST_AHEAD_S = 3600.0
+_MAX_AHEAD_S = 3600.0
 # Further than this from a route the robot is not on it.
 _ON_ROUTE_M = 1.0
 # What a guess of where the robot is may be off by, where the client does not say.
@@ -191,7 +191,7 @@ class GraphNav:
         ends_s = seconds_of(request.end_time) - machine.skew_s
         if ends_s <= machine.now_s:
             response.status = response.STATUS_EXPIRED
-        elif ends_s > machine.now_s + _MOST_AHEAD_S:
+        elif ends_s > machine.now_s + _MAX_AHEAD_S:
             response.status = response.STATUS_TOO_DISTANT
         elif machine.motors is not Motors.ON or machine.behavior_faults:
             response.status = response.STATUS_ROBOT_IMPAIRED
@@ -224,8 +224,8 @@ class GraphNav:
             ends_s=ends_s,
             goal=goals[0],
             further=tuple(goals[1:]),
-            speed_m_s=min(limit.linear.x or MOST_SPEED_M_S, MOST_SPEED_M_S),
-            turn_rad_s=min(limit.angular or MOST_TURN_RAD_S, MOST_TURN_RAD_S),
+            speed_m_s=min(limit.linear.x or MAX_WALK_SPEED_M_S, MAX_WALK_SPEED_M_S),
+            turn_rad_s=min(limit.angular or MAX_TURN_RAD_S, MAX_TURN_RAD_S),
         )
         number = response.command_id = self._latest = machine.next_number()
         machine.walk = self._walks[number] = walk

@@ -36,9 +36,9 @@ GRIPPER_S = 0.5
 JOINT_S = 3.0
 DOCK_S = 5.0
 SETTLE_S = 2.0
-LONGEST_STEP_S = 0.05
+MAX_STEP_S = 0.05
 # How far the hand goes up and down from its usual height where velocities move it.
-MOST_LIFT_M, LOWEST_LIFT_M = 0.5, 0.5
+MAX_LIFT_M, MIN_LIFT_M = 0.5, 0.5
 # Levels of an emergency stop as the SDK numbers them.
 CUT, SETTLE, FREE = 1, 2, 4
 
@@ -196,7 +196,7 @@ class Machine:
         """Lets what was begun go on until the present."""
         now_s = self.clock.now_s()
         while self.last_s < now_s - 1e-12:
-            dt_s = min(LONGEST_STEP_S, now_s - self.last_s)
+            dt_s = min(MAX_STEP_S, now_s - self.last_s)
             if now_s - self.last_s - dt_s < 1e-9:
                 dt_s = now_s - self.last_s
             self.last_s = min(now_s, self.last_s + dt_s)
@@ -310,7 +310,7 @@ class Machine:
         self.world.swing(
             agent.pan_rad + drift.around_rad_s * dt_s,
             agent.tilt_rad,
-            max(-LOWEST_LIFT_M, min(MOST_LIFT_M, lift_m)),
+            max(-MIN_LIFT_M, min(MAX_LIFT_M, lift_m)),
             dt_s,
         )
 

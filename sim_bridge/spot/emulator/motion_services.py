@@ -14,7 +14,7 @@ from sim_bridge.spot.emulator import frames
 from sim_bridge.spot.emulator.arm_commands import ArmCommands
 from sim_bridge.spot.emulator.command_checks import REPLY, CommandError, end_of, need_power
 from sim_bridge.spot.emulator.machine import JOINT_S, Machine, Motors, Posture
-from sim_bridge.spot.emulator.motions import MOST_SPEED_M_S, MOST_TURN_RAD_S, Pull, Walk
+from sim_bridge.spot.emulator.motions import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Pull, Walk
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
 # Where a hand that the body follows is kept: so far ahead of the robot's middle.
@@ -169,8 +169,8 @@ class Commands:
             Walk(
                 ends_s=end_of(machine, request.end_time),
                 goal=frames.in_map(machine, request.se2_frame_name, pose),
-                speed_m_s=min(limit.linear.x or MOST_SPEED_M_S, MOST_SPEED_M_S),
-                turn_rad_s=min(limit.angular or MOST_TURN_RAD_S, MOST_TURN_RAD_S),
+                speed_m_s=min(limit.linear.x or MAX_WALK_SPEED_M_S, MAX_WALK_SPEED_M_S),
+                turn_rad_s=min(limit.angular or MAX_TURN_RAD_S, MAX_TURN_RAD_S),
             ),
         )
 

@@ -8,8 +8,8 @@ from enum import StrEnum
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.spot.emulator.house_world import Handle
 
-MOST_SPEED_M_S = 1.6
-MOST_TURN_RAD_S = 2.0
+MAX_WALK_SPEED_M_S = 1.6
+MAX_TURN_RAD_S = 2.0
 
 
 class GraspState(StrEnum):
@@ -33,8 +33,8 @@ class Walk:
     goal: Pose | None = None
     further: tuple[Pose, ...] = ()
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    speed_m_s: float = MOST_SPEED_M_S
-    turn_rad_s: float = MOST_TURN_RAD_S
+    speed_m_s: float = MAX_WALK_SPEED_M_S
+    turn_rad_s: float = MAX_TURN_RAD_S
     arrived: bool = False
     ended: bool = False
     # Something stands in its way.

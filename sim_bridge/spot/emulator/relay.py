@@ -19,7 +19,7 @@ from sim_bridge.spot.emulator.faults import LinkFaults
 PACKET_BYTES = 1448
 # TCP sends a packet again after its round trip and this time, then after twice as long, and so on.
 RETRANSMISSION_S = 0.2
-LONGEST_RETRANSMISSION_S = 10.0
+MAX_RETRANSMISSION_S = 10.0
 _CHUNK_BYTES = 1 << 16
 # What one direction holds while it waits; then its sender is not heard any more, as with TCP.
 _HELD_BYTES = 8 << 20
@@ -281,7 +281,7 @@ class _Lane:
         patience_s = faults.round_trip_s + RETRANSMISSION_S
         while lost:
             way_s += patience_s
-            patience_s = min(2 * patience_s, LONGEST_RETRANSMISSION_S)
+            patience_s = min(2 * patience_s, MAX_RETRANSMISSION_S)
             lost = self._lost(lost)
         self._last_s = max(self._last_s, max(self._loop.time(), self._open_s) + way_s)
         return self._last_s

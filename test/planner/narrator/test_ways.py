@@ -27,7 +27,7 @@ def followed(*rounds: tuple[float, list]) -> Ways:
     ways = Ways(frames)
     ways.follow("agent_0")
     for number, (stamp_s, _) in enumerate(rounds):
-        frames.hear(stamp_s, bytes([number]))
+        frames.add(stamp_s, bytes([number]))
         ways.look()
     return ways
 

@@ -23,13 +23,13 @@ def test_a_loop_that_waits_answers_and_one_that_is_held_up_does_not() -> None:
     loop, held = LoopThread("loop"), threading.Event()
     try:
         waits = loop.submit(asyncio.sleep(60))
-        assert loop.answers()
-        until(loop.answers)
+        assert loop.is_responsive()
+        until(loop.is_responsive)
         loop.call(held.wait)
-        until(lambda: not loop.answers())
-        assert not any(loop.answers() for _ in range(5))
+        until(lambda: not loop.is_responsive())
+        assert not any(loop.is_responsive() for _ in range(5))
         held.set()
-        until(loop.answers)
+        until(loop.is_responsive)
         waits.cancel()
     finally:
         held.set()
@@ -38,12 +38,12 @@ def test_a_loop_that_waits_answers_and_one_that_is_held_up_does_not() -> None:
 
 def test_a_loop_that_has_ended_does_not_answer() -> None:
     loop = LoopThread("loop")
-    assert loop.answers()
-    until(loop.answers)
+    assert loop.is_responsive()
+    until(loop.is_responsive)
     loop.stop()
     with pytest.raises(RuntimeError):
         # The loop is closed: whoever asks then is a defect.
-        [loop.answers() for _ in range(2)]
+        [loop.is_responsive() for _ in range(2)]
 
 
 def test_an_answer_that_comes_after_its_timeout_is_dropped() -> None:

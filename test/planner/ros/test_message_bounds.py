@@ -23,7 +23,7 @@ from planner.ros.conversions import time_message
 from planner.ros.message_bounds import MessageBounds, bounds_of, type_name
 from planner.world.bounds import (
     BOUNDS,
-    FARTHEST_M,
+    MAX_COORDINATE_M,
     WHOLE_MESSAGES,
     Bound,
     Number,
@@ -113,7 +113,7 @@ NUMBERS = {
     path=st.sampled_from(sorted(NUMBERS)),
     value=st.one_of(
         st.floats(),
-        st.sampled_from([1e18, -1e18, 1e308, 5e-324, -5e-324, FARTHEST_M, math.nan]),
+        st.sampled_from([1e18, -1e18, 1e308, 5e-324, -5e-324, MAX_COORDINATE_M, math.nan]),
     ),
 )
 def test_a_goal_is_in_bounds_exactly_where_its_numbers_are(path: str, value: float) -> None:

@@ -14,7 +14,7 @@ from planner.world.floor_grid import FloorGrid, connected_parts
 
 
 def test_distance_fields_are_kept_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(floor_grid, "MOST_FIELDS", 2)
+    monkeypatch.setattr(floor_grid, "MAX_CACHED_FIELDS", 2)
     grid = FloorGrid(np.ones((4, 4), dtype=bool), (0.0, 0.0), 0.1)
     first, second = grid.field(0), grid.field(5)
     assert grid.field(0) is first

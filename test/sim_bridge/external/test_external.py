@@ -14,8 +14,8 @@ from planner.world.observation import Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from sim_bridge.control import Command, Outcome
 from sim_bridge.external.backend import ExternalBackend
-from sim_bridge.external.heard import Exposure, Heard
 from sim_bridge.external.options import ExternalOptions, default_external
+from sim_bridge.external.readings import Exposure, RobotReadings
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Supervised
@@ -23,7 +23,7 @@ from sim_bridge.safety.health import Supervised
 ROBOT = "agent_0"
 OPTIONS = ExternalOptions(odom_in_map=(2.0, 1.0, math.pi / 2), wait_s=0.1)
 BODY = Pose((1.0, 0.0, 0.5))
-HEARD = Heard(
+HEARD = RobotReadings(
     at_s=0.0,
     body=BODY,
     linear_m_s=0.3,
@@ -45,7 +45,7 @@ PICTURE = Exposure(
 class Records:
     """An ear that hears what the test says."""
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: RobotReadings) -> None:
         self.said = heard
         self.time_s = 0.0
         self.asked: list[str] = []
@@ -56,7 +56,7 @@ class Records:
         self.time_s += 0.01
         return self.time_s
 
-    def heard(self) -> Heard:
+    def heard(self) -> RobotReadings:
         return self.said
 
     def trigger(self, name: str, within_s: float) -> Outcome:
@@ -73,7 +73,7 @@ def opened() -> Opened:
 
 
 def observed(
-    opened: Opened, heard: Heard = HEARD, options: ExternalOptions = OPTIONS
+    opened: Opened, heard: RobotReadings = HEARD, options: ExternalOptions = OPTIONS
 ) -> tuple[ExternalBackend, Records]:
     ear = Records(heard)
     backend = ExternalBackend(ear, options)
@@ -151,12 +151,15 @@ def test_triggers_can_be_switched_off(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("heard", "words"),
     [
-        (Heard(), "nothing was heard on /spot/odometry; is spot_ros2 running under this name"),
-        (Heard(wrong="'base' in 'map'; it is not used"), "'base' in 'map'; it is not used"),
+        (
+            RobotReadings(),
+            "nothing was heard on /spot/odometry; is spot_ros2 running under this name",
+        ),
+        (RobotReadings(wrong="'base' in 'map'; it is not used"), "'base' in 'map'; it is not used"),
     ],
 )
 def test_a_robot_that_is_not_heard_is_an_error_that_says_what_to_do(
-    opened: Opened, heard: Heard, words: str
+    opened: Opened, heard: RobotReadings, words: str
 ) -> None:
     ear = Records(heard)
     backend = ExternalBackend(ear, OPTIONS)
@@ -178,6 +181,6 @@ def test_missing_pictures_and_frames_are_told(opened: Opened) -> None:
 
 
 def test_frames_that_make_a_ring_are_no_way() -> None:
-    ring = Heard(frames={"a": ("b", BODY), "b": ("a", BODY)})
+    ring = RobotReadings(frames={"a": ("b", BODY), "b": ("a", BODY)})
     assert ring.pose_in("a", "c") is None
     assert ring.pose_in("a", "b") is not None

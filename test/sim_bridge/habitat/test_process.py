@@ -25,7 +25,7 @@ from sim_bridge.habitat.process import (
     interpreter,
 )
 from sim_bridge.habitat.worker import (
-    LONGEST_MESSAGE,
+    MAX_MESSAGE_BYTES,
     Pictures,
     WireError,
     graphics_device,
@@ -69,7 +69,7 @@ def read_to_the_end(connection: socket.socket) -> None:
 def test_a_message_too_long_is_refused_before_it_is_read() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        ours.sendall((LONGEST_MESSAGE + 1).to_bytes(4, "big"))
+        ours.sendall((MAX_MESSAGE_BYTES + 1).to_bytes(4, "big"))
         with pytest.raises(WireError, match="too long"):
             receive(theirs)
 

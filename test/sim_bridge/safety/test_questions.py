@@ -25,7 +25,7 @@ from sim_bridge.control import Command
 from sim_bridge.safety.answers import Reply
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Lease
-from sim_bridge.safety.questions import ENDED_KEPT
+from sim_bridge.safety.questions import MAX_ENDED_QUESTIONS
 from sim_bridge.safety.rules import Rule
 
 
@@ -73,7 +73,7 @@ def test_rule_14_a_question_of_long_ago_is_still_told_from_none() -> None:
     gate.start(ROBOT, CUP)
     first = asked(gate).question_id
     gate.stop(ROBOT)
-    for _ in range(ENDED_KEPT):
+    for _ in range(MAX_ENDED_QUESTIONS):
         gate.start(ROBOT, CUP)
         gate.stop(ROBOT)
     told = gate.answers.answer(ROBOT, Reply(first, approve=True))

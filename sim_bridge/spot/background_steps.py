@@ -16,7 +16,7 @@ _STEP_S = 0.05
 Steps = Generator[None, None, Outcome]
 
 
-class Errand:
+class BackgroundSteps:
     """Runs some steps to their end, unless a stop or another errand takes their place."""
 
     def __init__(self, link: SpotLink, steps: Steps, *, urgent: bool) -> None:

@@ -15,7 +15,7 @@ from sensor_msgs.msg import Image
 from planner.ros import images, qos
 from planner.ros.conversions import header, point_m, point_message, time_message
 from planner.ros.message_bounds import bounds_of
-from planner.ros.outlet import Outlet
+from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.observation import RgbImage
 from sim_bridge.control import Outcome
@@ -28,7 +28,7 @@ _CROSS_PX = 12
 _CROSS_RGB = (255, 0, 0)
 
 
-class AskingTopics:
+class ApprovalTopics:
     """`safety/question`, its `asks/image` and `asks/target`, and `safety/answer` of one agent."""
 
     def __init__(
@@ -47,9 +47,13 @@ class AskingTopics:
         def topic(name: str) -> str:
             return topics.of_agent(agent, name)
 
-        self._image = Outlet(node, Image, topic(topics.ASKS_IMAGE), qos.LATCHED, losses)
-        self._target = Outlet(node, PointStamped, topic(topics.ASKS_TARGET), qos.LATCHED, losses)
-        self._question = Outlet(node, ApprovalQuestion, topic(topics.QUESTION), qos.LATCHED, losses)
+        self._image = SafePublisher(node, Image, topic(topics.ASKS_IMAGE), qos.LATCHED, losses)
+        self._target = SafePublisher(
+            node, PointStamped, topic(topics.ASKS_TARGET), qos.LATCHED, losses
+        )
+        self._question = SafePublisher(
+            node, ApprovalQuestion, topic(topics.QUESTION), qos.LATCHED, losses
+        )
         self._service = node.create_service(AnswerQuestion, topic(topics.ANSWER), self._answer)
         self._shown = ""
         self._question.publish(ApprovalQuestion(agent=agent))
@@ -88,8 +92,8 @@ class AskingTopics:
 
     def destroy(self) -> None:
         """Takes the topics and the service away."""
-        for outlet in (self._image, self._target, self._question):
-            outlet.destroy()
+        for publisher in (self._image, self._target, self._question):
+            publisher.destroy()
         self._node.destroy_service(self._service)
 
 

@@ -8,7 +8,7 @@ publisher sends after the last message that arrived shows in nothing.
 from __future__ import annotations
 
 
-class PublisherNumbers:
+class SequenceTracker:
     """Follows the numbers on one topic, each publisher's by itself."""
 
     def __init__(self, *, from_start: bool = False) -> None:
@@ -21,7 +21,7 @@ class PublisherNumbers:
         self._from_start = from_start
         self._next: dict[bytes, int] = {}
 
-    def missed_before(self, publisher: bytes, number: int) -> int:
+    def count_missed(self, publisher: bytes, number: int) -> int:
         """How many of its publisher's messages never arrived before this one.
 
         Args:

@@ -9,15 +9,15 @@ from rclpy.executors import SingleThreadedExecutor, TimeoutObject
 
 
 @runtime_checkable
-class Beating(Protocol):
+class PeriodicNode(Protocol):
     """A node that has something to do now and then."""
 
-    def beat(self) -> float:
+    def run_due(self) -> float:
         """Does what is due; returns the seconds until more is due."""
 
 
-class BeatExecutor(SingleThreadedExecutor):
-    """Lets its nodes' `beat` decide how long a message is waited for."""
+class PeriodicExecutor(SingleThreadedExecutor):
+    """Lets its nodes' `run_due` decide how long a message is waited for."""
 
     def __init__(self, *, context: Context | None = None) -> None:
         super().__init__(context=context)
@@ -28,7 +28,7 @@ class BeatExecutor(SingleThreadedExecutor):
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Makes what is due, then waits for one message until more is due."""
-        waits = [node.beat() for node in self.get_nodes() if isinstance(node, Beating)]
+        waits = [node.run_due() for node in self.get_nodes() if isinstance(node, PeriodicNode)]
         waits += [] if timeout_sec is None else [timeout_sec]
         self._timeout.timeout = min(waits, default=-1.0)
         self._spin_once_impl(self._timeout)

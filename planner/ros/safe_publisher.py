@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 
-class Outlet:
+class SafePublisher:
     """One topic that a node publishes on."""
 
     def __init__(
@@ -30,25 +30,25 @@ class Outlet:
         self._served = 0
 
     @property
-    def wanted(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Whether anybody listens; what nobody hears need not be made."""
-        return self.listeners > 0
+        return self.subscriber_count > 0
 
     @property
-    def listeners(self) -> int:
+    def subscriber_count(self) -> int:
         """How many listen."""
         return int(self._publisher.get_subscription_count())
 
     @property
-    def owed(self) -> bool:
+    def has_new_subscribers(self) -> bool:
         """Whether somebody came to listen after the last message was sent."""
-        listeners = self.listeners
-        self._served = min(self._served, listeners)
-        return listeners > self._served
+        subscribers = self.subscriber_count
+        self._served = min(self._served, subscribers)
+        return subscribers > self._served
 
     def publish(self, message: Any) -> bool:
         """Sends a message, or counts it as lost; returns whether it was sent."""
-        self._served = self.listeners
+        self._served = self.subscriber_count
         try:
             self._publisher.publish(message)
         except rclpy_implementation.RCLError:
@@ -57,7 +57,7 @@ class Outlet:
             return False
         return True
 
-    def settle(self, limit_s: float) -> bool:
+    def wait_for_acks(self, limit_s: float) -> bool:
         """Waits until every listener has all messages; what they lack is lost with this process.
 
         All threads of the process wait: rclpy does not let go of the interpreter.

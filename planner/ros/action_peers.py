@@ -10,17 +10,17 @@ from planner.ros.presence import Peers, is_of_process, surely_gone
 
 # Wall seconds until a goal that no server took counts as lost. The middleware lists a killed
 # server for a while and gives it goals; its successor gets those only that come later.
-ACCEPT_PATIENCE_S = 15.0
-ACCEPT_PATIENCE_IN_DOUBT_S = 2.0
+ACCEPT_TIMEOUT_S = 15.0
+DOUBTFUL_ACCEPT_TIMEOUT_S = 2.0
 
 
-def accept_patience_s(servers: Peers | None) -> float:
+def accept_timeout_s(servers: Peers | None) -> float:
     """How long these servers may take to accept a goal, wall seconds."""
     doubtful = servers is not None and servers.doubtful
-    return ACCEPT_PATIENCE_IN_DOUBT_S if doubtful else ACCEPT_PATIENCE_S
+    return DOUBTFUL_ACCEPT_TIMEOUT_S if doubtful else ACCEPT_TIMEOUT_S
 
 
-class ActionEnds:
+class ActionPeers:
     """The clients and servers of one action; for the end that is in this process."""
 
     def __init__(self, node: Node, action: str) -> None:

@@ -25,7 +25,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class RobotReadings:
     """The newest of everything.
 
     Attributes:
@@ -65,13 +65,13 @@ class Heard:
         return found
 
 
-class Ear(Protocol):
+class RobotListener(Protocol):
     """What listens to a robot."""
 
     def now_s(self) -> float:
         """A steady clock."""
 
-    def heard(self) -> Heard:
+    def heard(self) -> RobotReadings:
         """The newest of everything; never waits."""
 
     def trigger(self, name: str, within_s: float) -> Outcome:

@@ -15,7 +15,7 @@ from sim_bridge.safety.rules import Rule
 Note = Callable[[str, str, bool, str, Rule | None], None]
 
 
-class OrderDesk:
+class OrderExecutor:
     """One order an agent at a time; a simulated agent has done it at once."""
 
     def __init__(

@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from planner.network import confine
 from planner.ros.agent_topics import Told, TriggerServices
-from planner.ros.beat_executor import BeatExecutor
+from planner.ros.periodic_executor import PeriodicExecutor
 
 WAIT_S = 20.0
 
@@ -35,7 +35,7 @@ class Slow(Node):
         self.begun = threading.Event()
         self.beats = 0
 
-    def beat(self) -> float:
+    def run_due(self) -> float:
         self.beats += 1
         return next(self._waits)
 
@@ -74,7 +74,7 @@ def test_a_stop_is_heard_while_another_service_waits_for_its_end() -> None:
         rclpy.init(context=context)
     slow = Slow(contexts[0])
     caller = rclpy.create_node("caller", context=contexts[1])
-    beating = BeatExecutor(context=contexts[0])
+    beating = PeriodicExecutor(context=contexts[0])
     with spinning(slow, beating), spinning(caller, SingleThreadedExecutor(context=contexts[1])):
         answered: dict[str, threading.Event] = {}
         futures = {}
