@@ -92,7 +92,7 @@ class SkillExecutorNode(Node):
         self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
         self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
-        # Of the wall: what waits for lost peers must not stand still with the world.
+        # Steady clock: the watchdog must run while simulated time is paused.
         self._timer = self.create_timer(
             TIMER_PERIOD_S, self._on_timer, clock=wall_clock(), autostart=False
         )
