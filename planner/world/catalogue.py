@@ -158,18 +158,19 @@ class Catalogue:
 
     def furniture_name(self, word: str) -> str | None:
         """The class that a name or alias stands for, or None."""
-        return self._aliases["furniture"].get(_key(word))
+        return self._aliases["furniture"].get(word_key(word))
 
     def object_name(self, word: str) -> str | None:
         """The class that a name or alias stands for, or None."""
-        return self._aliases["object"].get(_key(word))
+        return self._aliases["object"].get(word_key(word))
 
     def room_name(self, word: str) -> str | None:
         """The class that a name or alias stands for, or None."""
-        return self._aliases["room"].get(_key(word))
+        return self._aliases["room"].get(word_key(word))
 
 
-def _key(word: str) -> str:
+def word_key(word: str) -> str:
+    """A word or phrase as it is looked up: lower case, with single spaces between its words."""
     # People write "toy fire truck" and "c clamp", class names toy_fire_truck and c-clamp.
     return " ".join(re.split(r"[\s_-]+", word.strip().lower()))
 
@@ -180,8 +181,8 @@ def _alias_index(
     index: dict[str, str] = {}
     for item in classes:
         for word in (item.name, *item.aliases):
-            if index.setdefault(_key(word), item.name) != item.name:
-                taken = index[_key(word)]
+            if index.setdefault(word_key(word), item.name) != item.name:
+                taken = index[word_key(word)]
                 raise PlannerError(f"{kind} word {word!r} names both {taken} and {item.name}")
     return index
 

@@ -1,0 +1,209 @@
+"""Reading a description such as "dirty cups on the table in the kitchen" (PARTNR-6.1).
+
+A description is a list of clauses. Each has a head, which says what is asked for, places where
+it is ("on the table", "in the kitchen") and features that it has ("with a faucet").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from planner.world.belief import Belief
+from planner.world.catalogue import default_catalogue
+from planner.world.vocabulary import EntityKind
+from planner.world.word_meanings import Meaning, default_word_meanings
+
+_MAX_PHRASE_WORDS = 4
+_MAX_WORDS = 200
+_WORD = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[,;]")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SEPARATORS = frozenset({",", ";", "and", "or"})
+_IN_PLACE = _words("on onto in inside into within at from upon under behind of off around")
+_NEARBY = _words("near beside by nearby next next_to close")
+_HAVING = _words("with has have having contains contain containing holds hold holding")
+_LIKELY = _words("may might could can would should likely probably possibly usually")
+_PRONOUNS = _words("that which who i you we it one they")
+_FILLERS = _PRONOUNS | _words(
+    "a an the this these those my your our their its there here where what is are be to for as"
+    " do does find get show me please top not just only found located placed lying kept used"
+)
+_ANY = _words("all any every each anything everything something some somewhere")
+_GENERIC = {
+    EntityKind.OBJECT: _words("item items object objects thing things stuff"),
+    EntityKind.FURNITURE: _words("furniture furnitures receptacle receptacles place places"),
+    EntityKind.ROOM: _words("room rooms area areas region regions place places"),
+}
+_FLOOR = Meaning(furniture=frozenset({"floor"}))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Some words of a description, read.
+
+    Attributes:
+        names: entities that they name.
+        meaning: what they mean by the catalogue.
+        is_any: whether they mean anything of the kind that is asked for ("things").
+        unknown: words that nobody knows.
+        is_nearby: of a place, whether it is next to it.
+    """
+
+    names: frozenset[str] = frozenset()
+    meaning: Meaning = field(default_factory=Meaning)
+    is_any: bool = False
+    unknown: tuple[str, ...] = ()
+    is_nearby: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether they say nothing, as in "on it"."""
+        return not (self.names or self.unknown or self.meaning != Meaning())
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that is asked for, where it is and what it has."""
+
+    head: Words = field(default_factory=Words)
+    places: tuple[Words, ...] = ()
+    features: tuple[Words, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a text asks for: any of the clauses; `is_guess` if it asks for what may be so."""
+
+    clauses: tuple[Clause, ...]
+    is_guess: bool
+
+
+class _Role(Enum):
+    HEAD = auto()
+    PLACE = auto()
+    NEARBY = auto()
+    FEATURE = auto()
+
+
+def read_description(text: str, kind: EntityKind, belief: Belief) -> Description:
+    """Reads what a text asks for.
+
+    Args:
+        text: in plain English, by a model.
+        kind: of what is asked for.
+        belief: whose entities may be named.
+    """
+    tokens = _WORD.findall(text.lower())[:_MAX_WORDS]
+    clauses: list[Clause] = []
+    clause, role, words = Clause(), _Role.HEAD, Words()
+    is_guess = False
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        is_modal = _is_modal(tokens, at)
+        length, found = (0, Words()) if is_modal else _longest(tokens[at:], belief)
+        is_guess |= is_modal
+        if length:
+            words = _joined(words, found, kind if role is _Role.HEAD else None)
+        elif token in _SEPARATORS:
+            clause, words = _closed(clause, role, words), Words()
+            if role is not _Role.FEATURE:
+                clauses.append(clause)
+                clause, role = Clause(), _Role.HEAD
+        elif token in _IN_PLACE | _NEARBY | _HAVING:
+            clause, words = _closed(clause, role, words), Words()
+            role = _role_after(token, role)
+        elif token in _ANY or token in _GENERIC[kind]:
+            words = replace(words, is_any=True)
+        elif not is_modal and token not in _FILLERS and len(token) > 2:
+            words = replace(words, unknown=(*words.unknown, token))
+        at += length or 1
+    clauses.append(_closed(clause, role, words))
+    return Description(tuple(_shared_places(clauses, kind)), is_guess)
+
+
+def _is_modal(tokens: list[str], at: int) -> bool:
+    # What "that can hold it" asks for is no can.
+    is_verb = tokens[at] != "can" or (at > 0 and tokens[at - 1] in _PRONOUNS)
+    return is_verb and tokens[at] in _LIKELY
+
+
+def _role_after(token: str, role: _Role) -> _Role:
+    if token in _HAVING:
+        return _Role.FEATURE
+    if token in _NEARBY or (token in ("of", "from") and role is _Role.NEARBY):
+        return _Role.NEARBY
+    return _Role.PLACE
+
+
+def _longest(tokens: list[str], belief: Belief) -> tuple[int, Words]:
+    """The longest phrase at the start that means something, and how many tokens it has."""
+    for length in range(min(_MAX_PHRASE_WORDS, len(tokens)), 0, -1):
+        phrase = " ".join(tokens[:length])
+        node = belief.find(phrase.replace(" ", "_"))
+        if node is not None:
+            return length, Words(names=frozenset({node.name}))
+        if phrase in ("floor", "floors", "ground"):
+            return length, Words(meaning=_FLOOR)
+        meaning = default_word_meanings().find(phrase)
+        if meaning is not None and not _says_room(tokens[:length], meaning):
+            return length, Words(meaning=meaning)
+    return 0, Words()
+
+
+def _says_room(words: list[str], meaning: Meaning) -> bool:
+    """Whether it is a room and a plainer word: "kitchen counter" is a counter in the kitchen."""
+    catalogue = default_catalogue()
+    return any(
+        catalogue.room_name(" ".join(words[:cut])) is not None
+        and catalogue.furniture_name(" ".join(words[cut:])) in meaning.furniture
+        for cut in range(1, len(words))
+    )
+
+
+def _joined(words: Words, found: Words, kind: EntityKind | None) -> Words:
+    """Both; a word of the head that means several kinds means the one that is asked for."""
+    meaning = found.meaning
+    if kind is EntityKind.OBJECT and meaning.objects:
+        meaning = replace(meaning, furniture=frozenset())
+    elif kind is EntityKind.FURNITURE and meaning.furniture:
+        meaning = replace(meaning, objects=frozenset())
+    return replace(words, names=words.names | found.names, meaning=words.meaning | meaning)
+
+
+def _closed(clause: Clause, role: _Role, words: Words) -> Clause:
+    """The clause with the words that were read for a role of it."""
+    if role is _Role.HEAD:
+        return replace(clause, head=words)
+    if words.is_empty:
+        return clause
+    if role is _Role.FEATURE:
+        return replace(clause, features=(*clause.features, words))
+    return replace(clause, places=(*clause.places, replace(words, is_nearby=role is _Role.NEARBY)))
+
+
+def _shared_places(clauses: Iterable[Clause], kind: EntityKind) -> list[Clause]:
+    """Puts both on C for "A and B on C", and A on B and on C for "A on B and C"."""
+    found: list[Clause] = []
+    for clause in clauses:
+        head = clause.head
+        if head.is_empty and not (head.is_any or clause.places or clause.features):
+            continue
+        is_place = bool(head.meaning.furniture or head.meaning.rooms) and not head.meaning.objects
+        if kind is EntityKind.OBJECT and is_place and not head.is_any and not clause.places:
+            before = found[-1] if found else Clause()
+            if before.places:
+                found.append(replace(before, places=(head,)))
+                continue
+        found.append(clause)
+    for i in range(len(found) - 2, -1, -1):
+        if not (found[i].places or found[i].features):
+            found[i] = replace(found[i], places=found[i + 1].places)
+    return found
