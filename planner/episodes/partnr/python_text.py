@@ -1,38 +1,24 @@
-"""A reader of the little Python that PARTNR's evaluations are written in; nothing is run.
+"""Reads the Python subset that PARTNR's evaluations are written in; nothing is executed.
 
 PARTNR shows and stores evaluation functions as Python text: assignments of lists, strings,
-numbers and calls such as `is_on_top(["cup_0"], ["table_1"], number=1)`. This is a parser of
-just that: names, literals, lists, tuples and calls with literal arguments. It has no operators,
-no attributes, no subscripts and no way to look a name up; what it returns are plain records.
+numbers and calls such as `is_on_top(["cup_0"], ["table_1"], number=1)`. The text is read as a
+syntax tree, of which only literals, lists, tuples and calls with such arguments are accepted.
 """
 
 from __future__ import annotations
 
-import re
+import ast
+import warnings
 from dataclasses import dataclass
 from typing import TypeAlias
 
 MAX_CHARACTERS = 200_000
 MAX_DEPTH = 12
-MAX_DIGITS = 15
-
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\f]+|\#[^\n]*|\\\n)
-      | (?P<newline>\n)
-      | (?P<text>\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}
-          |\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')
-      | (?P<number>[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)
-      | (?P<name>[^\W\d]\w*)
-      | (?P<sign>[\[\](),=])""",
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPES = {"n": "\n", "t": "\t", "\n": ""}
-_WORDS: dict[str, bool | None] = {"True": True, "False": False, "None": None}
-_CLOSING = {"[": "]", "(": ")"}
+MAX_NUMBER = 1e15
 
 
 class PythonTextError(ValueError):
-    """Text that is not of this small language; says the line and what is wrong."""
+    """Text outside of this subset; says the line and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +28,6 @@ class Call:
     name: str
     arguments: tuple[Value, ...]
     named: dict[str, Value]
-    line: int
 
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | Call | None"
@@ -54,12 +39,10 @@ def read_call(text: str) -> Call:
     Raises:
         PythonTextError: where it is something else.
     """
-    parser = _Parser(text)
-    value = parser.value()
-    parser.end()
-    if not isinstance(value, Call):
-        raise PythonTextError("line 1: is not a call such as is_on_top([...], [...])")
-    return value
+    match _statements(text.strip()):
+        case [ast.Expr(value=ast.Call() as node)]:
+            return _call(node, 1)
+    raise PythonTextError("line 1: expected one call such as is_on_top([...], [...])")
 
 
 def read_assignments(text: str) -> dict[str, Value]:
@@ -68,170 +51,70 @@ def read_assignments(text: str) -> dict[str, Value]:
     Raises:
         PythonTextError: where it is something else, or a name is assigned twice.
     """
-    parser = _Parser(text)
     found: dict[str, Value] = {}
-    while not parser.at_end():
-        name = parser.name()
-        if name in found:
-            raise parser.error(f"{name} is assigned twice")
-        parser.sign("=")
-        found[name] = parser.value()
-        parser.end_of_line()
+    for statement in _statements(text):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=node):
+                if name in found:
+                    raise _error(statement, f"{name} is assigned twice")
+                found[name] = _value(node, 1)
+            case _:
+                raise _error(statement, "expected name = value")
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    line: int
+def _statements(text: str) -> list[ast.stmt]:
+    if len(text) > MAX_CHARACTERS:
+        raise PythonTextError(f"is longer than {MAX_CHARACTERS} characters")
+    try:
+        with warnings.catch_warnings():
+            # Of escapes such as "\d", which are taken as they are written.
+            warnings.simplefilter("ignore")
+            return ast.parse(text).body
+    except SyntaxError as error:
+        raise PythonTextError(f"line {error.lineno or 1}: {error.msg}") from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise PythonTextError(f"line 1: cannot be parsed: {error}") from None
 
 
-class _Parser:
-    """Recursive descent, as deep as `MAX_DEPTH`."""
-
-    def __init__(self, text: str) -> None:
-        if len(text) > MAX_CHARACTERS:
-            raise PythonTextError(f"is longer than {MAX_CHARACTERS} characters")
-        self._tokens = _tokens(text)
-        self._at = 0
-        self._depth = 0
-
-    def error(self, reason: str) -> PythonTextError:
-        return PythonTextError(f"line {self._peek().line}: {reason}")
-
-    def at_end(self) -> bool:
-        self._skip_lines()
-        return self._peek().kind == "end"
-
-    def end(self) -> None:
-        if not self.at_end():
-            raise self.error(f"{self._peek().text[:40]!r} is one thing too many")
-
-    def end_of_line(self) -> None:
-        if self._peek().kind not in ("newline", "end"):
-            raise self.error(f"{self._peek().text[:40]!r} is one thing too many")
-
-    def name(self) -> str:
-        token = self._take()
-        if token.kind != "name" or token.text in _WORDS:
-            raise PythonTextError(f"line {token.line}: {token.text[:40]!r} is no name")
-        return token.text
-
-    def sign(self, wanted: str) -> None:
-        token = self._take()
-        if token.kind != "sign" or token.text != wanted:
-            raise PythonTextError(
-                f"line {token.line}: {token.text[:40]!r} where {wanted!r} belongs"
-            )
-
-    def value(self) -> Value:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise self.error("is nested too deeply")
-        try:
-            return self._value()
-        finally:
-            self._depth -= 1
-
-    def _value(self) -> Value:
-        token = self._take()
-        if token.kind == "text":
-            return _unquoted(token.text)
-        if token.kind == "number":
-            return _number(token)
-        if token.kind == "name":
-            if token.text in _WORDS:
-                return _WORDS[token.text]
-            self.sign("(")
-            return self._call(token)
-        if token.kind == "sign" and token.text in _CLOSING:
-            return self._list(_CLOSING[token.text])
-        raise PythonTextError(f"line {token.line}: {token.text[:40]!r} is no value")
-
-    def _list(self, closing: str) -> list[Value]:
-        found: list[Value] = []
-        while True:
-            self._skip_lines()
-            if self._accept(closing):
-                return found
-            found.append(self.value())
-            self._skip_lines()
-            if not self._accept(","):
-                self.sign(closing)
-                return found
-
-    def _call(self, token: _Token) -> Call:
-        arguments: list[Value] = []
-        named: dict[str, Value] = {}
-        while True:
-            self._skip_lines()
-            if self._accept(")"):
-                break
-            if self._peek().kind == "name" and self._peek(1).text == "=":
-                name = self.name()
-                self.sign("=")
-                if name in named:
-                    raise self.error(f"{name} is given twice")
-                named[name] = self.value()
-            elif named:
-                raise self.error("an argument without a name follows one with a name")
-            else:
-                arguments.append(self.value())
-            self._skip_lines()
-            if not self._accept(","):
-                self.sign(")")
-                break
-        return Call(token.text, tuple(arguments), named, token.line)
-
-    def _peek(self, ahead: int = 0) -> _Token:
-        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
-
-    def _take(self) -> _Token:
-        token = self._peek()
-        self._at += 1
-        return token
-
-    def _accept(self, sign: str) -> bool:
-        token = self._peek()
-        if token.kind == "sign" and token.text == sign:
-            self._at += 1
-            return True
-        return False
-
-    def _skip_lines(self) -> None:
-        while self._peek().kind == "newline":
-            self._at += 1
+def _value(node: ast.expr, depth: int) -> Value:
+    if depth > MAX_DEPTH:
+        raise _error(node, "is nested too deeply")
+    match node:
+        case ast.Constant(value=str() | bool() | None as value):
+            return value
+        case ast.Constant(value=int() | float() as number):
+            return _number(node, number)
+        case ast.UnaryOp(op=sign, operand=ast.Constant(value=int() | float() as number)):
+            if isinstance(sign, ast.UAdd | ast.USub) and not isinstance(number, bool):
+                return _number(node, -number if isinstance(sign, ast.USub) else number)
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [_value(item, depth + 1) for item in items]
+        case ast.Call():
+            return _call(node, depth)
+    raise _error(node, "expected a literal, a list or a call")
 
 
-def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
-    at, line = 0, 1
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise PythonTextError(f"line {line}: {text[at : at + 20]!r} is not understood")
-        kind = match.lastgroup or ""
-        if kind != "space":
-            found.append(_Token(kind, match[0], line))
-        line += match[0].count("\n")
-        at = match.end()
-    found.append(_Token("end", "the end", line))
-    return found
+def _call(node: ast.Call, depth: int) -> Call:
+    if not isinstance(node.func, ast.Name):
+        raise _error(node, "expected a call of a plain name")
+    arguments = tuple(_value(argument, depth + 1) for argument in node.args)
+    named: dict[str, Value] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise _error(node, "** is not allowed")
+        if keyword.arg in named:
+            raise _error(node, f"{keyword.arg} is given twice")
+        named[keyword.arg] = _value(keyword.value, depth + 1)
+    return Call(node.func.id, arguments, named)
 
 
-def _unquoted(text: str) -> str:
-    quote = text[:3] if text[:3] in ('"""', "'''") and len(text) >= 6 else text[0]
-    inner = text[len(quote) : -len(quote)]
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), inner, flags=re.DOTALL)
-
-
-def _number(token: _Token) -> int | float:
-    if len(token.text) > MAX_DIGITS:
-        raise PythonTextError(f"line {token.line}: a number of {len(token.text)} characters")
-    if re.fullmatch(r"[+-]?\d+", token.text):
-        return int(token.text)
-    number = float(token.text)
-    if number in (float("inf"), float("-inf")):
-        raise PythonTextError(f"line {token.line}: {token.text} is beyond all numbers")
+def _number(node: ast.expr, number: float) -> float:
+    # Written so that NaN fails.
+    if not abs(number) < MAX_NUMBER:
+        raise _error(node, f"a number is not below {MAX_NUMBER:g}")
     return number
+
+
+def _error(node: ast.stmt | ast.expr, reason: str) -> PythonTextError:
+    return PythonTextError(f"line {node.lineno}: {reason}")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy.random  # noqa: F401 - Hypothesis loads it later otherwise, where `eval` is refused
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
