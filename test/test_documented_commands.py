@@ -307,8 +307,8 @@ NEEDS_A_DISTRIBUTIONS_ROS = {
     "source /opt/ros/jazzy/setup.bash",
     "python3 -m venv --system-site-packages venv && source venv/bin/activate",
     (
-        "pip install cffi lz4 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' 'pydantic>=2' rosbags"
-        " safetensors zstandard"
+        "pip install cffi lz4 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' onnx 'pydantic>=2'"
+        " rosbags safetensors zstandard"
     ),
     "python -m colcon build --symlink-install --base-paths src/planner src/planner/msgs",
 }
