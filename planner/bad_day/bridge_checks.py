@@ -14,6 +14,7 @@ from planner.bad_day.permission import (
     SLACK_S,
     ClockSetBack,
     Revocation,
+    cut_off_s,
     permissions,
     unpermitted_motions,
 )
@@ -68,7 +69,11 @@ def judge_run(seen: Evidence) -> Outcome:
     steps = [each for each in seen.steps if seen.began_s <= each.begins_s < seen.ended_s]
     # The next poll after the clock step, its answer, and the delivery of the stop.
     unknown_s = _STATE_POLL_S + 1.5 * seen.round_trip_s + SLACK_S
-    beyond, longest = unpermitted_motions(steps, granted, limit_s, seen.set_back, unknown_s)
+    cut_offs = [cut_off_s(each, seen.revocations, limit_s) for each in seen.revocations]
+    cut_off = [at_s for at_s in cut_offs if at_s is not None]
+    beyond, longest = unpermitted_motions(
+        steps, granted, limit_s, seen.set_back, unknown_s, cut_off
+    )
     violations = [Violation(Check.MOTION, str(each)) for each in beyond]
     violations += _speed(seen)
     violations += _outcomes(seen)

@@ -159,12 +159,30 @@ class UnpermittedMotion:
         return f"motion {self.after_s:.2f} s {why}, {way}"
 
 
+def cut_off_s(
+    silent: Revocation, revocations: Iterable[Revocation], limit_s: float
+) -> float | None:
+    """When the robot became unreachable before a silent client's motion had to be stopped.
+
+    The bridge could not stop the arm then, as it may only pause a motion that early.
+    """
+    if silent.cause is not Cause.CLIENT_SILENT:
+        return None
+    found = [
+        each.begins_s
+        for each in revocations
+        if each.cause in UNREACHABLE and 0.0 <= each.begins_s - silent.begins_s <= limit_s
+    ]
+    return min(found, default=None)
+
+
 def unpermitted_motions(
     steps: Sequence[Motion],
     granted: Sequence[Permission],
     limit_s: float,
     set_back: Sequence[ClockSetBack] = (),
     unknown_s: float = 0.0,
+    cut_off: Sequence[float] = (),
 ) -> tuple[list[UnpermittedMotion], dict[str, float]]:
     """Motions beyond permission and limit, and the longest overrun of each kind, permitted or not.
 
@@ -174,6 +192,7 @@ def unpermitted_motions(
         limit_s: for how long motion may go on after that.
         set_back: when the robot's clock was set back.
         unknown_s: for how long after that the bridge cannot know of it.
+        cut_off: see `cut_off_s`.
     """
     longest: dict[str, float] = {}
     beyond: list[Motion] = []
@@ -182,7 +201,7 @@ def unpermitted_motions(
         if cause is not None and 0 < after_s < math.inf:
             kind = f"{'walks' if step.base else 'arm moves'} after: {cause}"
             longest[kind] = max(longest.get(kind, 0.0), after_s)
-        if after_s <= limit_s or (not step.base and _is_last_arm_command(step, granted)):
+        if after_s <= limit_s or (not step.base and _is_last_arm_command(step, granted, cut_off)):
             continue
         if not any(
             _is_walk_before_clock_step(step, granted, limit_s, each, unknown_s) for each in set_back
@@ -197,9 +216,12 @@ def unpermitted_motions(
     return found, longest
 
 
-def _is_last_arm_command(step: Motion, granted: Sequence[Permission]) -> bool:
+def _is_last_arm_command(
+    step: Motion, granted: Sequence[Permission], cut_off: Sequence[float]
+) -> bool:
     """Whether it may be the arm's last command from before the robot became unreachable."""
     unreachable = [each for each in granted if each.cause in UNREACHABLE]
+    unreachable += [Permission(at_s, at_s, Cause.BRIDGE_SILENT) for at_s in cut_off]
     return _since_permission(step.ends_s, unreachable)[0] <= ARM_LIMIT_S
 
 

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from planner.bad_day.motion import Motion, joined
 from planner.bad_day.outcome import Check, Outcome, Violation
-from planner.bad_day.permission import ARM_LIMIT_S, LIMIT_S, SLACK_S, UNREACHABLE, Revocation
+from planner.bad_day.permission import (
+    ARM_LIMIT_S,
+    LIMIT_S,
+    SLACK_S,
+    UNREACHABLE,
+    Revocation,
+    cut_off_s,
+)
 from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Schedule
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
@@ -113,7 +120,7 @@ def _motion(
         late = [
             step
             for step in steps
-            if revocation.begins_s + _limit_s(step, revocation, limit_s) < step.ends_s
+            if revocation.begins_s + _limit_s(step, revocation, revocations, limit_s) < step.ends_s
             and step.begins_s < revocation.ends_s
         ]
         for motion in joined(late)[:1]:
@@ -123,9 +130,15 @@ def _motion(
     return found
 
 
-def _limit_s(step: Motion, revocation: Revocation, limit_s: float) -> float:
-    finishes = not step.base and revocation.cause in UNREACHABLE
-    return max(limit_s, ARM_LIMIT_S) if finishes else limit_s
+def _limit_s(
+    step: Motion, revocation: Revocation, revocations: Sequence[Revocation], limit_s: float
+) -> float:
+    if step.base:
+        return limit_s
+    if revocation.cause in UNREACHABLE:
+        return max(limit_s, ARM_LIMIT_S)
+    at_s = cut_off_s(revocation, revocations, limit_s)
+    return limit_s if at_s is None else at_s - revocation.begins_s + ARM_LIMIT_S
 
 
 def _ends(seen: StackEvidence) -> list[Violation]:
@@ -186,4 +199,8 @@ def _memory(seen: StackEvidence) -> list[Violation]:
 
 def _verdict(seen: StackEvidence) -> list[Violation]:
     found = check_bag(seen.record)
-    return [] if found.agrees else [Violation(Check.VERDICT, f"bag verdict: {found.text}")]
+    frozen = any(event.name == "recorder" for event in _events(seen, Fault.FREEZE))
+    if found.agrees or (frozen and found.judged is not None and not found.judged.final):
+        # What a frozen recorder did not get is lost, and the bag says so.
+        return []
+    return [Violation(Check.VERDICT, f"bag verdict: {found.text}")]

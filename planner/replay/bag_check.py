@@ -45,11 +45,11 @@ def check_bag(folder: Path, request: Request | None = None) -> BagCheck:
     if not isinstance(found, Judged):
         return BagCheck(False, f"none: {found}")
     word = "success" if found.verdict.success else "failure"
-    if found.agrees and not found.final:
-        return BagCheck(False, f"{word}, {_lack(found)}", found)
-    if found.agrees:
+    if found.agrees and found.final:
         return BagCheck(True, word, found)
-    return BagCheck(False, f"{word}, {_difference(found)}", found)
+    why = [] if found.final else [_lack(found)]
+    why += [] if found.agrees else [_difference(found)]
+    return BagCheck(False, ", ".join((word, *why)), found)
 
 
 def _lack(judged: Judged) -> str:

@@ -156,6 +156,20 @@ def test_an_arm_that_nobody_reaches_may_finish_what_it_was_sent() -> None:
     )
 
 
+@pytest.mark.parametrize(("bridge_s", "good"), [(102.3, True), (103.0, False)])
+def test_a_bridge_that_freezes_before_a_silent_clients_limit_cannot_stop_the_arm(
+    bridge_s: float, good: bool
+) -> None:
+    silent = [
+        Revocation(102, 110, Cause.CLIENT_SILENT, False, "client"),
+        Revocation(bridge_s, 110, Cause.BRIDGE_SILENT, False),
+    ]
+    arm, walk = walking(101.1, 103.5, base=False), walking(101.1, 103.5)
+    goals = [goal(101, 110)]
+    assert (violated(seen(requests=goals, revocations=silent, steps=arm)) == []) == good
+    assert Check.MOTION in violated(seen(requests=goals, revocations=silent, steps=walk))
+
+
 @pytest.mark.parametrize(
     ("cause", "silent_s", "until_s", "good"),
     [

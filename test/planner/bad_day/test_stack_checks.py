@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
+from planner.bad_day import stack_checks
 from planner.bad_day.motion import Motion
 from planner.bad_day.outcome import Check
 from planner.bad_day.permission import Cause, Revocation
@@ -15,6 +17,8 @@ from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
 from planner.recorder.bag_writer import BagWriter
+from planner.replay.bag_check import BagCheck
+from planner.replay.judging import Judged
 
 
 @pytest.fixture
@@ -113,6 +117,25 @@ def test_ends_and_outcomes(record: Path) -> None:
     assert violated(seen(record, log=given_up)) == [Check.ENDS]
     lost = Request("operator", 1, "service", "stop", 105.0)
     assert violated(seen(record, requests=[lost])) == [Check.OUTCOMES]
+
+
+@pytest.mark.parametrize(
+    ("frozen", "final", "good"),
+    [
+        ("recorder", False, True),
+        ("recorder", True, False),
+        ("memory", False, False),
+    ],
+)
+def test_a_bag_that_says_what_a_frozen_recorder_missed_may_differ(
+    record: Path, monkeypatch: pytest.MonkeyPatch, frozen: str, final: bool, good: bool
+) -> None:
+    judged = create_autospec(Judged, instance=True, final=final)
+    monkeypatch.setattr(stack_checks, "check_bag", lambda _: BagCheck(False, "DIFFERENT", judged))
+    freeze = Event(1.0, Fault.FREEZE, seconds=4.0, name=frozen)
+    log = "[narrator ] verdict: failure  percent_complete: 0.00\n"
+    found = violated(seen(record, freeze, log=log, interrupted=False, status=1))
+    assert found == ([] if good else [Check.VERDICT])
 
 
 def test_a_verdict_that_the_bag_does_not_have(record: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from planner.replay import bag_check
 from planner.replay.bag_check import check_bag
-from planner.replay.runs import Request
+from planner.replay.runs import Request, StateGap
 
 
 def request(film) -> Request:
@@ -29,6 +31,19 @@ def test_a_bag_that_lacks_the_end_differs_from_what_was_said_live(film, messages
     assert not found.agrees
     assert found.text.startswith("failure, DIFFERENT from live: 0.00 complete after ")
     assert "live 1.00 after" in found.text
+
+
+def test_a_bag_that_lacks_states_says_so_where_it_differs(film, messages, monkeypatch) -> None:
+    unsolved = [("/world/state", messages.world(state)) for state in film.states]
+    told = ("/evaluation/result", messages.verdict(film.solved().verdict(), 9.0))
+    film.states = []
+    folder = film.bag("cut", *unsolved, told, live=False)
+    judged = check_bag(folder, request(film)).judged
+    assert judged is not None
+    incomplete = replace(judged, gaps=(StateGap(1, 2, 1.0, 2.0, 5),))
+    monkeypatch.setattr(bag_check, "judge", lambda *_: (incomplete,))
+    found = check_bag(folder, request(film))
+    assert found.text.startswith("failure, NOT FINAL: 5 states missing, DIFFERENT from live: ")
 
 
 def test_a_bag_without_a_live_verdict_cannot_agree(film) -> None:
