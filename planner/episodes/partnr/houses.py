@@ -10,6 +10,7 @@ the house then take the scene's names, so that entry and house read alike.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -107,6 +108,7 @@ def build_scene_house(
     located = _locate(entries, catalogue)
     needs = _needs_of_start(located)
     for entry in entries:
+        _add_needs_of_states(needs, entry, located, catalogue)
         _add_needs_of_words(needs, entry, located, lexicon)
     name = f"partnr-{scene_id}"
     house = _generate(name, scene_seed(seed, scene_id), needs, catalogue)
@@ -163,6 +165,14 @@ def _locate(entries: Sequence[Entry], catalogue: Catalogue) -> _Located:
                 if name != "floor":
                     maybe[name].update(homes)
                     votes[name].update(homes if len(record.regions) == 1 else ())
+        for states in entry.furniture:
+            named = [region for region in states.regions if _NAME.match(region)]
+            for region in named:
+                _locate_region(region, rooms, unknown, catalogue)
+            homes = sorted({rooms[region] for region in named if region in rooms})
+            for name in states.names:
+                maybe[name].update(homes)
+                votes[name].update(homes if len(states.regions) == 1 else ())
     furniture: dict[str, tuple[str, str]] = {}
     # Those whose room is said come first: the others fill the emptiest rooms.
     for name in sorted(maybe, key=lambda word: (not votes[word], _order(word))):
@@ -215,6 +225,19 @@ def _needs_of_start(located: _Located) -> _Needs:
     for (furniture, room), count in Counter(located.furniture.values()).items():
         needs.require(room, furniture, count)
     return needs
+
+
+def _add_needs_of_states(
+    needs: _Needs, entry: Entry, located: _Located, catalogue: Catalogue
+) -> None:
+    """Adds a piece, or as many as are asked for, of what starts in a state in a room."""
+    for record in entry.furniture:
+        count = record.number[0] if record.number is not None else 1
+        rooms = [located.rooms[region] for region in record.regions if region in located.rooms]
+        classes = [catalogue.furniture_name(word) for word in record.classes]
+        for room, class_name in itertools.product(rooms, classes):
+            if class_name is not None:
+                needs.require(room, class_name, count)
 
 
 # What the wording asks for.

@@ -11,6 +11,7 @@ from pathlib import Path
 from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
 from planner.episodes.goals.fit import misfit
 from planner.episodes.goals.scene import scene_of
+from planner.episodes.partnr.furniture_state import furniture_changes
 from planner.episodes.partnr.goals import derive
 from planner.episodes.partnr.houses import SceneHouse, build_scene_house
 from planner.episodes.partnr.instruction_file import Entry, Fault, read_instructions
@@ -109,6 +110,7 @@ def _episode(
 ) -> tuple[Episode, str]:
     """The episode of an entry, and why it has no goal where it has none."""
     placed = place_entry(entry, scene, seed, catalogue, lexicon)
+    furniture = furniture_changes(entry, scene, placed.seed, catalogue)
     stem = Path(entry.file).stem
     document = {
         "version": 1,
@@ -119,12 +121,14 @@ def _episode(
         "seed": placed.seed,
         "agents": AGENTS,
         "objects": placed.objects,
+        "furniture": furniture,
         "initial_state": placed.records,
         "source": Source(
             dataset=DATASET,
             file=entry.file,
             scene_id=entry.scene_id,
             episode_id=entry.episode_id,
+            not_taken=entry.not_taken,
         ),
     }
     bare = Episode.model_validate(document)

@@ -6,6 +6,7 @@ and the field; it never hides the entries around it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -58,8 +59,29 @@ class Clutter:
 
 
 @dataclass(frozen=True, slots=True)
+class FurnitureStates:
+    """States that furniture is in at the start, by its names or by class.
+
+    Attributes:
+        names: of single pieces.
+        classes: of which all pieces are meant, unless `number` says how many.
+        regions: names or classes of the rooms they are in; none = any.
+        number: the smallest and largest number of pieces; None = all.
+    """
+
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+    regions: tuple[str, ...]
+    number: tuple[int, int] | None
+    states: dict[State, bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One instruction of a file with everything that lies around when it is given."""
+    """One instruction of a file with everything that lies around when it is given.
+
+    `not_taken` says what of it has no meaning here.
+    """
 
     file: str
     scene_id: str
@@ -67,6 +89,8 @@ class Entry:
     instruction: str
     things: tuple[Things, ...]
     clutter: tuple[Clutter, ...]
+    furniture: tuple[FurnitureStates, ...] = ()
+    not_taken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +111,13 @@ class InstructionFile:
 
 
 class _Foreign(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # A field that nobody here has heard of is noted; what is known counts all the same.
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    def unknown(self, field: str) -> tuple[str, ...]:
+        """A sentence for each unknown field of the record at `field`."""
+        names = sorted(self.model_extra or {})
+        return tuple(f"the field {field + name[:60]!r} is not known" for name in names)
 
 
 class _Record(_Foreign):
@@ -115,11 +145,44 @@ class _Record(_Foreign):
         return self
 
 
+class _FurnitureRecord(_Foreign):
+    """A record of `initial_furniture_state`; without `number` it means all that fit."""
+
+    furniture_names: Words = ()
+    furniture_classes: Words = ()
+    allowed_regions: Words = ()
+    number: Count | tuple[Count, Count] | None = None
+    object_states: Annotated[dict[StateWord, bool], Field(min_length=1)]
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _says_which(self) -> _FurnitureRecord:
+        if not (self.furniture_names or self.furniture_classes):
+            raise ValueError("expected furniture_names or furniture_classes, got neither")
+        return self
+
+
 class _Instruction(_Foreign):
     instruction: Annotated[str, Field(min_length=1, max_length=MAX_WORDS_CHARACTERS)]
-    initial_state: Annotated[tuple[_Record, ...], Field(min_length=1, max_length=100)]
+    initial_state: Annotated[tuple[_Record, ...], Field(max_length=100)] = ()
+    initial_furniture_state: Annotated[tuple[_FurnitureRecord, ...], Field(max_length=100)] = ()
     scene_id: Identifier
     episode_id: Annotated[int, Field(ge=0)] | Identifier
+
+    @model_validator(mode="after")
+    def _has_a_start(self) -> _Instruction:
+        if not (self.initial_state or self.initial_furniture_state):
+            raise ValueError("expected initial_state or initial_furniture_state, got neither")
+        return self
+
+    @property
+    def all_unknown(self) -> tuple[str, ...]:
+        """A sentence for each unknown field of it and its records."""
+        found = list(self.unknown(""))
+        for key in ("initial_state", "initial_furniture_state"):
+            for i, record in enumerate(getattr(self, key)):
+                found += record.unknown(f"{key}.{i}.")
+        return tuple(found)
 
 
 def read_instructions(path: Path) -> InstructionFile:
@@ -163,22 +226,38 @@ def _entry(path: Path, index: int, item: object) -> Entry:
             for r in raw.initial_state
             if r.common_sense_object_classes
         ),
+        furniture=tuple(_furniture_states(r) for r in raw.initial_furniture_state),
+        not_taken=raw.all_unknown,
     )
 
 
 def _things(record: _Record) -> Things:
-    states = {
-        state: value == affirmed
-        for word, value in record.object_states.items()
-        for state, affirmed in [STATE_OF_PREDICATE[word]]
-    }
     return Things(
         record.number,
         record.object_classes,
         record.furniture_names,
         record.allowed_regions,
-        states,
+        _states(record.object_states),
     )
+
+
+def _furniture_states(record: _FurnitureRecord) -> FurnitureStates:
+    number = record.number
+    return FurnitureStates(
+        record.furniture_names,
+        record.furniture_classes,
+        record.allowed_regions,
+        (number, number) if isinstance(number, int) else number,
+        _states(record.object_states),
+    )
+
+
+def _states(words: Mapping[StateWord, bool]) -> dict[State, bool]:
+    return {
+        state: value == affirmed
+        for word, value in words.items()
+        for state, affirmed in [STATE_OF_PREDICATE[word]]
+    }
 
 
 def _id_of(item: object, index: int) -> str:

@@ -63,9 +63,13 @@ def test_reads_things_clutter_and_states(tmp_path: Path) -> None:
     [
         (_changed(instruction=""), "0.instruction"),
         (_changed(instruction=None), "0.instruction"),
-        (_changed(initial_state=[]), "0.initial_state"),
+        (_changed(initial_state=[]), "0."),
+        (_changed(initial_furniture_state=[{"furniture_classes": ["table"]}]), "0.initial_furn"),
+        (
+            _changed(initial_furniture_state=[{"object_states": {"is_clean": False}}]),
+            "0.initial_furniture_state.0",
+        ),
         (_changed(scene_id="../../etc"), "0.scene_id"),
-        (_changed(surprise=1), "0.surprise"),
         (_changed(initial_state=[{"number": 0}]), "0.initial_state.0.number"),
         (_changed(initial_state=[{"number": 10**9}]), "0.initial_state.0.number"),
         (_changed(initial_state=[{"number": 1}]), "0.initial_state.0"),
@@ -80,6 +84,19 @@ def test_a_bad_entry_is_told_with_its_field_and_hides_no_other(
     (fault,) = found.faults
     assert fault.file == "a.json"
     assert fault.reason.startswith(field)
+
+
+def test_unknown_fields_are_noted_and_reject_nothing(tmp_path: Path) -> None:
+    records = [{**GOOD["initial_state"][0], "template_task_number": 3}, GOOD["initial_state"][1]]  # type: ignore[index]
+    document = _changed(surprise=1, initial_state=records)
+    found = read_instructions(_write(tmp_path / "a.json", [document]))
+    assert not found.faults
+    (entry,) = found.entries
+    assert len(entry.things) == len(entry.clutter) == 1
+    assert entry.not_taken == (
+        "the field 'surprise' is not known",
+        "the field 'initial_state.0.template_task_number' is not known",
+    )
 
 
 def test_a_repeated_id_is_a_fault(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""The states that furniture starts in, by PARTNR's `initial_furniture_state`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from planner.episodes.partnr.houses import SceneHouse
+from planner.episodes.partnr.instruction_file import Entry, FurnitureStates
+from planner.episodes.partnr.placement import UnplaceableError
+from planner.world.catalogue import Catalogue
+from planner.world.episode import FurnitureChange
+from planner.world.house import Furniture
+from planner.world.object_checks import unfit_states
+from planner.world.vocabulary import State
+
+_NUMBER = re.compile(r"_\d{1,3}$")
+
+
+def furniture_changes(
+    entry: Entry, scene: SceneHouse, seed: int, catalogue: Catalogue
+) -> dict[str, FurnitureChange]:
+    """How furniture differs from the house at the start, by its name; later records win.
+
+    Args:
+        entry: of an instruction file.
+        scene: the house of its scene.
+        seed: which of more pieces than asked for.
+        catalogue: of the words.
+
+    Raises:
+        UnplaceableError: where a record fits no furniture, or too little, or names a state that
+            some of it does not have.
+    """
+    rng = np.random.default_rng(seed)
+    states: dict[str, dict[State, bool]] = {}
+    for record in entry.furniture:
+        for piece in _chosen(record, scene, rng, catalogue):
+            unfit = unfit_states(record.states, piece.affordances)
+            if unfit:
+                raise UnplaceableError(f"{piece.name} cannot be {unfit[0].value}")
+            states.setdefault(piece.name, {}).update(record.states)
+    return {name: FurnitureChange(states=found) for name, found in states.items()}
+
+
+def _chosen(
+    record: FurnitureStates, scene: SceneHouse, rng: np.random.Generator, catalogue: Catalogue
+) -> list[Furniture]:
+    names = {_known(name, scene) for name in record.names}
+    classes = {_class(word, catalogue) for word in record.classes}
+    rooms = {room for region in record.regions for room in _rooms(region, scene, catalogue)}
+    found = [
+        piece
+        for piece in scene.house.furniture
+        if (piece.name in names or piece.class_name in classes)
+        and (not record.regions or piece.room in rooms)
+    ]
+    low, high = record.number or (1, len(found))
+    if len(found) < low:
+        what = " or ".join((*record.names, *record.classes))
+        raise UnplaceableError(f"the house has {len(found)} of {low} {what!r} where they should be")
+    if high < len(found):
+        count = int(rng.integers(low, high + 1))
+        picked = sorted(int(i) for i in rng.choice(len(found), count, replace=False))
+        found = [found[i] for i in picked]
+    return found
+
+
+def _known(name: str, scene: SceneHouse) -> str:
+    if name not in scene.furniture:
+        raise UnplaceableError(scene.unknown.get(name, f"unknown furniture {name!r}"))
+    return scene.furniture[name]
+
+
+def _class(word: str, catalogue: Catalogue) -> str:
+    found = catalogue.furniture_name(word)
+    if found is None:
+        raise UnplaceableError(f"furniture class {word!r} is not in the catalogue")
+    return found
+
+
+def _rooms(region: str, scene: SceneHouse, catalogue: Catalogue) -> Iterator[str]:
+    """The room that a region stands for, or all rooms of a class."""
+    if region in scene.rooms:
+        yield scene.rooms[region]
+        return
+    class_name = None if _NUMBER.search(region) else catalogue.room_name(region)
+    if class_name is None:
+        raise UnplaceableError(scene.unknown.get(region, f"unknown region {region!r}"))
+    yield from (room.name for room in scene.house.rooms if room.class_name == class_name)
