@@ -14,6 +14,7 @@ from pathlib import Path
 
 from planner.episodes.lint.ability import unsolvable
 from planner.episodes.lint.goal import contradictions, duplicates, task_types
+from planner.episodes.lint.nearness import impossible_neighbours
 from planner.episodes.lint.rules import LintFinding, Rule, Severity
 from planner.episodes.start_state import house_entities, start_entities
 from planner.evaluation.criteria import criteria_findings
@@ -145,6 +146,7 @@ class Linter:
             return
         entities = ground.start(episode)
         yield from _under_evaluation(contradictions(evaluation, ground.house, entities))
+        yield from _under_evaluation(impossible_neighbours(evaluation, ground.house, entities))
         try:
             scene = ground.scene(entities)
         except BrokenStateError as error:
