@@ -179,7 +179,11 @@ class Supervision:
         return found
 
     def _read_lease(self) -> None:
-        self._entry = self.link.lease_book()
+        held = self.link.lease
+        entry = self.link.lease_book()
+        # Another thread may have claimed or released meanwhile: the answer is of before that.
+        if self.link.lease is held:
+            self._entry = entry
 
     def lease(self) -> Lease:
         """Who may command the robot, as last heard."""
