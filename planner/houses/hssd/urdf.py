@@ -14,6 +14,7 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from planner.houses.hssd.dataset import refuse_pointer
 from planner.houses.hssd.glb import bounds_of
@@ -140,7 +141,7 @@ def _joint(
     if kind == "slide":
         closed[:3, 3] = axis * low
     else:
-        closed[:3, :3] = _about(axis, low)
+        closed[:3, :3] = Rotation.from_rotvec(axis * low).as_matrix()
     joint = UrdfJoint(
         name=str(element.get("name")),
         link=child,
@@ -187,21 +188,10 @@ def _geometry(geometry: ET.Element, path: Path) -> FloatArray:
 
 def _origin(element: ET.Element | None, path: Path) -> FloatArray:
     made = np.eye(4)
-    roll, pitch, yaw = _vector(element, "rpy", (0.0, 0.0, 0.0), path)
-    turns = [_about(np.eye(3)[i], angle) for i, angle in ((2, yaw), (1, pitch), (0, roll))]
-    made[:3, :3] = turns[0] @ turns[1] @ turns[2]
+    rpy = _vector(element, "rpy", (0.0, 0.0, 0.0), path)
+    made[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
     made[:3, 3] = _vector(element, "xyz", (0.0, 0.0, 0.0), path)
     return made
-
-
-def _about(axis: FloatArray, angle_rad: float) -> FloatArray:
-    """Rodrigues' rotation."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turned: FloatArray = (
-        np.eye(3) + math.sin(angle_rad) * cross + (1 - math.cos(angle_rad)) * cross @ cross
-    )
-    return turned
 
 
 def _vector(
