@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import json
 import sqlite3
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from planner.planning.planner import Context, Task
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.planning.trace_store import EvaluatedError, SolvedTask, TraceStore
 from planner.world.belief import Belief
-from planner.world.embedding import HashedWords, SentenceEncoder, read_safetensors
+from planner.world.embedding import HashedWords, SentenceEncoder
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.skill import SUCCESS_TEXT
@@ -140,60 +139,76 @@ def test_vectors_have_length_one_or_nothing(text: str) -> None:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("tokenizers") is not None, reason="the extra `embed` is installed"
+    importlib.util.find_spec("onnxruntime") is not None, reason="the extra `embed` is installed"
 )
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match=r"pip install -e '\.\[embed\]'"):
         SentenceEncoder(tmp_path)
 
 
-@pytest.mark.skipif(
-    not all(importlib.util.find_spec(n) for n in ("torch", "transformers", "tokenizers")),
-    reason="compares with torch, which is not installed",
-)
-def test_the_encoder_in_numpy_equals_torch(tmp_path: Path) -> None:
-    import torch
+def _encoder_folder(folder: Path, input_name: str = "input_ids") -> np.ndarray:
+    """Writes an encoder that only looks up each token's row; returns the rows."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    rows = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["rows", input_name], ["last_hidden_state"])],
+        "encoder",
+        [helper.make_tensor_value_info(input_name, TensorProto.INT64, [1, "length"])],
+        [helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [1, "length", 4])],
+        [numpy_helper.from_array(rows, "rows")],
+    )
+    opset = helper.make_opsetid("", 13)
+    model = helper.make_model(graph, ir_version=8, opset_imports=[opset])
+    (folder / "onnx").mkdir()
+    (folder / "onnx" / "model.onnx").write_bytes(model.SerializeToString())
+    return rows
+
+
+def _write_tokenizer(folder: Path) -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel
 
     words = ["[UNK]", "[CLS]", "[SEP]", "bring", "the", "cup", "to", "table", "##s"]
     raw = Tokenizer(models.WordPiece({w: i for i, w in enumerate(words)}, unk_token=words[0]))
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     raw.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
-    raw.save(str(tmp_path / "tokenizer.json"))
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(words),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-    )
-    model = BertModel(config).eval()
-    model.save_pretrained(tmp_path)
-    texts = ["bring the cup", "the tables to the cup bring unknown"]
-    mine = SentenceEncoder(tmp_path).embed(texts)
-    for text, vector in zip(texts, mine, strict=True):
-        with torch.no_grad():
-            states = model(torch.tensor([raw.encode(text).ids])).last_hidden_state[0].mean(0)
-        theirs = (states / states.norm()).numpy()
-        assert np.abs(theirs - vector).max() < 2e-6
+    raw.save(str(folder / "tokenizer.json"))
 
 
-@pytest.mark.parametrize("data", [b"", b"\x08" + b"\x00" * 7 + b"not json", b"x" * 100])
-def test_a_file_that_holds_no_tensors_is_told(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(data)
-    with pytest.raises(FileError, match=r"model\.safetensors"):
-        read_safetensors(path)
+needs_embed = pytest.mark.skipif(
+    not all(importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers")),
+    reason="the extra `embed` is not installed",
+)
 
 
-def test_tensors_of_something_else_are_told(tmp_path: Path) -> None:
-    head = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(len(head).to_bytes(8, "little") + head + b"\x00" * 4)
-    with pytest.raises(FileError, match="holds no float32 BERT"):
-        read_safetensors(path)
+@needs_embed
+def test_a_sentence_is_the_mean_of_its_tokens(tmp_path: Path) -> None:
+    rows = _encoder_folder(tmp_path)
+    _write_tokenizer(tmp_path)
+    encoder = SentenceEncoder(tmp_path)
+    vectors = encoder.embed(["bring the cup", "tables"])
+    for vector, tokens in zip(vectors, ([1, 3, 4, 5, 2], [1, 7, 8, 2]), strict=True):
+        mean = rows[tokens].mean(axis=0)
+        np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
+    assert len(encoder.embed([])) == 0
+    with TraceStore(tmp_path / "traces.db", encoder) as store:
+        store.add([X, Y])
+        assert store.nearest(X.instruction)[0].similarity == pytest.approx(1.0, abs=1e-5)
+
+
+@needs_embed
+def test_a_file_that_is_no_encoder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"model\.onnx"):
+        SentenceEncoder(tmp_path)
+    _encoder_folder(tmp_path, input_name="pixels")
+    with pytest.raises(FileError, match=r"tokenizer\.json"):
+        SentenceEncoder(tmp_path)
+    _write_tokenizer(tmp_path)
+    with pytest.raises(FileError, match=r"model\.onnx: pixels"):
+        SentenceEncoder(tmp_path)
+    (tmp_path / "onnx" / "model.onnx").write_bytes(b"x" * 100)
+    with pytest.raises(FileError, match=r"model\.onnx"):
+        SentenceEncoder(tmp_path)
 
 
 # ---- PARTNR-C38 -----------------------------------------------------------------------
