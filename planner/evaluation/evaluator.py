@@ -21,7 +21,7 @@ from planner.evaluation.judge import Judge, StrictJudge
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
 from planner.evaluation.propositions import Watch
-from planner.evaluation.published import PublishedJudge
+from planner.evaluation.published import PublishedError, PublishedJudge
 from planner.evaluation.scene import BrokenStateError, Scene
 from planner.evaluation.steadiness import keeps, shadows_nothing
 from planner.evaluation.task import Evaluation, Predicate, Proposition
@@ -103,7 +103,7 @@ class Evaluator:
                 )
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise BrokenStateError(f"{self.episode_id}: latches do not fit: {error!r}") from None
-        self._watches = [Watch(p, self._scene) for p in self._judge.propositions]
+        self._watches = [self._judge.watch(p, self._scene) for p in self._judge.propositions]
         self._texts = [phrase(p) for p in self._judge.propositions]
         self._entities: Mapping[str, EntityState] = initial.entities
         self._step = initial.step
@@ -120,9 +120,10 @@ class Evaluator:
                 for name in p.lists[0]
             }
         )
+        self._verdict: Verdict | None = None
+        self._failure: PublishedError | None = None
         self._judge.advance(self._step, self._watches)
         self._progress = self._measure()
-        self._verdict: Verdict | None = None
 
     @property
     def propositions(self) -> tuple[Proposition, ...]:
@@ -151,9 +152,12 @@ class Evaluator:
         Raises:
             BrokenStateError: where time runs backwards, an entity has no place in a house, or
                 the episode is finished.
+            PublishedError: in mode partnr_v0, where the published code has no result either.
         """
         if self._verdict is not None:
             raise BrokenStateError(f"{self.episode_id} is finished; nothing more is judged")
+        if self._failure is not None:
+            raise self._failure
         if state.step < self._step:
             raise BrokenStateError(
                 f"step {state.step} comes after step {self._step}: a new episode needs a new "
@@ -196,7 +200,13 @@ class Evaluator:
         return all(keeps(watch, self._scene, reach) for watch in watches.values())
 
     def result(self) -> Verdict:
-        """The judgement if the episode ended with the last state (PARTNR-E6)."""
+        """The judgement if the episode ended with the last state (PARTNR-E6).
+
+        Raises:
+            PublishedError: as `update`, of any state so far.
+        """
+        if self._failure is not None:
+            raise self._failure
         now = self._progress
         return Verdict(
             episode_id=self.episode_id,
@@ -263,7 +273,11 @@ class Evaluator:
 
     def _measure(self) -> Progress:
         judge = self._judge
-        standings = judge.standings(self._watches)
+        try:
+            standings = judge.standings(self._watches)
+        except PublishedError as error:
+            self._failure = error
+            raise
         firsts = judge.first_steps
         details = [
             sentence(i, s, judge.propositions, firsts, self._watches[i].serving)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pydantic import JsonValue
 
@@ -14,7 +14,13 @@ from planner.evaluation.tracker import Tracker
 
 
 class Judge(Protocol):
-    """The rules of one episode and what they have latched so far."""
+    """The rules of one episode and what they have latched so far.
+
+    Attributes:
+        watch: how its propositions are watched.
+    """
+
+    watch: ClassVar[type[Watch]]
 
     @property
     def propositions(self) -> tuple[Proposition, ...]:
@@ -43,6 +49,8 @@ class Judge(Protocol):
 
 class StrictJudge:
     """The paper's rules with the decisions (PARTNR-D18 to PARTNR-D27)."""
+
+    watch: ClassVar[type[Watch]] = Watch
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.propositions = with_ties(evaluation)

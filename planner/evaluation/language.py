@@ -257,7 +257,7 @@ class _Reading:
         return Evaluation(
             propositions=propositions,
             dependencies=self._dependencies(),
-            edges=self._edges(),
+            orders=self._orders(),
             ties=self._ties(propositions),
             terminal=self._terminal(),
         )
@@ -306,8 +306,9 @@ class _Reading:
         self._refuse_cycle("dependencies", links)
         return tuple(found)
 
-    def _edges(self) -> tuple[tuple[int, int], ...]:
-        edges: set[tuple[int, int]] = set()
+    def _orders(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        orders = []
+        everything: set[tuple[int, int]] = set()
         for k, entry in enumerate(self._file.constraints):
             if not isinstance(entry, _Temporal):
                 continue
@@ -316,12 +317,13 @@ class _Reading:
                 raise self._error(where, "needs either edges or groups")
             for n, edge in enumerate(entry.edges or ()):
                 self._check_indices(f"{where}.edges.{n}", edge)
-                edges.add(edge)
             for n, group in enumerate(entry.groups or ()):
                 self._check_indices(f"{where}.groups.{n}", group)
-            edges |= group_edges(entry.groups or ())
-            self._refuse_cycle(where, edges)
-        return tuple(sorted(edges))
+            edges = {*(entry.edges or ()), *group_edges(entry.groups or ())}
+            everything |= edges
+            self._refuse_cycle(where, everything)
+            orders.append(tuple(sorted(edges)))
+        return tuple(orders)
 
     def _refuse_cycle(self, where: str, links: set[tuple[int, int]]) -> None:
         cycle = find_cycle(links)

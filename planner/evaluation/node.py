@@ -271,9 +271,12 @@ class EvaluatorNode(Node):
         if self._evaluator is None:
             response.success, response.message = False, self._problem
             return response
-        verdict = self._finish(self._evaluator)
-        response.success = True
-        response.message = summary(verdict)
+        try:
+            response.message = summary(self._finish(self._evaluator))
+        except PlannerError as error:
+            response.success, response.message = False, str(error)
+        else:
+            response.success = True
         return response
 
     def _is_quiet(self, asked_s: float) -> bool:

@@ -9,7 +9,7 @@ one list:       true where |{a of A : P(a)}| >= number
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 
 from planner.evaluation.predicates import (
     has_state,
@@ -67,7 +67,13 @@ class Watch:
         """
         before = (self.holds, self.values)
         if self.proposition.predicate is Predicate.IS_CLUSTERED:
-            self._cluster(scene)
+            threshold = self.proposition.threshold_m
+            self._cluster(
+                {
+                    a: frozenset(b for b in self.names if is_next_to(scene, a, b, threshold))
+                    for a in self.names
+                }
+            )
         else:
             stale: Iterable[str] = self._first
             # Rooms never move, and a receptacle that does moves all that is on it.
@@ -107,14 +113,9 @@ class Watch:
             self.holds = len(first) >= number
         self.values = (first, second) if len(self.proposition.lists) > 1 else (first,)
 
-    def _cluster(self, scene: Scene) -> None:
+    def _cluster(self, beside: Mapping[str, frozenset[str]]) -> None:
         """One entity of each list, all different, each next to another one (PARTNR-D15)."""
         lists = self.proposition.lists
-        threshold = self.proposition.threshold_m
-        beside = {
-            a: frozenset(b for b in self.names if is_next_to(scene, a, b, threshold))
-            for a in self.names
-        }
         serving: list[set[str]] = [set() for _ in lists]
         for choice in itertools.product(*lists):
             chosen = frozenset(choice)

@@ -1,29 +1,30 @@
 """The published PARTNR code's rules, for comparison with published numbers (mode partnr_v0).
 
-What it computes differently from the paper, on purpose here as there:
+What it computes differently from the paper, on purpose here as there (`published_watch` has what
+concerns single propositions):
 
 - DEFECT-D1: tied arguments are compared as sets of *characters*, so that nearly all names match;
 - DEFECT-D2: a proposition with number n becomes n propositions that each count, and the gates of
   the copies are put on the wrong propositions;
-- DEFECT-D4: `number` counts pairs, not entities of the first list.
+- DEFECT-D12: a tie on a cluster is an error once two of its propositions were satisfied.
 
 Further rules of that code: a tied argument is the one of the first satisfaction; the order is
-judged against all ancestors; a gate looks at the steps before, and `after_unsatisfied` opens
-for good once a head was lost.
+judged against all ancestors within one constraint; a gate looks at the steps before, and
+`after_unsatisfied` opens for good once a head was lost.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
 from planner.evaluation.constraints import Standing
 from planner.evaluation.progress import Reason
-from planner.evaluation.propositions import NO_SECOND, Watch
+from planner.evaluation.propositions import Watch
+from planner.evaluation.published_watch import PublishedWatch
 from planner.evaluation.task import (
     Dependency,
     DependencyMode,
@@ -34,6 +35,7 @@ from planner.evaluation.task import (
     Tie,
     TieKind,
 )
+from planner.world.errors import PlannerError
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class _Unrolled:
 
     propositions: list[Proposition]
     gated: list[list[int]]
-    ancestors: dict[int, set[int]]
+    orders: list[dict[int, set[int]]]
     ties: list[Tie] = field(default_factory=list)
     terminal: set[int] = field(default_factory=set)
 
@@ -60,7 +62,7 @@ def _unroll(evaluation: Evaluation) -> _Unrolled:
     done = _Unrolled(
         propositions=list(evaluation.propositions),
         gated=[list(dependency.gated) for dependency in evaluation.dependencies],
-        ancestors=_ancestors(evaluation.edges),
+        orders=[_ancestors(edges) for edges in evaluation.orders],
         ties=list(evaluation.ties),
         terminal=set(evaluation.terminal),
     )
@@ -70,8 +72,9 @@ def _unroll(evaluation: Evaluation) -> _Unrolled:
             new = len(done.propositions) - 1
             if index in done.terminal:
                 done.terminal.add(new)
-            if index in done.ancestors:
-                done.ancestors[new] = set(done.ancestors[index])
+            for ancestors in done.orders:
+                if index in ancestors:
+                    ancestors[new] = ancestors[index]
             done.ties = [tie for old in done.ties for tie in _with_copy(old, index, new)]
             for gated in done.gated:
                 if index in gated:
@@ -108,8 +111,14 @@ def _ancestors(edges: Sequence[tuple[int, int]]) -> dict[int, set[int]]:
     return found
 
 
+class PublishedError(PlannerError):
+    """An episode that the published code cannot judge but fails with an error of its own."""
+
+
 class PublishedJudge:
     """One episode by the published rules."""
+
+    watch: ClassVar[type[Watch]] = PublishedWatch
 
     def __init__(self, evaluation: Evaluation) -> None:
         done = _unroll(evaluation)
@@ -139,12 +148,13 @@ class PublishedJudge:
         before = self._before
         now = _Memory(list(self._now.first), [], list(before.lost))
         for i, watch in enumerate(watches):
-            used = _first_witness(watch)
             opened = all(self._is_open(gate) for gate in self._gates[i])
-            self._ever_true[i] = self._ever_true[i] or used is not None
-            if used is not None and opened and now.first[i] is None:
-                now.first[i], self._used[i] = step, used
-            now.result.append(used is not None and opened)
+            self._ever_true[i] = self._ever_true[i] or watch.holds
+            if watch.holds and opened and now.first[i] is None:
+                now.first[i] = step
+                # DEFECT-D1: a name is compared by its characters.
+                self._used[i] = tuple(frozenset(name) for (name,) in watch.values)
+            now.result.append(watch.holds and opened)
             now.lost[i] = now.lost[i] or (before.result[i] and not now.result[i])
         self._now = now
         self.pending = now != before
@@ -160,7 +170,11 @@ class PublishedJudge:
         return all(heads) if gate.mode is DependencyMode.ALL else any(heads)
 
     def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
-        """How each proposition stands; every constraint is applied by itself."""
+        """How each proposition stands; every constraint is applied by itself.
+
+        Raises:
+            PublishedError: where the published code fails (DEFECT-D12).
+        """
         found = [self._standing(i) for i in range(len(watches))]
         for tie in self._done.ties:
             for i, standing in self._broken(tie).items():
@@ -192,7 +206,7 @@ class PublishedJudge:
                 gate = self._gates[i][0]
                 return Standing(Reason.GATE_CLOSED, gate.depends_on, gate)
             return Standing(Reason.NEVER)
-        for ancestor in sorted(self._done.ancestors.get(i, ())):
+        for ancestor in sorted({a for order in self._done.orders for a in order.get(i, ())}):
             step = self._now.first[ancestor]
             if step is None or first <= step:
                 return Standing(Reason.OUT_OF_ORDER, (ancestor,))
@@ -209,6 +223,12 @@ class PublishedJudge:
         satisfied.sort(key=lambda member: member[0])
         if len(satisfied) < 2:
             return {}
+        for _, i, argument in satisfied:
+            if self.propositions[i].predicate is Predicate.IS_CLUSTERED:
+                raise PublishedError(
+                    f"by the published rules a {tie.kind} on argument {argument} of the cluster "
+                    f"in proposition {i} is an error; it can be judged in mode strict"
+                )
         _, pivot, argument = satisfied[0]
         earlier = [self._used[pivot][argument]]
         broken: dict[int, Standing] = {}
@@ -221,27 +241,3 @@ class PublishedJudge:
                     broken[i] = Standing(Reason.ARG_NOT_DIFFERENT, (pivot,), argument=own)
                 earlier.append(used)
         return broken
-
-
-def _first_witness(watch: Watch) -> tuple[frozenset[str], ...] | None:
-    """What satisfies a proposition, as that code compares it; None where nothing does.
-
-    An argument is one name and compared by its characters (DEFECT-D1); a cluster's are lists of
-    names.
-    """
-    proposition = watch.proposition
-    if proposition.predicate is Predicate.IS_CLUSTERED:
-        return watch.values if watch.holds else None
-    first = proposition.lists[0]
-    second = proposition.lists[1] if len(proposition.lists) > 1 else (NO_SECOND,)
-    if proposition.is_same:
-        runs = [[(a, b) for a in first] for b in second]
-    else:
-        runs = [list(itertools.product(first, second))]
-    for run in runs:
-        # DEFECT-D4: pairs are counted.
-        pairs = (pair for pair in run if pair[1] in watch.rows[pair[0]])
-        witness = next(itertools.islice(pairs, proposition.number - 1, None), None)
-        if witness is not None:
-            return tuple(frozenset(name) for name in witness)
-    return None

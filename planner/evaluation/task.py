@@ -6,6 +6,7 @@ constraints (PARTNR-3). Indices count propositions from 0.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -122,13 +123,19 @@ class Evaluation:
     Attributes:
         propositions: at least one.
         dependencies: acyclic.
-        edges: (i, j): i has to come true strictly before j; acyclic, sorted.
+        orders: of each TemporalConstraint its (i, j): i has to come true strictly before j;
+            acyclic all together.
         ties: which arguments must be the same or different.
         terminal: the propositions that must hold at the end.
     """
 
     propositions: tuple[Proposition, ...]
     dependencies: tuple[Dependency, ...] = ()
-    edges: tuple[tuple[int, int], ...] = ()
+    orders: tuple[tuple[tuple[int, int], ...], ...] = ()
     ties: tuple[Tie, ...] = ()
     terminal: frozenset[int] = frozenset()
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """The edges of all orders, sorted."""
+        return tuple(sorted(set(itertools.chain.from_iterable(self.orders))))
