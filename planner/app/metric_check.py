@@ -7,7 +7,7 @@ which nothing is done.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
@@ -61,8 +61,8 @@ def check_metric(name: str, house: House, episode: Episode) -> Report:
     idle = _trace(house, episode, lambda _: _Idle())
     measures: list[Measure] = []
     findings = [_of("is_named_as_asked_for", lambda: _name(metric, name))]
-    for what, traces in (("a_whole_episode", [busy]), ("an_episode_without_a_call", [idle])):
-        findings.append(_of(f"measures_{what}", partial(_measured, metric, traces, measures)))
+    for what, trace in (("a_whole_episode", busy), ("an_episode_without_a_call", idle)):
+        findings.append(_of(f"measures_{what}", partial(_measured, metric, trace, measures)))
     findings.append(_of("measures_the_same_again", lambda: _repeats(metric, busy)))
     none = all(measure.value is None for measure in measures)
     verdict = Verdict.SKIPPED if none else Verdict.PASSED
@@ -96,14 +96,17 @@ def _name(metric: MetricRecord, name: str) -> str:
     return "" if metric.name == name else f"its name is {metric.name!r}, not {name!r}"
 
 
-def _measure(metric: MetricRecord, traces: Sequence[EpisodeTrace]) -> Measure:
-    return metric.of_episode(traces[0]) if isinstance(metric, Metric) else metric.of_all(traces)
+def _measure(metric: MetricRecord, trace: EpisodeTrace) -> Measure:
+    if isinstance(metric, Metric):
+        return metric.of_episode(trace)
+    portion = metric.of_episode(trace)
+    if portion.left_out or not portion.whole:
+        return Measure(None, portion.left_out or "its whole is 0")
+    return Measure(portion.part / portion.whole)
 
 
-def _measured(metric: MetricRecord, traces: Sequence[EpisodeTrace], measures: list[Measure]) -> str:
-    if not isinstance(metric, Metric) and metric.left_out(traces[0]):
-        return ""
-    measure: object = _measure(metric, traces)
+def _measured(metric: MetricRecord, trace: EpisodeTrace, measures: list[Measure]) -> str:
+    measure: object = _measure(metric, trace)
     if not isinstance(measure, Measure):
         return f"expected a Measure, got {type(measure).__name__}"
     measures.append(measure)
@@ -115,5 +118,5 @@ def _measured(metric: MetricRecord, traces: Sequence[EpisodeTrace], measures: li
 
 
 def _repeats(metric: MetricRecord, trace: EpisodeTrace) -> str:
-    first, second = _measure(metric, [trace]), _measure(metric, [trace])
+    first, second = _measure(metric, trace), _measure(metric, trace)
     return "" if first == second else f"{first.value}, then {second.value}"

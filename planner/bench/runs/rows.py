@@ -92,6 +92,7 @@ class Row(FileModel):
     Attributes:
         memory: what the memory learned from.
         metrics: all papers' metrics that have a value (`planner.evaluation.metrics.table`).
+        portions: the addends of those that are ratios of sums over episodes: part and whole.
         left_out: why the others have none.
         evidence: what the planner kept, such as cycles by agent and repeats that were broken.
         trace: begin of the names of its files in `traces/`.
@@ -114,6 +115,7 @@ class Row(FileModel):
     verdict: RowVerdict | None = None
     error: RowError | None = None
     metrics: dict[str, float] = Field(default_factory=dict)
+    portions: dict[str, tuple[float, float]] = Field(default_factory=dict)
     left_out: dict[str, str] = Field(default_factory=dict)
     cost: RowCost = Field(default_factory=RowCost)
     evidence: dict[str, str] = Field(default_factory=dict)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from planner.bench.runs.rows import Row
 from planner.evaluation import statistics
-from planner.evaluation.metrics.metric import Metric
+from planner.evaluation.metrics.metric import Metric, MetricRecord, Portion
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
 
@@ -58,14 +58,12 @@ def summarise(rows: Iterable[Row]) -> Summary:
     """The numbers of some rows; episodes without a verdict have a share in none of them."""
     found = list(rows)
     judged = [row for row in found if row.verdict is not None]
-    lines = [
-        estimated(metric, judged) for metric in metrics().values() if isinstance(metric, Metric)
-    ]
+    lines = [estimated(metric, judged) for metric in metrics().values()]
     for name in ("success", "percent_complete"):
         metric = metrics()[name]
         for kind in TASK_TYPES:
             some = [row for row in judged if kind in row.task_types]
-            if some and isinstance(metric, Metric):
+            if some:
                 line = estimated(metric, some)
                 lines.append(Line(f"{name}, {kind}", line.paper, line.estimate, line.left_out))
     prompt = sum(row.cost.prompt_tokens for row in judged)
@@ -85,11 +83,16 @@ def summarise(rows: Iterable[Row]) -> Summary:
     )
 
 
-def estimated(metric: Metric, rows: Sequence[Row]) -> Line:
+def estimated(metric: MetricRecord, rows: Sequence[Row]) -> Line:
     """One metric over some rows that have a verdict."""
-    values = [row.metrics[metric.name] for row in rows if metric.name in row.metrics]
     causes = _counted(row.left_out[metric.name] for row in rows if metric.name in row.left_out)
-    return Line(metric.name, metric.paper, metric.estimate(values), causes)
+    if isinstance(metric, Metric):
+        values = [row.metrics[metric.name] for row in rows if metric.name in row.metrics]
+        estimate = metric.estimate(values)
+    else:
+        found = [row.portions[metric.name] for row in rows if metric.name in row.portions]
+        estimate = metric.estimate([Portion(part, whole) for part, whole in found])
+    return Line(metric.name, metric.paper, estimate, causes)
 
 
 def _counted(words: Iterable[str]) -> tuple[tuple[str, int], ...]:

@@ -18,7 +18,7 @@ from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import Job
-from planner.evaluation.metrics.metric import Metric
+from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
@@ -146,6 +146,7 @@ class EpisodeWorker:
             acting=acting,
             decided=listener.decided,
         )
+        measured = _measured(trace)
         row = self._row(job, episode, acting, chat.name if chat else "").model_copy(
             update={
                 "axes": self._axes(acting, result.evidence),
@@ -153,7 +154,9 @@ class EpisodeWorker:
                 "cost": _cost(account),
                 "evidence": _evidence(result),
                 "trace": trace_stem(job),
-                **_measures(trace),
+                "metrics": measured.metrics,
+                "portions": measured.portions,
+                "left_out": measured.left_out,
             }
         )
         return Outcome(row, _text(trace), listener.writer.text() if chat else "")
@@ -268,18 +271,34 @@ def _evidence(result: RunResult) -> dict[str, str]:
     return {key: text for key, text in result.evidence.items() if key not in known and text}
 
 
-def _measures(trace: EpisodeTrace) -> dict[str, dict[str, float] | dict[str, str]]:
-    values: dict[str, float] = {}
-    left_out: dict[str, str] = {}
-    for name, metric in metrics().items():
-        if not isinstance(metric, Metric):
-            continue
-        measure = metric.of_episode(trace)
-        if measure.value is None or not math.isfinite(measure.value):
-            left_out[name] = measure.left_out
+@dataclass(slots=True)
+class _Measured:
+    """What the metrics say of an episode, as the row has it."""
+
+    metrics: dict[str, float] = field(default_factory=dict)
+    portions: dict[str, tuple[float, float]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def take(self, metric: MetricRecord, trace: EpisodeTrace) -> None:
+        if isinstance(metric, Metric):
+            measure = metric.of_episode(trace)
+            if measure.value is None or not math.isfinite(measure.value):
+                self.left_out[metric.name] = measure.left_out
+            else:
+                self.metrics[metric.name] = measure.value
+            return
+        portion = metric.of_episode(trace)
+        if portion.left_out:
+            self.left_out[metric.name] = portion.left_out
         else:
-            values[name] = measure.value
-    return {"metrics": values, "left_out": left_out}
+            self.portions[metric.name] = portion.part, portion.whole
+
+
+def _measured(trace: EpisodeTrace) -> _Measured:
+    found = _Measured()
+    for metric in metrics().values():
+        found.take(metric, trace)
+    return found
 
 
 def _text(trace: EpisodeTrace) -> str:

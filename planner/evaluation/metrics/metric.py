@@ -60,13 +60,21 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class Portion:
+    """An episode's addends of a ratio of sums; `left_out` says why it has none, or ""."""
+
+    part: float
+    whole: float
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PooledMetric:
-    """A ratio of sums over episodes; `left_out` says why an episode has no part in it, or ""."""
+    """A ratio of sums over episodes: the parts by the wholes of those that are not left out."""
 
     name: str
     paper: str
-    of_all: Callable[[Sequence[EpisodeTrace]], Measure]
-    left_out: Callable[[EpisodeTrace], str]
+    of_episode: Callable[[EpisodeTrace], Portion]
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 
@@ -74,6 +82,15 @@ class PooledMetric:
     def summary(self) -> str:
         """One line for the help."""
         return f"{self.paper}: ratio over all episodes"
+
+    def estimate(self, portions: Sequence[Portion]) -> Estimate:
+        """The ratio over some episodes, none of them left out, with its interval."""
+
+        def ratio(chosen: Sequence[int]) -> float | None:
+            whole = sum(portions[i].whole for i in chosen)
+            return sum(portions[i].part for i in chosen) / whole if whole else None
+
+        return statistics.bootstrap(len(portions), ratio)
 
 
 MetricRecord = Metric | PooledMetric

@@ -77,9 +77,7 @@ def _row(metric: MetricRecord, traces: Sequence[EpisodeTrace]) -> Row:
         values = [m.value for m in measures if m.value is not None]
         left_out = Counter(m.left_out for m in measures if m.value is None)
         return Row(metric, metric.estimate(values), left_out)
-    left_out = Counter(why for trace in traces if (why := metric.left_out(trace)))
-    counted = [trace for trace in traces if not metric.left_out(trace)]
-    estimate = statistics.bootstrap(
-        len(counted), lambda chosen: metric.of_all([counted[i] for i in chosen]).value
-    )
-    return Row(metric, estimate, left_out)
+    portions = [metric.of_episode(trace) for trace in traces]
+    counted = [portion for portion in portions if not portion.left_out]
+    left_out = Counter(portion.left_out for portion in portions if portion.left_out)
+    return Row(metric, metric.estimate(counted), left_out)

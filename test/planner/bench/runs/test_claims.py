@@ -147,5 +147,14 @@ def test_a_table_counts_what_has_no_verdict() -> None:
     assert "no verdict: crash 1" in text
 
 
+def test_a_table_pools_ratios_of_sums() -> None:
+    portions = [{"weighted_success": (5.0, 10.0)}, {"weighted_success": (0.0, 30.0)}, {}]
+    rows = [
+        made_row(f"e{i}").model_copy(update={"portions": found}) for i, found in enumerate(portions)
+    ]
+    found = {line.name: line for line in summarise(rows).lines}["weighted_success"]
+    assert (found.estimate.value, found.estimate.n, found.paper) == (0.125, 2, "TEACh")
+
+
 def test_a_table_of_nothing_is_a_table() -> None:
     assert "0 episodes, 0 judged" in summary_lines(summarise([]))[0]

@@ -75,6 +75,8 @@ def test_a_row_says_what_was_done(baseline: Path) -> None:
         assert row.verdict.success
         assert row.agents == ("agent_1",), "one alone is the person (PARTNR-D1)"
         assert row.metrics["success"] == 1.0
+        part, whole = row.portions["weighted_success"]
+        assert 0 < part <= whole
         assert row.left_out["planning_cycles"] == "no model decided"
         assert (row.axes.control, row.axes.observability) == ("single", "full")
         (trace,) = read_traces(trace_path(baseline, row.trace))

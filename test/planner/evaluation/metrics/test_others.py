@@ -169,6 +169,13 @@ def test_llamar_check_35_coverage(make_trace, make_call) -> None:
     assert llamar.coverage_attempted(found).value == 0.75
 
 
+def test_llamar_coverage_attempted_takes_any_action_on_a_target(make_trace, make_call) -> None:
+    calls = [make_call("Navigate[cup_0]", code=SkillCode.TOO_FAR), make_call("Wait[]")]
+    found = make_trace(calls=calls)
+    assert llamar.coverage(found).value == 0.0
+    assert llamar.coverage_attempted(found).value == 0.5
+
+
 def test_llamar_of_alternatives_as_many_are_targets_as_are_needed(make_trace, make_call) -> None:
     cups = ("cup_0", "cup_1", "cup_2")
     two = Asked("two cups", Predicate.IS_IN_ROOM, (cups, ("kitchen_0",)), 2)
@@ -325,16 +332,22 @@ def teach_trace(make_trace, make_call, achieved, required, person, actions):
     )
 
 
+def pooled(name: str, runs) -> float | None:
+    (row,) = summarise(runs, [metrics()[name]])
+    return row.estimate.value
+
+
 def test_helper_check_40(make_trace, make_call) -> None:
     runs = [
         teach_trace(make_trace, make_call, 2, 2, 10, 20),
         teach_trace(make_trace, make_call, 1, 4, 30, 30),
     ]
-    assert teach.goal_condition_success(runs).value == 0.5
-    assert teach.weighted_success(runs).value == 0.125
-    assert teach.weighted_goal_conditions(runs).value == 0.3125
-    (row,) = summarise(runs, [metrics()["success"]])
-    assert row.estimate.value == 0.5
+    assert pooled("goal_condition_success", runs) == 0.5
+    assert pooled("weighted_success", runs) == 0.125
+    assert pooled("weighted_goal_conditions", runs) == 0.3125
+    assert pooled("success", runs) == 0.5
+    for name in ("goal_condition_success", "weighted_success", "weighted_goal_conditions"):
+        assert pooled(f"{name}_published", runs) == pooled(name, runs)
 
 
 def test_helper_check_41_weighted_may_exceed_plain(make_trace, make_call) -> None:
@@ -342,8 +355,8 @@ def test_helper_check_41_weighted_may_exceed_plain(make_trace, make_call) -> Non
         teach_trace(make_trace, make_call, 1, 1, 90, 90),
         teach_trace(make_trace, make_call, 0, 3, 10, 10),
     ]
-    assert teach.goal_condition_success(runs).value == 0.25
-    assert teach.weighted_goal_conditions(runs).value == 0.9
+    assert pooled("goal_condition_success", runs) == 0.25
+    assert pooled("weighted_goal_conditions", runs) == 0.9
 
 
 def test_helper_check_42_percent_and_relative_drop() -> None:
@@ -366,7 +379,27 @@ def test_d9_where_nothing_was_to_do_nothing_is_scored(make_trace, make_call) -> 
     assert (gc.estimate.value, gc.estimate.n) == (0.0, 1)
     assert gc.left_out == {"vacuous: nothing was to do": 1}
     assert rows["weighted_success"].left_out == {"vacuous: nothing was to do": 1}
-    assert summarise([idle], [metrics()["goal_condition_success"]])[0].estimate.value is None
+    assert pooled("goal_condition_success", [idle]) is None
+    # The public code: the idle one counts as a success, with all of its nothing achieved.
+    assert pooled("goal_condition_success_published", [idle, half]) == 0.0
+    assert pooled("weighted_success_published", [idle, half]) == 0.5
+    assert pooled("weighted_goal_conditions_published", [idle, half]) == 0.5
+    assert pooled("goal_condition_success_published", [idle]) is None
+
+
+def test_d13_what_was_broken_is_subtracted_by_the_public_code_only(make_trace, make_call) -> None:
+    start = (ProgressLine(0, 0.5, (True, False, True, False)),)
+    calls = [make_call("Pick[cup_0]")] * 20
+    runs = [
+        make_trace(satisfied, progress=start, calls=calls, reference=Reference(length=10))
+        for satisfied in [(False, True, True, True), (False, False, False, True)]
+    ]
+    assert [teach.goal_conditions(run) for run in runs] == [(2, 2), (1, 2)]
+    assert [teach.published_goal_conditions(run) for run in runs] == [(1, 2), (-1, 2)]
+    assert pooled("goal_condition_success", runs) == 0.75
+    assert pooled("goal_condition_success_published", runs) == 0.0
+    assert pooled("weighted_goal_conditions", runs) == pytest.approx((0.5 + 0.25) / 2)
+    assert pooled("weighted_goal_conditions_published", runs) == pytest.approx((0.25 - 0.25) / 2)
 
 
 # The table
@@ -374,8 +407,7 @@ def test_d9_where_nothing_was_to_do_nothing_is_scored(make_trace, make_call) -> 
 
 def test_every_metric_has_a_formula_and_a_source() -> None:
     for metric in metrics().values():
-        function = metric.of_episode if hasattr(metric, "of_episode") else metric.of_all
-        assert CITATION.search(function.__doc__), metric.name
+        assert CITATION.search(metric.of_episode.__doc__), metric.name
 
 
 def test_two_runs_are_compared_episode_by_episode(make_trace) -> None:
