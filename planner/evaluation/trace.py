@@ -64,7 +64,7 @@ class Reference:
     Attributes:
         actions: the ground truth's actions, in words (ET-Plan-Bench).
         most_actions: limit that a failed episode is charged with (ET-Plan-Bench's M).
-        length: number of actions that a person needed (TEACh's L*).
+        length: number of actions that a person needed (TEACh's L*), or what stands in for it.
         subtasks: a checklist that replaces the propositions (LLaMAR's G).
         targets: entities of which one or another has to be handled, beside the propositions'.
     """
@@ -175,7 +175,7 @@ class HoldLine:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskLine:
-    """An entry of `Reference.subtasks` that an agent has done."""
+    """An entry of `Reference.subtasks` that was done; `agent` "" = by no agent's action."""
 
     __pydantic_config__ = _STRICT
 
@@ -358,7 +358,8 @@ def _contradiction(trace: EpisodeTrace) -> str:
         return "success is not that all propositions count"
     uids = {agent.uid for agent in trace.episode.agents}
     doers = {call.agent for call in trace.calls} | {move.agent for move in trace.moves}
-    doers |= {hold.agent for hold in trace.holds} | {line.agent for line in trace.subtasks}
+    doers |= {hold.agent for hold in trace.holds}
+    doers |= {line.agent for line in trace.subtasks if line.agent}
     if not doers <= uids:
         return f"there is no agent {min(doers - uids)!r}"
     for name, lines in (("progress", trace.progress), ("move", trace.moves)):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from planner.evaluation.checklist import with_checklist
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.explanation import phrase
+from planner.evaluation.needs import Need, needs, plan_length
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, Verdict
 from planner.evaluation.task import Evaluation, Proposition
@@ -67,9 +69,13 @@ class TraceBuilder:
 
     Attributes:
         propositions: what is counted; a `TracedEvaluator` sets it.
+        lacking: what had to be done; it sets that too.
+        length: calls of a plan without detours; 0 = unknown.
     """
 
     propositions: tuple[Proposition, ...] = ()
+    lacking: tuple[Need, ...] = ()
+    length: int = 0
     _progress: list[ProgressLine] = field(default_factory=list)
     _moves: list[MoveLine] = field(default_factory=list)
     _holds: list[HoldLine] = field(default_factory=list)
@@ -146,10 +152,13 @@ class TraceBuilder:
             acting: the agents that took part; none named = all of the episode.
             reference: what is known about the best way to do it; None = what the episode says.
         """
+        known = reference or reference_of(episode)
+        if known.length is None and self.length:
+            known = replace(known, length=self.length)
         uids = set(acting) or {agent.uid for agent in episode.agents}
         counted = tuple(p.satisfied for p in verdict.propositions)
         criteria = verdict.criteria
-        return EpisodeTrace(
+        trace = EpisodeTrace(
             EpisodeLine(
                 episode_id=episode.episode_id,
                 house=episode.house,
@@ -163,7 +172,7 @@ class TraceBuilder:
                 task_types=episode.task_types,
                 planner=planner or next((d.planner for d in self._decisions), ""),
                 seed=episode.seed if seed is None else seed,
-                reference=reference or reference_of(episode),
+                reference=known,
             ),
             EndLine(
                 sim_steps=verdict.sim_steps,
@@ -195,6 +204,7 @@ class TraceBuilder:
             moves=tuple(move for move in self._moves if move.agent in uids),
             holds=tuple(hold for hold in self._holds if hold.agent in uids),
         )
+        return with_checklist(trace, self.lacking)
 
     def _body(self, step: int, body: EntityState) -> None:
         before = self._bodies.get(body.name)
@@ -238,7 +248,7 @@ def reference_of(episode: Episode) -> Reference:
     """What an episode's criteria say about the best way to do it.
 
     The most actions are 20 to find something, 40 to bring a thing somewhere, 60 for several
-    (ETPLAN-1.4).
+    (ETPLAN-1.4). The ground truth's length stands in for a person's.
     """
     criteria = episode.criteria
     if criteria is None:
@@ -250,7 +260,8 @@ def reference_of(episode: Episode) -> Reference:
         if relation in ("INSIDE", "ON") and not things.isdisjoint(criteria.variables.get(one, ()))
     }
     plan = criteria.reference_calls or tuple(" ".join(step) for step in criteria.reference_plan)
-    return Reference(actions=plan, most_actions=(20, 40, 60)[min(len(brought), 2)])
+    limit = (20, 40, 60)[min(len(brought), 2)]
+    return Reference(actions=plan, most_actions=limit, length=len(plan) or None)
 
 
 class TracedEvaluator(Evaluator):
@@ -273,6 +284,8 @@ class TracedEvaluator(Evaluator):
         )
         self._builder = builder
         builder.propositions = self.propositions
+        builder.lacking = needs(self._watches)
+        builder.length = plan_length(builder.lacking, initial.entities)
         builder.state(initial, self.progress)
 
     def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:

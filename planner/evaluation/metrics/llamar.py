@@ -54,9 +54,9 @@ def coverage(trace: EpisodeTrace) -> Measure:
 
 
 def coverage_attempted(trace: EpisodeTrace) -> Measure:
-    """Coverage as the public code counts it: attempts are enough (LLAMAR-5.2)."""
+    """Coverage as the public code counts it: any attempted action on a target (LLAMAR-5.2)."""
     calls = (parsed(line) for line in attempts(trace))
-    return _covered(trace, (call for call in calls if call and call.name in INTERACTIONS))
+    return _covered(trace, (call for call in calls if call is not None))
 
 
 def _covered(trace: EpisodeTrace, calls: Iterable[SkillCall]) -> Measure:

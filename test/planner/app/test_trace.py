@@ -32,6 +32,13 @@ def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
     assert rows["moving_distance"] > 1.0
     assert rows["extraneous_effort"] == 0.0
     assert rows["planning_cycles"] is None
+    # A checklist and a length reach the metrics without anybody's adding them.
+    assert len(trace.episode.reference.subtasks) == len(trace.subtasks) > len(placed)
+    assert {line.agent for line in trace.subtasks} <= {call.agent for call in trace.calls}
+    assert (rows["transport_rate"], rows["llamar_success"]) == (1.0, 1.0)
+    assert trace.episode.reference.length >= 4 * len(placed)
+    assert 0.0 < rows["weighted_success"] <= 1.0
+    assert rows["weighted_goal_conditions"] == rows["weighted_success"]
 
 
 def test_a_run_leaves_its_states_to_be_judged_again(
@@ -76,6 +83,7 @@ def test_an_imported_task_of_criteria_alone_is_run_and_judged(
     assert (told.end.success, told.end.criteria, told.episode.propositions) == (False, False, ())
     assert told.end.explanation == "At the end agent_0 is not close to apple_0."
     assert told.episode.reference.actions[-1] == "Navigate[apple_0]"
+    assert told.episode.reference.length == 3
     rows = {row.metric.name: row.estimate.value for row in summarise([told])}
     assert (rows["criteria_success"], rows["sequence_length"]) == (0.0, 20.0)
     assert (rows["lcs_ratio"], rows["transport_rate"]) == (0.0, None)

@@ -1,0 +1,125 @@
+"""What a task lacks in its first state: things to carry, and states to bring about.
+
+From it come the checklist of a trace, and the length of a plan without detours, which stands in
+for a person's number of actions where nobody counted those (HELPER-5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planner.evaluation.propositions import Watch
+from planner.evaluation.task import STATE_PREDICATES, Predicate, Proposition
+from planner.world.state import EntityState
+from planner.world.vocabulary import Relation
+
+# Go there, take it, go there, put it down.
+_CARRY_CALLS = 4
+_CHANGE_CALLS = 2
+# Where a placement elsewhere can do it by the way.
+_LOOSE = frozenset(
+    {Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR, Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED}
+)
+_SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """That `count` of some entities be carried somewhere, or else be in another state.
+
+    Attributes:
+        entities: any of them may serve, and does not yet.
+        into: the furniture of which one takes them inside; empty where they go elsewhere.
+        calls: skill calls for each, opening aside.
+    """
+
+    entities: tuple[str, ...]
+    count: int
+    carried: bool
+    into: tuple[str, ...] = ()
+    calls: int = _CARRY_CALLS
+
+
+def needs(watches: Sequence[Watch]) -> tuple[Need, ...]:
+    """What the watches miss in the state that they saw last."""
+    missing = {
+        watch.proposition: count
+        for watch in _without_copies(watches)
+        if (count := _missing(watch)) > 0
+    }
+    rows = {watch.proposition: watch.rows for watch in watches}
+    found = [_need(p, rows[p], count) for p, count in missing.items() if p.predicate not in _LOOSE]
+    for proposition, count in missing.items():
+        if proposition.predicate in _LOOSE:
+            need = _need(proposition, rows[proposition], count)
+            carried = sum(
+                other.count
+                for other in found
+                if other.carried and not set(need.entities).isdisjoint(other.entities)
+            )
+            if carried < count:
+                found.append(replace(need, count=count - carried))
+    return tuple(found)
+
+
+def plan_length(lacking: Sequence[Need], entities: Mapping[str, EntityState]) -> int:
+    """The skill calls of a plan without detours: go, open, take, go, put down; go, change."""
+    opened: set[str] = set()
+    calls = 0
+    for need in lacking:
+        calls += need.calls * need.count
+        shut = {name: _shut_around(name, entities) for name in need.entities}
+        easiest = sorted(need.entities, key=lambda name: shut[name] is not None)[: need.count]
+        opened.update(piece for name in easiest if (piece := shut[name]) is not None)
+        if need.into and all(_is_shut(name, entities) for name in need.into):
+            opened.add(need.into[0])
+    return calls + len(opened)
+
+
+def _without_copies(watches: Iterable[Watch]) -> Iterable[Watch]:
+    """Mode partnr_v0 has a proposition with `number` several times (DEFECT-D2)."""
+    found: dict[Proposition, Watch] = {}
+    for watch in watches:
+        key = replace(watch.proposition, number=1)
+        if key not in found or found[key].proposition.number < watch.proposition.number:
+            found[key] = watch
+    return found.values()
+
+
+def _missing(watch: Watch) -> int:
+    proposition = watch.proposition
+    if proposition.predicate is Predicate.IS_CLUSTERED:
+        return 0 if watch.holds else len(proposition.lists) - 1
+    there = len(watch.serving)
+    if proposition.is_same:
+        there = max(sum(b in row for row in watch.rows.values()) for b in proposition.lists[1])
+    return proposition.number - there
+
+
+def _need(proposition: Proposition, rows: Mapping[str, frozenset[str]], count: int) -> Need:
+    predicate, lists = proposition.predicate, proposition.lists
+    if predicate in _SPATIAL:
+        names = tuple(dict.fromkeys(name for one in lists for name in one))
+        return Need(names, count, carried=True)
+    # What is with the wrong one of them may be moved as well.
+    names = tuple(name for name in lists[0] if proposition.is_same or not rows[name])
+    if predicate in STATE_PREDICATES:
+        fetched = predicate is Predicate.IS_FILLED
+        calls = _CARRY_CALLS if fetched else _CHANGE_CALLS
+        return Need(names, count, carried=False, calls=calls)
+    into = lists[1] if predicate is Predicate.IS_INSIDE else ()
+    return Need(names, count, carried=True, into=into)
+
+
+def _shut_around(name: str, entities: Mapping[str, EntityState]) -> str | None:
+    """The furniture that has to be opened to get at an entity."""
+    entity = entities.get(name)
+    around = entity.parent if entity is not None else None
+    inside = entity is not None and entity.relation is Relation.WITHIN
+    return around if around is not None and inside and _is_shut(around, entities) else None
+
+
+def _is_shut(name: str, entities: Mapping[str, EntityState]) -> bool:
+    entity = entities.get(name)
+    return entity is not None and entity.openness == 0.0
