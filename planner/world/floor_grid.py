@@ -234,6 +234,10 @@ def _rasterise(
     """(rows, columns) at the fine pitch: 1 where neither wall nor furniture is."""
     rows, columns = shape
     canvas = np.zeros((rows * _OVERSAMPLING, columns * _OVERSAMPLING), np.uint8)
+    if house.graph is not None:
+        # Nothing is in the way in a world of edges.
+        canvas[:] = 1
+        return canvas
 
     def pixels(points: list[tuple[float, float]]) -> NDArray[np.int32]:
         scaled = [

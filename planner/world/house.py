@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3
+from planner.world.graph_file import Graph
 from planner.world.shapes import Part, Size3
 from planner.world.vocabulary import Affordance, Relation, State
 
@@ -169,7 +170,8 @@ class House(FileModel):
     """A whole house with the things that lie in it when no episode says otherwise.
 
     `foreign` is a house of somebody else's data set: its furniture may touch, stand out of reach
-    or in a doorway, and it is loaded all the same.
+    or in a doorway, and it is loaded all the same. `graph` is the scene graph that it was made of:
+    then relations are what the world's edges say, and not what boxes show.
     """
 
     version: Literal[1]
@@ -181,6 +183,7 @@ class House(FileModel):
     doors: tuple[Door, ...] = ()
     furniture: tuple[Furniture, ...] = ()
     objects: tuple[ObjectPlacement, ...] = ()
+    graph: Graph | None = None
 
     @model_validator(mode="after")
     def _names(self) -> House:

@@ -19,16 +19,18 @@ import shapely
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import EPISODE_VERSION, Episode, read_episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import parse_model
+from planner.world.files import parse_model, read_document
 from planner.world.floor_grid import door_corners
 from planner.world.footprints import furniture_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray
+from planner.world.graph_file import is_graph
+from planner.world.graph_house import house_of_document
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
 from planner.world.nearest import did_you_mean
 from planner.world.object_checks import object_findings, unfit_states
 from planner.world.reach import Reach, reach_of
 from planner.world.share import config_dir
-from planner.world.versions import read_versioned, upgraded
+from planner.world.versions import upgraded
 
 TOLERANCE_M = 0.001
 # A door is on a wall when it is no further from it than this.
@@ -135,12 +137,15 @@ def find_house_of(episode: Path, house: str) -> Path:
 
 
 def read_house(path: Path) -> House:
-    """Reads a house that may be unsound; `check_house` tells.
+    """Reads a house, or a scene graph as one, that may be unsound; `check_house` tells.
 
     Raises:
         FileError: where it is not even a house by its schema.
     """
-    return read_versioned(path, House, HOUSE_VERSION)
+    document = read_document(path)
+    if is_graph(document):
+        return house_of_document(document, path)
+    return parse_model(upgraded(document, HOUSE_VERSION, path), House, path)
 
 
 def find_episode(path_or_name: Path | str) -> Path:
@@ -286,7 +291,12 @@ def _cached_episode(
 
 
 def _unusable(house: House, catalogue: Catalogue) -> list[Finding]:
-    """What is wrong with a house that is to be loaded; of a foreign one, only unknown classes."""
+    """What is wrong with a house that is to be loaded; of a foreign one, only unknown classes.
+
+    A graph has classes of its own.
+    """
+    if house.graph is not None:
+        return []
     if house.foreign:
         return [Finding(field, reason) for field, reason in _class_findings(house, catalogue)]
     return check_house(house, catalogue)
