@@ -61,8 +61,8 @@ def facts_of_episode(
 def _is_hollow(house: House, entity: EntityState) -> bool:
     piece = house.furniture_by_name.get(entity.name)
     if piece is None:
-        # Nobody knows what is in furniture that was only perceived.
-        return entity.kind is EntityKind.FURNITURE
+        # Nobody knows what is in furniture that was only perceived; edges put things in things.
+        return entity.kind is EntityKind.FURNITURE or house.graph is not None
     return bool(piece.interiors)
 
 

@@ -78,11 +78,14 @@ class Evaluator:
                 cannot be as asked (PARTNR-D17), or there are neither.
             BrokenStateError: where an entity has no place in a house, or the latches do not fit.
         """
-        facts = facts_of_state(initial, house)
+        if house.graph is not None and variant is Variant.BOXES:
+            variant = Variant.EDGES
         all_known = variant is not Variant.PERCEIVED
         if not evaluation.propositions and criteria is None:
             raise FileError(initial.episode_id, "evaluation", "asks for nothing")
-        check_entities(evaluation, facts, initial.episode_id, all_known=all_known)
+        if evaluation.propositions:
+            facts = facts_of_state(initial, house)
+            check_entities(evaluation, facts, initial.episode_id, all_known=all_known)
         self.mode = mode
         self._variant = variant
         self.episode_id = initial.episode_id
@@ -194,7 +197,9 @@ class Evaluator:
         Returns:
             False where it is not certain; then each state is to be taken up.
         """
-        if self._criteria is not None or not shadows_nothing(self._cast, self._scene, reach):
+        if self._criteria is not None or self._scene.told:
+            return False
+        if not shadows_nothing(self._cast, self._scene, reach):
             return False
         watches = {id(w): w for name in reach for w in self._by_name.get(name, ())}
         return all(keeps(watch, self._scene, reach) for watch in watches.values())

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from planner.evaluation.scene import EPSILON_M, Scene
 from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.evaluation.told import told_in_room, told_inside, told_on
 from planner.world.geometry import Box, Vec3
 from planner.world.vocabulary import AFFORDANCE_OF_STATE, floor_name
 
@@ -28,11 +29,13 @@ class Variant(StrEnum):
 
     BOXES: rays downwards against the boxes of a house file's parts; inside is "the centre is in
     an interior volume". PERCEIVED: the world is only what robots have seen, and a piece of
-    furniture one box around it all: inside is "the centre is in that box".
+    furniture one box around it all: inside is "the centre is in that box". EDGES: a world without
+    geometry that decides: on, inside and in which room is what the world says of itself.
     """
 
     BOXES = "boxes"
     PERCEIVED = "perceived"
+    EDGES = "edges"
 
 
 def key_points(box: Box) -> Iterator[Vec3]:
@@ -46,6 +49,8 @@ def key_points(box: Box) -> Iterator[Vec3]:
 
 def on_top_of(scene: Scene, name: str) -> frozenset[str]:
     """All that an entity is on top of; the floor of its room where it lies on it."""
+    if scene.told:
+        return told_on(scene.entities, name)
     below = scene.first_below(name)
     floor = floor_under(scene, name)
     return below if floor is None else below | {floor}
@@ -57,6 +62,8 @@ def floor_under(scene: Scene, name: str) -> str | None:
     Judged by height: rays from a cup on the edge of a table would see the floor, too. There is
     no floor under what lies on the low board of a shelf, or in a basket.
     """
+    if scene.told:
+        return next((on for on in told_on(scene.entities, name) if on.startswith("floor_")), None)
     box = scene.box(name)
     if box is None or not -ON_FLOOR_M - EPSILON_M <= box.minimum_m[2] <= ON_FLOOR_M + EPSILON_M:
         return None
@@ -78,6 +85,8 @@ def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
     As with the paper's rays of 1.00 m, two opposing walls of the hollow must be that near.
     Furniture that was only perceived is hollow all through.
     """
+    if scene.told:
+        return told_inside(scene.entities, name, receptacle)
     box = scene.box(name)
     if box is None or name == receptacle:
         return False
@@ -114,6 +123,8 @@ def _is_within(point_m: Vec3, box: Box) -> bool:
 
 def is_in_room(scene: Scene, name: str, room: str) -> bool:
     """At least a quarter of the nine key points lie in the room's volume: three of them."""
+    if scene.told:
+        return told_in_room(scene.entities, name, room)
     box = scene.box(name)
     if box is None:
         return False

@@ -26,6 +26,7 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
         hollow but a top is meant to be put on; a room is where something stands or lies.
     ON: as PARTNR's `is_on_top`; furniture that has only a hollow is meant to be put in; on a room
         is on its floor.
+    In a world of edges ON and INSIDE are the edges, and rooms those that the world tells.
     FACING: in one room, centres less than 5.00 m apart, and what has a front, furniture and
         agents, does not have it turned away.
     """
@@ -43,6 +44,8 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
         return min(from_a, from_b) < CLOSE_M
     if relation == "FACING":
         return _faces(a, b)
+    if scene.told:
+        return (is_inside if relation == "INSIDE" else is_on_top)(scene, one, other)
     if b.kind is EntityKind.OBJECT and relation == "INSIDE":
         return _holds_middle(world_box(b), world_box(a).center_m)
     if b.kind is EntityKind.AGENT:
@@ -55,7 +58,7 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
 def _is_in(scene: Scene, entity: EntityState, room: str) -> bool:
     if entity.kind is EntityKind.OBJECT:
         return is_in_room(scene, entity.name, room)
-    if entity.kind is EntityKind.FURNITURE:
+    if entity.kind is EntityKind.FURNITURE or scene.told:
         return entity.room == room
     # The scene follows nobody who walks.
     return scene.in_room(world_box(entity).center_m, room)

@@ -194,11 +194,21 @@ def forget_layouts() -> None:
 
 
 class Scene:
-    """The entities at one instant, with their boxes and an index of where they are."""
+    """The entities at one instant, with their boxes and an index of where they are.
+
+    Attributes:
+        house: their house's layout.
+        entities: by name.
+        told: whether relations are what the world's edges say, and not what boxes show.
+    """
 
     def __init__(self, house: House, entities: Mapping[str, EntityState]) -> None:
         self.house = house
+        self.told = house.graph is not None
         self.entities: dict[str, EntityState] = {}
+        if self.told:
+            self.entities.update(entities)
+            return
         self._boxes: dict[str, Box] = {}
         layout = _layout_of(house)
         self._pieces, self._rooms = layout.pieces, layout.rooms
@@ -214,6 +224,11 @@ class Scene:
             BrokenStateError: where a pose or size is no place in a house; the scene is then as
                 before but for the entities named earlier.
         """
+        if self.told:
+            self.entities.update((entity.name, entity) for entity in changed)
+            for name in removed:
+                self.entities.pop(name, None)
+            return
         for name in removed:
             self._forget(name)
         for entity in changed:
@@ -253,6 +268,9 @@ class Scene:
 
     def box(self, name: str) -> Box | None:
         """The axis-aligned box around an entity (PARTNR-D8); None where there is none."""
+        if self.told:
+            entity = self.entities.get(name)
+            return None if entity is None else world_box(entity)
         return self._boxes.get(name)
 
     def thing_box(self, name: str) -> Box | None:
@@ -262,7 +280,8 @@ class Scene:
     def footprint(self, name: str) -> tuple[float, float, float, float] | None:
         """(x_min, y_min, x_max, y_max) of what a ray can hit of an entity; None for agents."""
         entity = self.entities.get(name)
-        if entity is None or entity.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):
+        kinds = (EntityKind.OBJECT, EntityKind.FURNITURE)
+        if self.told or entity is None or entity.kind not in kinds:
             return None
         if name in self._pieces:
             return self._pieces[name].reach_m

@@ -1,0 +1,37 @@
+"""Relations as the world tells them, for worlds of edges: parent, relation and room of each entity.
+
+The counterpart of the boxes and rays of `predicates`, which asks here for scenes that are `told`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planner.world.state import EntityState
+from planner.world.vocabulary import EntityKind, Relation
+
+Entities = Mapping[str, EntityState]
+
+
+def told_on(entities: Entities, name: str) -> frozenset[str]:
+    """What an entity is on: the floor of its room, furniture or a thing."""
+    entity = entities.get(name)
+    if entity is None or entity.relation is not Relation.ON or entity.parent is None:
+        return frozenset()
+    return frozenset({entity.parent})
+
+
+def told_inside(entities: Entities, name: str, receptacle: str) -> bool:
+    """Whether an entity is within another one, or on or in something that is."""
+    entity = entities.get(name)
+    while entity is not None and entity.kind is EntityKind.OBJECT and entity.parent is not None:
+        if entity.parent == receptacle and entity.relation is Relation.WITHIN:
+            return True
+        entity = entities.get(entity.parent)
+    return False
+
+
+def told_in_room(entities: Entities, name: str, room: str) -> bool:
+    """Whether an entity is in a room, in whatever there."""
+    entity = entities.get(name)
+    return entity is not None and entity.room == room
