@@ -275,6 +275,12 @@ ELSEWHERE: Mapping[str, str] = {
     "planner check backend embedded": (
         "test/sim_bridge/test_conformance.py::test_the_command_prints_a_table_and_its_verdict"
     ),
+    "planner check backend graph": (
+        "test/sim_bridge/graph/test_backend.py::test_it_conforms_in_a_furnished_house"
+    ),
+    "planner check backend graph --house my_graph.json": (
+        "test/sim_bridge/graph/test_backend.py::test_it_conforms_in_a_foreign_graph"
+    ),
     **dict.fromkeys(
         (
             (

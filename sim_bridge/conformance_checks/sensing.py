@@ -52,12 +52,11 @@ def observation_is_complete(trial: Trial) -> None:
 def cameras_give_frames(trial: Trial) -> None:
     """Pictures have the size of their lens, colours in bytes and depth in metres."""
     can = trial.can()
-    if not can.cameras:
-        raise UnsuitableError("the agent has no camera")
+    cameras = _cameras(trial)
     raises_planner_error(
         lambda: trial.backend.observe(trial.agent, ("third_eye",)), "an unknown camera"
     )
-    seen = trial.look(can.cameras)
+    seen = trial.look(cameras)
     for name, frame in seen.cameras.items():
         lens = frame.intrinsics
         shape = (lens.height_px, lens.width_px)
@@ -76,7 +75,7 @@ def cameras_give_frames(trial: Trial) -> None:
 
 def pictures_are_not_blank(trial: Trial) -> None:
     """A camera in a house shows something, and measures most of what it shows."""
-    for name, frame in trial.look(trial.can().cameras).cameras.items():
+    for name, frame in trial.look(_cameras(trial)).cameras.items():
         expect(int(frame.rgb.max()) > int(frame.rgb.min()), f"{name}: the picture has one colour")
         share = float((frame.depth_m > 0).mean())
         expect(share > 0.3, f"{name}: only {share:.0%} of the depth is measured")
@@ -84,7 +83,7 @@ def pictures_are_not_blank(trial: Trial) -> None:
 
 def camera_hangs_on_the_body(trial: Trial) -> None:
     """The pose in a frame is base composed with the optical frame, moving or not."""
-    cameras = trial.can().cameras
+    cameras = _cameras(trial)
     for views in ((), LOOK_ROUND[1:2], LOOK_ROUND[2:3]):
         if views:
             trial.do(PrimitiveName.LOOK, (0.0, 0.0, 0.0), views_rad=views)
@@ -127,12 +126,13 @@ def odometry_follows_the_base(trial: Trial) -> None:
 
 def pixels_lie_where_things_are(trial: Trial) -> None:
     """Depth, lens and pose put each thing's pixels into that thing's true box."""
+    cameras = _cameras(trial)
     trial.walk_to(trial.lying_open(), "object")
     entities = {e.instance_id: e for e in trial.truth().entities.values() if e.instance_id}
     judged = 0
     for view in LOOK_ROUND:
         trial.do(PrimitiveName.LOOK, (0.0, 0.0, 0.0), views_rad=(view,))
-        for name, frame in trial.look(trial.can().cameras).cameras.items():
+        for name, frame in trial.look(cameras).cameras.items():
             for entity, points in _measured(frame, entities):
                 share = float(_inside(points, entity).mean())
                 judged += 1
@@ -168,6 +168,13 @@ def observing_changes_nothing(trial: Trial) -> None:
         trial.step(1.0)
         trial.look(("hand",))
         expect(np.array_equal(kept.rgb, copy), "a later picture overwrote an earlier one")
+
+
+def _cameras(trial: Trial) -> tuple[str, ...]:
+    cameras = trial.can().cameras
+    if not cameras:
+        raise UnsuitableError("the agent has no camera")
+    return cameras
 
 
 def _far_thing(trial: Trial) -> EntityState:

@@ -1,0 +1,72 @@
+"""What an agent sees where there are no pictures: a rule on the places that a world state tells.
+
+Seen is what is in the agent's room, in front of it within the opening angle of its camera, and
+not in anything that is closed. Nothing hides behind anything else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from planner.world.agents import body_of
+from planner.world.geometry import Vec3
+from planner.world.observation import Sighting
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind, Relation
+
+OPEN_FROM = 0.5
+_DEFAULT_ANGLE_RAD = 1.25
+# What is as near as this is seen whichever way an agent looks: it stands at it.
+_AT_HAND_M = 0.3
+
+
+def sightings(state: WorldState, agent: str) -> list[Sighting]:
+    """What an agent sees now; nothing where there is no such agent."""
+    viewer = state.entities.get(agent)
+    if viewer is None:
+        return []
+    found = []
+    for entity in state.entities.values():
+        if entity.kind is EntityKind.ROOM or entity.name == agent or entity.room != viewer.room:
+            continue
+        point = _middle(entity)
+        if faces(viewer, point) and not is_enclosed(entity, state.entities):
+            away_m = math.dist(viewer.pose.position_m[:2], point[:2])
+            found.append(Sighting(entity.name, 1.0, max(away_m, _AT_HAND_M), (0.0, 0.0), point))
+    return found
+
+
+def faces(viewer: EntityState, point_m: Vec3) -> bool:
+    """Whether a point is in front of an agent, within its camera's opening angle."""
+    x, y, _ = viewer.pose.position_m
+    dx, dy = point_m[0] - x, point_m[1] - y
+    if math.hypot(dx, dy) <= _AT_HAND_M:
+        return True
+    turn_rad = math.remainder(math.atan2(dy, dx) - viewer.pose.yaw_rad, math.tau)
+    return abs(turn_rad) <= _angle_rad(viewer.class_name) / 2
+
+
+def is_enclosed(entity: EntityState, entities: Mapping[str, EntityState]) -> bool:
+    """Whether an entity is, with whatever it is on or in, inside something closed."""
+    while entity.kind is EntityKind.OBJECT:
+        parent = entities.get(entity.parent or "")
+        if parent is None:
+            return False
+        closed = parent.openness is not None and parent.openness < OPEN_FROM
+        if entity.relation is Relation.WITHIN and closed:
+            return True
+        entity = parent
+    return False
+
+
+def _middle(entity: EntityState) -> Vec3:
+    x, y, z = entity.pose.position_m
+    return (x, y, z + entity.size_m[2] / 2)
+
+
+def _angle_rad(kind: str) -> float:
+    body = body_of(kind)
+    if body is None or "hand" not in body.cameras:
+        return _DEFAULT_ANGLE_RAD
+    return body.cameras["hand"].horizontal_fov_rad

@@ -1,0 +1,1 @@
+"""A world of nodes and edges, as VirtualHome's."""

@@ -1,0 +1,184 @@
+"""From the points of primitives to the nodes of a graph world, and to places on and in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from planner.world.geometry import Vec3
+from planner.world.house import Furniture, Joint
+from planner.world.vocabulary import EntityKind, Relation, floor_name
+from sim_bridge.graph.scene import Node, Place
+from sim_bridge.graph.world import Agent, GraphWorld
+
+# How far a node may be from the point that is meant, where a primitive does not say.
+TOLERANCE_M = 0.3
+# A surface is put on from so far above or below it, an interior from so far outside.
+_ABOVE_M, _OUTSIDE_M = 0.35, 0.15
+# Below this a point is the floor's.
+_FLOOR_M = 0.3
+# Things of one place keep so far from each other that each can be pointed at.
+_APART_M = 0.06
+_BESIDE_M = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place for a thing: what it is then on or within, and where, as `Start.at_m`."""
+
+    place: Place
+    at_m: Vec3
+
+
+def node_at(
+    world: GraphWorld, point_m: Vec3, names: Iterable[str], tolerance_m: float
+) -> str | None:
+    """The node that a point means: that whose box or handle is nearest, within the tolerance."""
+    ranked = [
+        (_distance_m(world, name, point_m), math.dist(world.middle_m(name), point_m), name)
+        for name in names
+    ]
+    best = min(ranked, default=None)
+    return best[2] if best is not None and best[0] <= (tolerance_m or TOLERANCE_M) else None
+
+
+def things(world: GraphWorld) -> Iterator[str]:
+    """All things but those in hands."""
+    for name, node in world.nodes.items():
+        if node.kind is EntityKind.OBJECT and world.relation_of(name) is not Relation.HELD:
+            yield name
+
+
+def handled(world: GraphWorld) -> Iterator[str]:
+    """All things but those in hands, and all furniture."""
+    for name, node in world.nodes.items():
+        if node.kind is EntityKind.FURNITURE:
+            yield name
+    yield from things(world)
+
+
+def _distance_m(world: GraphWorld, name: str, point_m: Vec3) -> float:
+    gap_m = world.gap_to_m(point_m[:2], name)
+    z = world.position_m(name)[2]
+    node = world.nodes[name]
+    outside_m = max(0.0, z - point_m[2], point_m[2] - z - node.size_m[2])
+    to_box_m = math.hypot(gap_m, outside_m)
+    return min([to_box_m, *(math.dist(h, point_m) for h in _handles(node.piece))])
+
+
+def _handles(piece: Furniture | None) -> Iterator[Vec3]:
+    """Where a piece is taken to open it, and to close it again."""
+    for joint in piece.joints if piece is not None else ():
+        for open_share in (0.0, 1.0):
+            yield _handle(piece, joint, open_share) if piece is not None else (0.0, 0.0, 0.0)
+
+
+def _handle(piece: Furniture, joint: Joint, open_share: float) -> Vec3:
+    x, y, z = joint.handle
+    if joint.kind == "slide":
+        ax, ay, az = joint.axis
+        out_m = joint.travel * open_share
+        x, y, z = x + ax * out_m, y + ay * out_m, z + az * out_m
+    return piece.pose.apply((x, y, z))
+
+
+def spot_at(world: GraphWorld, point_m: Vec3, relation: Relation, thing: str) -> Spot | None:
+    """Where a thing goes that is put at a point; None where nothing is there to put it on or in."""
+    found = [
+        (cost, name, at_m)
+        for name in handled(world)
+        if not world.carries(thing, name)
+        for cost, at_m in _offers(world, world.nodes[name], point_m, relation)
+    ]
+    best = min(found, default=None)
+    if best is not None:
+        _, name, at_m = best
+        return Spot((relation, name), _apart(world, name, at_m))
+    room = world.start.house.room_at(point_m[0], point_m[1])
+    if relation is Relation.ON and room is not None and point_m[2] <= _FLOOR_M:
+        floor = floor_name(room)
+        return Spot((relation, floor), _apart(world, floor, (*point_m[:2], 0.0)))
+    return None
+
+
+def _offers(
+    world: GraphWorld, node: Node, point_m: Vec3, relation: Relation
+) -> Iterator[tuple[float, Vec3]]:
+    """The places on or in a node that a point may mean, each with how far the point is off."""
+    if node.piece is not None:
+        local = node.piece.pose.inverse().apply(point_m)
+        if relation is Relation.ON:
+            for surface in node.piece.surfaces:
+                off_m = abs(local[2] - surface.center[2])
+                half = (surface.size[0] / 2, surface.size[1] / 2)
+                if off_m <= _ABOVE_M and _over(local, surface.center, half):
+                    yield off_m, node.piece.pose.apply((*local[:2], surface.center[2]))
+            return
+        for hollow in node.piece.interiors:
+            out = _travel(node.piece, hollow.joint) if hollow.moves else (0.0, 0.0, 0.0)
+            inside = _into(local, hollow.center, hollow.size, out)
+            if inside is not None:
+                x, y, _ = inside
+                rest_m = hollow.center[2] - hollow.size[2] / 2
+                yield math.dist(local, hollow.center), node.piece.pose.apply((x, y, rest_m))
+        return
+    if not (node.flat if relation is Relation.ON else node.hollow):
+        return
+    x, y, z = world.position_m(node.name)
+    top_m = z + node.size_m[2]
+    off_m = abs(point_m[2] - top_m) if relation is Relation.ON else abs(point_m[2] - z)
+    if off_m <= _ABOVE_M and world.gap_to_m(point_m[:2], node.name) == 0.0:
+        height_m = node.size_m[2] if relation is Relation.ON else node.size_m[2] / 4
+        yield off_m, (point_m[0] - x, point_m[1] - y, height_m)
+
+
+def _over(point: Vec3, center: Vec3, half: tuple[float, float]) -> bool:
+    return all(abs(point[i] - center[i]) <= half[i] + 1e-6 for i in range(2))
+
+
+def _travel(piece: Furniture, joint: str | None) -> Vec3:
+    if joint is None:
+        return (0.0, 0.0, 0.0)
+    record = piece.joint(joint)
+    x, y, z = record.axis
+    return (x * record.travel, y * record.travel, z * record.travel)
+
+
+def _into(point: Vec3, center: Vec3, size: Vec3, out: Vec3) -> Vec3 | None:
+    """The point moved into a closed hollow; None where it is not at the hollow, out or in."""
+    moved = []
+    for at, middle, side, travel in zip(point, center, size, out, strict=True):
+        low, high = middle - side / 2, middle + side / 2
+        if not low + min(travel, 0) - _OUTSIDE_M <= at <= high + max(travel, 0) + _OUTSIDE_M:
+            return None
+        moved.append(min(max(at, low + side / 10), high - side / 10))
+    return (moved[0], moved[1], moved[2])
+
+
+def beside(world: GraphWorld, who: Agent, reference_m: Vec3, tolerance_m: float) -> Vec3 | None:
+    """A point next to the thing that a reference means; None where no thing is there."""
+    name = node_at(world, reference_m, things(world), tolerance_m)
+    if name is None:
+        return None
+    (x, y, z), size = world.position_m(name), world.nodes[name].size_m
+    _, parent = world.place_of(name) or (Relation.ON, "")
+    piece = world.nodes[parent].piece if parent in world.nodes else None
+    # Towards the middle of what it is on, so as not to fall off; on the floor towards the agent.
+    tx, ty = (piece.x_m, piece.y_m) if piece is not None else (who.x_m, who.y_m)
+    away = math.atan2(ty - y, tx - x) if math.hypot(tx - x, ty - y) > _APART_M else 0.0
+    off_m = max(size[0], size[1]) / 2 + _BESIDE_M
+    return (x + off_m * math.cos(away), y + off_m * math.sin(away), z)
+
+
+def _apart(world: GraphWorld, parent: str, at_m: Vec3) -> Vec3:
+    """The place or, where a thing is there already, one beside it."""
+    taken = [world.offset_m(name) for name in world.contents_of(parent)]
+    x, y, z = at_m
+    for turn in range(24):
+        away_m = _APART_M * (turn + 7) / 8 if turn else 0.0
+        angle = turn * 2.399963
+        spot = (x + away_m * math.cos(angle), y + away_m * math.sin(angle), z)
+        if all(math.dist(spot, other) >= _APART_M / 2 for other in taken):
+            return spot
+    return at_m

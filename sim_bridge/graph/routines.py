@@ -1,0 +1,265 @@
+"""Primitives of the graph world over time: each step gives how far it is, the end a result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from planner.world.geometry import Vec3, rounded_m, wrap_angle_rad
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.vocabulary import EntityKind, Relation
+from sim_bridge.embedded.options import Durations
+from sim_bridge.graph import pointing
+from sim_bridge.graph.acting import apply, first_missing
+from sim_bridge.graph.actions import Action, Precondition, Verb
+from sim_bridge.graph.world import Agent, GraphWorld
+
+# Yields phase and progress, takes the seconds of a step.
+Routine: TypeAlias = Generator[tuple[str, float], float, PrimitiveResult]
+
+# Without a standoff the base comes so near to what it walks to.
+STANDOFF_M = 1.0
+# An agent that was told how near to come comes a little nearer.
+_MARGIN_M = 0.05
+_EPSILON_S = 1e-9
+
+_CODES = {
+    Precondition.EXISTS: PrimitiveCode.NOTHING_THERE,
+    Precondition.REACHABLE: PrimitiveCode.UNREACHABLE,
+    Precondition.NEAR: PrimitiveCode.TOO_FAR,
+    Precondition.FREE_HAND: PrimitiveCode.HAND_FULL,
+    Precondition.GRABBABLE: PrimitiveCode.NOTHING_THERE,
+    Precondition.NOT_HELD: PrimitiveCode.HELD_BY_OTHER,
+    Precondition.HELD: PrimitiveCode.HAND_EMPTY,
+    Precondition.OPENABLE: PrimitiveCode.NOT_ARTICULATED,
+    Precondition.CONTAINER_OPEN: PrimitiveCode.CLOSED,
+    Precondition.CAN_HOLD: PrimitiveCode.NO_SPACE,
+    Precondition.HAS_SWITCH: PrimitiveCode.NO_AFFORDANCE,
+    Precondition.CLEANABLE: PrimitiveCode.NO_AFFORDANCE,
+}
+_VERBS = {
+    PrimitiveName.OPEN: Verb.OPEN,
+    PrimitiveName.CLOSE: Verb.CLOSE,
+    PrimitiveName.POWER_ON: Verb.SWITCHON,
+    PrimitiveName.POWER_OFF: Verb.SWITCHOFF,
+    PrimitiveName.CLEAN: Verb.WIPE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A primitive of one agent, its points and heading in `map`."""
+
+    world: GraphWorld
+    who: Agent
+    primitive: Primitive
+    target_m: Vec3
+    reference_m: Vec3 | None
+    heading_rad: float
+    durations: Durations
+
+
+def routine(act: Act) -> Routine:
+    """The routine of a primitive that its body can do."""
+    return _ROUTINES[act.primitive.name](act)
+
+
+def _ended(code: PrimitiveCode, text: str, position_m: Vec3 | None = None) -> PrimitiveResult:
+    where = None if position_m is None else rounded_m(position_m)
+    return PrimitiveResult(code, text, position_m=where)
+
+
+def _done(text: str, position_m: Vec3 | None = None) -> PrimitiveResult:
+    return _ended(PrimitiveCode.SUCCESS, text, position_m)
+
+
+def _lacking(action: Action, missing: Precondition) -> PrimitiveResult:
+    text = f"{action.verb} {action.target}: violated precondition: {missing}"
+    return PrimitiveResult(_CODES[missing], text, {"precondition": str(missing)})
+
+
+def _wait(phase: str, seconds: float) -> Generator[tuple[str, float], float, None]:
+    passed_s = 0.0
+    while passed_s < seconds - _EPSILON_S:
+        passed_s += yield phase, passed_s / seconds
+
+
+# Walking and looking
+
+
+def _navigate(act: Act) -> Routine:
+    world, who, goal = act.world, act.who, act.target_m[:2]
+    room = world.start.house.room_at(*goal)
+    way = None if room is None else world.start.ways.way(who.room, room, goal)
+    if way is None or room is None:
+        return _ended(PrimitiveCode.UNREACHABLE, "no way leads there")
+    standoff_m = act.primitive.standoff_m
+    # A point on the floor is stood on, one above it is stood before.
+    near_m = 0.0 if act.target_m[2] <= 0.0 else STANDOFF_M
+    if not math.isnan(standoff_m):
+        near_m = max(0.0, standoff_m - _MARGIN_M)
+    yield "walking", 0.0
+    here = (who.x_m, who.y_m)
+    if math.dist(here, goal) > near_m or who.room != room:
+        way = (*way[:-1], _short_of(way[-2] if len(way) > 1 else here, goal, near_m))
+        yield from _walk(act, way, room)
+    heading = act.heading_rad
+    if math.isnan(heading):
+        dx, dy = goal[0] - who.x_m, goal[1] - who.y_m
+        heading = math.atan2(dy, dx) if math.hypot(dx, dy) > 1e-6 else who.yaw_rad
+    yield from _turn(act, heading)
+    return _done("there", (who.x_m, who.y_m, 0.0))
+
+
+def _short_of(
+    start: tuple[float, float], goal: tuple[float, float], near_m: float
+) -> tuple[float, float]:
+    length_m = math.dist(start, goal)
+    if length_m <= near_m:
+        return start
+    share = (length_m - near_m) / length_m
+    return start[0] + (goal[0] - start[0]) * share, start[1] + (goal[1] - start[1]) * share
+
+
+def _walk(
+    act: Act, way: tuple[tuple[float, float], ...], room: str
+) -> Generator[tuple[str, float], float, None]:
+    world, who = act.world, act.who
+    for index, point in enumerate(way):
+        if math.dist((who.x_m, who.y_m), point) > 1e-9:
+            yield from _turn(act, math.atan2(point[1] - who.y_m, point[0] - who.x_m))
+        while (left_m := math.dist((who.x_m, who.y_m), point)) > 1e-9:
+            step_m = who.body.speed_m_s * (yield "walking", index / len(way))
+            share = min(1.0, step_m / left_m)
+            x = who.x_m + (point[0] - who.x_m) * share
+            y = who.y_m + (point[1] - who.y_m) * share
+            world.walked_m[who.name] += min(step_m, left_m)
+            here = world.start.house.room_at(x, y, guess=who.room)
+            world.move(who, x, y, who.yaw_rad, here or who.room)
+    world.move(who, who.x_m, who.y_m, who.yaw_rad, room)
+
+
+def _turn(act: Act, heading_rad: float) -> Generator[tuple[str, float], float, None]:
+    world, who = act.world, act.who
+    while abs(left_rad := math.remainder(heading_rad - who.yaw_rad, math.tau)) > 1e-9:
+        step_rad = who.body.turn_speed_rad_s * (yield "turning", 0.0)
+        turn_rad = math.copysign(min(step_rad, abs(left_rad)), left_rad)
+        world.move(who, who.x_m, who.y_m, wrap_angle_rad(who.yaw_rad + turn_rad), who.room)
+
+
+def _look(act: Act) -> Routine:
+    who = act.who
+    yield "looking", 0.0
+    views = [pan for pan, _ in act.primitive.views_rad]
+    dx, dy = act.target_m[0] - who.x_m, act.target_m[1] - who.y_m
+    start_rad = who.yaw_rad
+    headings = [start_rad + pan for pan in views] or [math.atan2(dy, dx)]
+    for heading in headings:
+        yield from _turn(act, heading)
+        yield from _wait("looking", act.durations.look_dwell)
+    return _done("looked")
+
+
+# Handling
+
+
+def _attempt(act: Act, action: Action, seconds: float, after: Callable[[], None]) -> Routine:
+    """Does something that takes its time, where it can be done before and after it."""
+    yield str(act.primitive.name), 0.0
+    missing = first_missing(act.world, act.who, action)
+    if missing is None:
+        yield from _wait(str(act.primitive.name), seconds)
+        missing = first_missing(act.world, act.who, action)
+    if missing is not None:
+        return _lacking(action, missing)
+    after()
+    return _done(f"{action.verb} {action.target}", act.world.middle_m(action.target))
+
+
+def _pick(act: Act) -> Routine:
+    world = act.world
+    if None not in act.who.hands:
+        return _lacking(Action(Verb.GRAB, act.who.holding or ""), Precondition.FREE_HAND)
+    tolerance_m = act.primitive.tolerance_m
+    name = pointing.node_at(world, act.target_m, pointing.things(world), tolerance_m)
+    if name is None:
+        return _ended(PrimitiveCode.NOTHING_THERE, "no thing is there")
+    where_m = world.middle_m(name)
+    action = Action(Verb.GRAB, name)
+    taking = _attempt(act, action, act.durations.pick, lambda: world.take(act.who, name))
+    ended = yield from taking
+    return _done(ended.text, where_m) if ended.succeeded else ended
+
+
+def _place(act: Act) -> Routine:
+    world, thing = act.world, act.who.holding
+    if thing is None:
+        return _lacking(Action(Verb.PUT), Precondition.HELD)
+    relation = act.primitive.relation
+    if relation not in (Relation.ON, Relation.WITHIN):
+        return _ended(PrimitiveCode.BAD_TARGET, "place needs the relation on or within")
+    point_m = act.target_m
+    if act.reference_m is not None:
+        near_m = pointing.beside(world, act.who, act.reference_m, act.primitive.tolerance_m)
+        if near_m is None:
+            return _ended(PrimitiveCode.NOTHING_THERE, "nothing is at the reference")
+        point_m = (near_m[0], near_m[1], point_m[2])
+    spot = pointing.spot_at(world, point_m, relation, thing)
+    if spot is None:
+        return _ended(PrimitiveCode.NO_SPACE, f"nothing is there to put a thing {relation}")
+    verb = Verb.PUT if relation is Relation.ON else Verb.PUTIN
+    parent = spot.place[1]
+    if parent not in world.nodes:
+        parent = parent.removeprefix("floor_")
+        if math.dist(point_m[:2], (act.who.x_m, act.who.y_m)) > act.who.body.reach_m:
+            return _lacking(Action(verb, thing, parent), Precondition.NEAR)
+    action = Action(verb, thing, parent)
+    return (
+        yield from _attempt(
+            act,
+            action,
+            act.durations.place,
+            lambda: world.put(act.who, thing, spot.place, spot.at_m),
+        )
+    )
+
+
+def _change(act: Act) -> Routine:
+    """Opens, closes, switches or wipes what is at the point."""
+    world, verb = act.world, _VERBS[act.primitive.name]
+    candidates = (
+        name
+        for name in pointing.handled(world)
+        if verb not in (Verb.OPEN, Verb.CLOSE) or _may_open(world, name)
+    )
+    name = pointing.node_at(world, act.target_m, candidates, act.primitive.tolerance_m)
+    if name is None:
+        return _ended(PrimitiveCode.NOTHING_THERE, "nothing is there")
+    opening = verb in (Verb.OPEN, Verb.CLOSE) and world.nodes[name].opens
+    if opening and world.is_open(name) is (verb is Verb.OPEN):
+        return _done(f"{name} is {'open' if verb is Verb.OPEN else 'closed'} already")
+    action = Action(verb, name)
+    seconds = {
+        Verb.OPEN: act.durations.open,
+        Verb.CLOSE: act.durations.close,
+        Verb.WIPE: act.durations.clean,
+    }.get(verb, act.durations.power)
+    return (yield from _attempt(act, action, seconds, lambda: apply(world, act.who, action)))
+
+
+def _may_open(world: GraphWorld, name: str) -> bool:
+    """Whether a point where something is opened may mean it: furniture, and things that open."""
+    node = world.nodes[name]
+    return node.kind is EntityKind.FURNITURE or node.opens
+
+
+_ROUTINES: dict[PrimitiveName, Callable[[Act], Routine]] = {
+    PrimitiveName.NAVIGATE: _navigate,
+    PrimitiveName.LOOK: _look,
+    PrimitiveName.PICK: _pick,
+    PrimitiveName.PLACE: _place,
+    **dict.fromkeys(_VERBS, _change),
+}
+ABLE = frozenset(_ROUTINES)

@@ -1,0 +1,269 @@
+"""How a graph world begins: its nodes, and where each is, of a house and an episode in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.world.catalogue import Catalogue
+from planner.world.episode import Episode
+from planner.world.errors import FileError
+from planner.world.geometry import Vec3
+from planner.world.graph_file import HOLDS, EdgeKind, GraphNode, label
+from planner.world.graph_house import affordances_of
+from planner.world.house import Furniture, House, ObjectPlacement
+from planner.world.state import EntityState
+from planner.world.vocabulary import (
+    AFFORDANCE_OF_STATE,
+    DEFAULT_STATES,
+    Affordance,
+    EntityKind,
+    Relation,
+    State,
+    floor_name,
+)
+from sim_bridge.graph.ways import Ways
+
+States = Mapping[State, bool]
+Place = tuple[Relation, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What never changes about an entity.
+
+    Attributes:
+        room: of rooms and furniture.
+        at_m: of rooms and furniture, middle of the underside in `map`.
+        opens: whether it can be opened and closed.
+        hollow, flat: whether things are put into and onto it; of things.
+        piece: the furniture of the house file.
+    """
+
+    name: str
+    kind: EntityKind
+    class_name: str
+    instance_id: int
+    size_m: Vec3
+    affordances: tuple[Affordance, ...] = ()
+    room: str | None = None
+    at_m: Vec3 = (0.0, 0.0, 0.0)
+    opens: bool = False
+    hollow: bool = False
+    flat: bool = False
+    piece: Furniture | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The first state of a world, which is copied and never changed.
+
+    Attributes:
+        places: what each thing is on or within.
+        at_m: middle of each thing's underside: in `map`, of what is on or in another thing from
+            that one's underside.
+        open: what is open.
+        contents: what is directly on or within each entity.
+        held: what the graph's characters hold, in their order; theirs are the agents' hands.
+        stands: the graph's characters, where each stands in `map` and in which room.
+        entities: the nodes' records; filled by the first world and shared by all.
+    """
+
+    house: House
+    nodes: Mapping[str, Node]
+    ways: Ways
+    places: Mapping[str, Place]
+    at_m: Mapping[str, Vec3]
+    states: Mapping[str, States]
+    open: frozenset[str]
+    contents: Mapping[str, tuple[str, ...]]
+    held: tuple[tuple[str, ...], ...] = ()
+    stands: tuple[tuple[float, float, str], ...] = ()
+    entities: dict[str, EntityState] = field(default_factory=dict)
+
+
+def start_of(house: House, episode: Episode, catalogue: Catalogue) -> Start:
+    """How an episode begins in a house; what it places it places instead of the house.
+
+    Raises:
+        FileError: naming the episode's field and the reason, where it does not fit the house.
+    """
+    return _Reader(house, episode, catalogue).start()
+
+
+class _Reader:
+    def __init__(self, house: House, episode: Episode, catalogue: Catalogue) -> None:
+        self._house, self._episode, self._catalogue = house, episode, catalogue
+        graph = house.graph
+        self._graph_nodes: dict[str, GraphNode] = (
+            {} if graph is None else {label(node): node for node in graph.nodes}
+        )
+        self._nodes: dict[str, Node] = {}
+        self._open: set[str] = set()
+        self._states: dict[str, States] = {}
+
+    def start(self) -> Start:
+        for room in self._house.rooms:
+            self._add_room(room.name)
+        for piece in self._house.furniture:
+            self._add_piece(piece)
+        things = self._things()
+        for item in things.values():
+            self._add_thing(item)
+        places = {name: self._place(name, item) for name, item in things.items()}
+        self._change_furniture()
+        contents: dict[str, list[str]] = {}
+        at_m: dict[str, Vec3] = {}
+        for name, (_, parent) in places.items():
+            contents.setdefault(parent, []).append(name)
+            x, y, z, _ = things[name].pose
+            if parent in things:
+                px, py, pz, _ = things[parent].pose
+                x, y, z = x - px, y - py, z - pz
+            at_m[name] = (x, y, z)
+        return Start(
+            house=self._house,
+            nodes=self._nodes,
+            ways=Ways(self._house),
+            places=places,
+            at_m=at_m,
+            states=self._states,
+            open=frozenset(self._open),
+            contents={name: tuple(inside) for name, inside in contents.items()},
+            held=self._held(),
+            stands=self._stands(),
+        )
+
+    def _things(self) -> dict[str, ObjectPlacement]:
+        """The episode's things; of a graph all others too, where it has them."""
+        named = {item.name: item for item in self._episode.objects}
+        if self._house.graph is None:
+            return named
+        things = {item.name: item for item in self._house.objects}
+        for name in named:
+            if name not in things:
+                where = f"objects.{name}"
+                raise FileError(self._episode.title, where, f"{self._house.name} has no such node")
+        return things | named
+
+    def _add_room(self, name: str) -> None:
+        room = self._house.rooms_by_name[name]
+        xs, ys = [x for x, _ in room.polygon_m], [y for _, y in room.polygon_m]
+        self._nodes[name] = Node(
+            name=name,
+            kind=EntityKind.ROOM,
+            class_name=room.class_name,
+            instance_id=0,
+            size_m=(max(xs) - min(xs), max(ys) - min(ys), room.height_m),
+            room=name,
+            at_m=((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, 0.0),
+        )
+
+    def _add_piece(self, piece: Furniture) -> None:
+        self._nodes[piece.name] = Node(
+            name=piece.name,
+            kind=EntityKind.FURNITURE,
+            class_name=piece.class_name,
+            instance_id=len(self._nodes) + 1,
+            size_m=piece.size_m,
+            affordances=piece.affordances,
+            room=piece.room,
+            at_m=(piece.x_m, piece.y_m, 0.0),
+            opens=bool(piece.joints),
+            piece=piece,
+        )
+        self._take_states(piece.name, piece.affordances, piece.states)
+
+    def _add_thing(self, item: ObjectPlacement) -> None:
+        node = self._graph_nodes.get(item.name)
+        defaults: States = {}
+        if node is not None:
+            affordances, opens = affordances_of(node), node.has("CAN_OPEN")
+        else:
+            cls = self._catalogue.objects.get(item.class_name)
+            if cls is None:
+                where = f"objects.{item.name}"
+                raise FileError(self._episode.title, where, f"unknown class {item.class_name}")
+            affordances, opens, defaults = cls.affordances, False, cls.states
+        self._nodes[item.name] = Node(
+            name=item.name,
+            kind=EntityKind.OBJECT,
+            class_name=item.class_name,
+            instance_id=len(self._nodes) + 1,
+            size_m=item.size_m,
+            affordances=affordances,
+            opens=opens,
+            hollow=node is not None and node.is_hollow,
+            flat=node is not None and node.has("SURFACES"),
+        )
+        self._take_states(item.name, affordances, {**defaults, **item.states})
+
+    def _take_states(self, name: str, affordances: tuple[Affordance, ...], told: States) -> None:
+        able = {s: DEFAULT_STATES[s] for s, a in AFFORDANCE_OF_STATE.items() if a in affordances}
+        if able:
+            self._states[name] = able | {s: v for s, v in told.items() if s in able}
+        node = self._graph_nodes.get(name)
+        if node is not None and self._nodes[name].opens and "OPEN" in node.states:
+            self._open.add(name)
+
+    def _place(self, name: str, item: ObjectPlacement) -> Place:
+        floors = {floor_name(room.name) for room in self._house.rooms}
+        node = self._nodes.get(item.parent)
+        handled = node is not None and node.kind in (EntityKind.FURNITURE, EntityKind.OBJECT)
+        if item.parent not in floors and (not handled or item.parent == name):
+            reason = f"{self._house.name} has no {item.parent!r} for it to be {item.relation}"
+            raise FileError(self._episode.title, f"objects.{name}.parent", reason)
+        return (item.relation, item.parent)
+
+    def _change_furniture(self) -> None:
+        for name, change in self._episode.furniture.items():
+            node = self._nodes.get(name)
+            if node is None or node.kind is not EntityKind.FURNITURE:
+                reason = f"{self._house.name} has no such piece"
+                raise FileError(self._episode.title, f"furniture.{name}", reason)
+            if change.open is not None:
+                (self._open.add if change.open else self._open.discard)(name)
+            self._states[name] = {**self._states.get(name, {}), **change.states}
+
+    def _characters(self) -> list[GraphNode]:
+        return [node for node in self._graph_nodes.values() if node.is_character]
+
+    def _held(self) -> tuple[tuple[str, ...], ...]:
+        graph = self._house.graph
+        if graph is None:
+            return ()
+        names = {node.id: label(node) for node in graph.nodes}
+        return tuple(
+            tuple(
+                names[edge.to_id]
+                for kind in HOLDS
+                for edge in graph.edges
+                if edge.relation_type == kind and edge.from_id == character.id
+            )
+            for character in self._characters()
+        )
+
+    def _stands(self) -> tuple[tuple[float, float, str], ...]:
+        graph = self._house.graph
+        stands = []
+        for character in self._characters():
+            inside = {
+                edge.to_id
+                for edge in (graph.edges if graph is not None else ())
+                if edge.from_id == character.id and edge.relation_type == EdgeKind.INSIDE
+            }
+            rooms = [n for n, node in self._graph_nodes.items() if node.id in inside]
+            room = next((n for n in rooms if n in self._house.rooms_by_name), None)
+            x, y = self._position(character, room or self._house.rooms[0].name)
+            stands.append((x, y, room or self._house.room_at(x, y) or self._house.rooms[0].name))
+        return tuple(stands)
+
+    def _position(self, character: GraphNode, room: str) -> tuple[float, float]:
+        """Where a character stands: as the graph says, else in the middle of its room."""
+        if character.obj_transform is not None:
+            x, _, y = character.obj_transform.position
+            return x, y
+        if character.bounding_box is not None:
+            x, _, y = character.bounding_box.center
+            return x, y
+        return self._nodes[room].at_m[:2]

@@ -1,0 +1,362 @@
+"""The graph world: what is where, and in which state."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.world.agents import Body, default_bodies
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.field_of_view import sightings
+from planner.world.geometry import Pose, Vec3
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import (
+    EntityKind,
+    Relation,
+    State,
+)
+from sim_bridge.graph.scene import Node, Place, Start, States
+from sim_bridge.graph.ways import Point
+
+
+@dataclass(slots=True)
+class Agent:
+    """Somebody who acts; `hands` are the names of what each holds."""
+
+    name: str
+    body: Body
+    instance_id: int
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    room: str
+    hands: list[str | None] = field(default_factory=lambda: [None])
+
+    @property
+    def holding(self) -> str | None:
+        """What its first full hand holds."""
+        return next((name for name in self.hands if name is not None), None)
+
+    def hand_m(self) -> Vec3:
+        """Where its hands are in `map`."""
+        x, y, z = self.body.hand_m
+        cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
+        return (self.x_m + x * cos - y * sin, self.y_m + x * sin + y * cos, z)
+
+
+class GraphWorld:
+    """One episode; `acting.act` changes it, `snapshot` tells how it is.
+
+    Attributes:
+        start: how it began.
+        agents: by name.
+        walked_m: how far each agent has walked.
+        time_s: the clock, which its owner moves, as `steps`.
+    """
+
+    def __init__(self, start: Start, episode: Episode, seed: int = 0, hands: int = 1) -> None:
+        """The first state.
+
+        Args:
+            start: of the episode's house.
+            episode: says who is there.
+            seed: decides where agents start of whom neither episode nor graph says it.
+            hands: of each agent.
+
+        Raises:
+            PlannerError: where the graph's characters hold more than hands can.
+        """
+        self.start, self.episode = start, episode
+        self.nodes = start.nodes
+        self.time_s, self.steps, self.revision = 0.0, 0, 1
+        self._places = dict(start.places)
+        self._at_m = dict(start.at_m)
+        self._states = dict(start.states)
+        self._open = set(start.open)
+        self._contents = dict(start.contents)
+        self._put = 0
+        self.agents: dict[str, Agent] = {}
+        self.walked_m: dict[str, float] = {}
+        rng = np.random.default_rng([seed, 1])
+        self._dirty: set[str] = set()
+        for index, placement in enumerate(episode.agents):
+            body = default_bodies()[placement.kind]
+            x, y, yaw, room = self._stand(index, placement.start, rng)
+            number = len(self.nodes) + index + 1
+            agent = Agent(placement.uid, body, number, x, y, yaw, room, [None] * hands)
+            self.agents[agent.name], self.walked_m[agent.name] = agent, 0.0
+        if not start.entities:
+            start.entities.update({name: self._entity(name) for name in start.nodes})
+        self._entities = dict(start.entities)
+        self._take_up_held()
+        for name in (*self._dirty, *self.agents):
+            self._entities[name] = self._entity(name)
+        self._dirty.clear()
+        self._published: dict[str, EntityState] = dict(self._entities)
+
+    def _stand(
+        self, index: int, told: tuple[float, float, float] | None, rng: np.random.Generator
+    ) -> tuple[float, float, float, str]:
+        rooms = self.start.house.rooms
+        if told is not None:
+            room = self.start.house.room_at(told[0], told[1])
+            if room is None:
+                where = f"({told[0]}, {told[1]}) is in no room"
+                raise PlannerError(f"{self.episode.title}: agents.{index}.start: {where}")
+            return (*told, room)
+        yaw = float(rng.uniform(-math.pi, math.pi))
+        if index < len(self.start.stands):
+            x, y, name = self.start.stands[index]
+            return x, y, yaw, name
+        name = rooms[int(rng.integers(len(rooms)))].name
+        x, y, _ = self.nodes[name].at_m
+        return x, y, yaw, name
+
+    def _take_up_held(self) -> None:
+        for agent, things in zip(self.agents.values(), self.start.held, strict=False):
+            if len(things) > len(agent.hands):
+                what = f"{agent.name} holds {' and '.join(things)}"
+                raise PlannerError(f"{self.episode.title}: {what}, and has {len(agent.hands)} hand")
+            for name in things:
+                self.take(agent, name)
+
+    # Reading
+
+    def agent(self, name: str) -> Agent:
+        """An agent by name.
+
+        Raises:
+            PlannerError: where there is none.
+        """
+        agent = self.agents.get(name)
+        if agent is None:
+            known = ", ".join(self.agents)
+            raise PlannerError(f"there is no agent {name!r}; there are {known}")
+        return agent
+
+    def place_of(self, name: str) -> Place | None:
+        """What a thing is on, within or held by; None for what is no thing."""
+        return self._places.get(name)
+
+    def position_m(self, name: str) -> Vec3:
+        """The middle of an entity's underside in `map`."""
+        node = self.nodes.get(name)
+        if node is None:
+            agent = self.agents[name]
+            return (agent.x_m, agent.y_m, 0.0)
+        if node.kind is not EntityKind.OBJECT:
+            return node.at_m
+        relation, parent = self._places[name]
+        x, y, z = self._at_m[name]
+        if relation is Relation.HELD:
+            hx, hy, hz = self.agents[parent].hand_m()
+            return (hx, hy, hz - node.size_m[2] / 2)
+        if parent in self._places:
+            px, py, pz = self.position_m(parent)
+            return (px + x, py + y, pz + z)
+        return (x, y, z)
+
+    def middle_m(self, name: str) -> Vec3:
+        """The middle of an entity's box in `map`."""
+        x, y, z = self.position_m(name)
+        return (x, y, z + self._size_m(name)[2] / 2)
+
+    def room_of(self, name: str) -> str | None:
+        """The room that an entity is in."""
+        while name in self._places:
+            name = self._places[name][1]
+        node = self.nodes.get(name)
+        if node is not None:
+            return node.room
+        agent = self.agents.get(name)
+        return agent.room if agent is not None else name.removeprefix("floor_")
+
+    def is_open(self, name: str) -> bool:
+        """Whether something that opens is open."""
+        return name in self._open
+
+    def contents_of(self, name: str) -> tuple[str, ...]:
+        """What is directly on or within an entity."""
+        return self._contents.get(name, ())
+
+    def enclosing(self, name: str) -> str | None:
+        """What closed thing or furniture an entity is inside of, however deep; None for none."""
+        while name in self._places:
+            relation, parent = self._places[name]
+            node = self.nodes.get(parent)
+            closed = node is not None and node.opens and parent not in self._open
+            if closed and relation is Relation.WITHIN:
+                return parent
+            name = parent
+        return None
+
+    def states_of(self, name: str) -> States:
+        """The states that an entity has."""
+        return self._states.get(name, {})
+
+    def relation_of(self, name: str) -> Relation | None:
+        """How a thing is where it is; None for what is no thing."""
+        place = self._places.get(name)
+        return None if place is None else place[0]
+
+    def offset_m(self, name: str) -> Vec3:
+        """Where a thing is, as `Start.at_m`."""
+        return self._at_m[name]
+
+    def gap_m(self, agent: str, name: str) -> float:
+        """From an agent's centre to an entity's box, seen from above."""
+        who = self.agents[agent]
+        return self.gap_to_m((who.x_m, who.y_m), name)
+
+    def gap_to_m(self, point: Point, name: str) -> float:
+        """From a point to an entity's box, seen from above."""
+        x, y, _ = self.position_m(name)
+        node = self.nodes.get(name)
+        half_x, half_y = self._half_m(node) if node is not None else (0.0, 0.0)
+        dx, dy = abs(point[0] - x) - half_x, abs(point[1] - y) - half_y
+        return math.hypot(max(dx, 0.0), max(dy, 0.0))
+
+    @staticmethod
+    def _half_m(node: Node) -> Point:
+        """Half of the sides of a node's box along the map's axes."""
+        x, y = node.size_m[0] / 2, node.size_m[1] / 2
+        if node.piece is None or not node.piece.yaw_rad:
+            return x, y
+        cos, sin = abs(math.cos(node.piece.yaw_rad)), abs(math.sin(node.piece.yaw_rad))
+        return x * cos + y * sin, x * sin + y * cos
+
+    def _size_m(self, name: str) -> Vec3:
+        node = self.nodes.get(name)
+        if node is not None:
+            return node.size_m
+        body = self.agents[name].body
+        return (2 * body.radius_m, 2 * body.radius_m, body.height_m)
+
+    def carries(self, name: str, place: str) -> bool:
+        """Whether a place is the thing itself, or on or in it."""
+        while place != name:
+            if place not in self._places:
+                return False
+            place = self._places[place][1]
+        return True
+
+    def way(self, who: Agent, name: str) -> tuple[Point, ...] | None:
+        """The points by which an agent gets close to an entity; None where there is no way."""
+        room = self.room_of(name)
+        x, y, _ = self.position_m(name)
+        if room is None:
+            return None
+        return self.start.ways.way(who.room, room, (x, y))
+
+    def seen(self, agent: str) -> list[str]:
+        """What an agent sees of this world, by the field of view."""
+        return [sighting.name for sighting in sightings(self.snapshot(), agent)]
+
+    def next_spot(self) -> int:
+        """A number that no thing was put down with before, from 1."""
+        self._put += 1
+        return self._put
+
+    # Changing, without asking whether it may be (`acting` does)
+
+    def move(self, who: Agent, x_m: float, y_m: float, yaw_rad: float, room: str) -> None:
+        """Puts an agent somewhere; what it holds goes along."""
+        who.x_m, who.y_m, who.yaw_rad, who.room = x_m, y_m, yaw_rad, room
+        self._touch(who.name)
+        for name in who.hands:
+            if name is not None:
+                self._touch_with_contents(name)
+
+    def take(self, who: Agent, name: str) -> None:
+        """Puts a thing into a free hand."""
+        who.hands[who.hands.index(None)] = name
+        self._settle(name, (Relation.HELD, who.name), (0.0, 0.0, 0.0))
+        self._touch(who.name)
+
+    def put(self, who: Agent, name: str, place: Place, at_m: Vec3) -> None:
+        """Puts what a hand holds down; `at_m` as `Start.at_m`."""
+        who.hands[who.hands.index(name)] = None
+        self._settle(name, place, at_m)
+        self._touch(who.name)
+
+    def set_open(self, name: str, *, opened: bool) -> None:
+        """Opens or closes something."""
+        (self._open.add if opened else self._open.discard)(name)
+        self._touch(name)
+
+    def set_state(self, name: str, state: State, *, value: bool) -> None:
+        """Sets a state of something that has it."""
+        self._states[name] = {**self._states[name], state: value}
+        self._touch(name)
+
+    def _settle(self, name: str, place: Place, at_m: Vec3) -> None:
+        _, old = self._places[name]
+        if old in self._contents:
+            self._contents[old] = tuple(other for other in self._contents[old] if other != name)
+        self._places[name], self._at_m[name] = place, at_m
+        self._contents[place[1]] = (*self._contents.get(place[1], ()), name)
+        self._touch_with_contents(name)
+
+    def _touch_with_contents(self, name: str) -> None:
+        self._touch(name)
+        for inside in self._contents.get(name, ()):
+            self._touch_with_contents(inside)
+
+    def _touch(self, name: str) -> None:
+        self._dirty.add(name)
+        self.revision += 1
+
+    # Telling
+
+    def snapshot(self) -> WorldState:
+        """The world as it is; entities that did not change are the same records as before."""
+        if self._dirty:
+            for name in self._dirty:
+                self._entities[name] = self._entity(name)
+            self._dirty.clear()
+            self._published = dict(self._entities)
+        return WorldState(
+            stamp_s=self.time_s,
+            step=self.steps,
+            revision=self.revision,
+            house=self.start.house.name,
+            episode_id=self.episode.episode_id,
+            entities=self._published,
+        )
+
+    def _entity(self, name: str) -> EntityState:
+        agent = self.agents.get(name)
+        if agent is not None:
+            return EntityState(
+                name=name,
+                kind=EntityKind.AGENT,
+                class_name=agent.body.kind.value,
+                instance_id=agent.instance_id,
+                pose=Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad),
+                size_m=self._size_m(name),
+                parent=None,
+                relation=None,
+                room=agent.room,
+                holding=agent.holding,
+            )
+        node = self.nodes[name]
+        relation, parent = self._places.get(name, (None, None))
+        yaw_rad = node.piece.yaw_rad if node.piece is not None else 0.0
+        x, y, z = self.position_m(name)
+        return EntityState(
+            name=name,
+            kind=node.kind,
+            class_name=node.class_name,
+            instance_id=node.instance_id,
+            pose=Pose.planar(x, y, yaw_rad, z),
+            size_m=node.size_m,
+            parent=parent if parent is not None or node.kind is EntityKind.ROOM else node.room,
+            relation=relation,
+            room=self.room_of(name),
+            affordances=node.affordances,
+            states=self._states.get(name),
+            openness=(1.0 if name in self._open else 0.0) if node.opens else None,
+        )

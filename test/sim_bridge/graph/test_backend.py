@@ -1,0 +1,91 @@
+"""The graph world behind the bridge's protocol conforms in our houses and in foreign graphs."""
+
+from pathlib import Path
+
+import graph_kitchen as kitchen
+import pytest
+
+from planner.parts.check import Report, Verdict
+from planner.world.errors import PlannerError
+from planner.world.house_checks import load_house
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.vocabulary import Relation
+from sim_bridge.conformance import check_backend
+from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.opening import bare_episode, default_house, open_world
+from sim_bridge.pacing import TICK_S
+
+NEED_PICTURES = {
+    "cameras_give_frames",
+    "pictures_are_not_blank",
+    "camera_hangs_on_the_body",
+    "pixels_lie_where_things_are",
+}
+
+
+def _skipped(report: Report) -> set[str]:
+    return {f.check for f in report.findings if f.verdict is Verdict.SKIPPED}
+
+
+def test_it_conforms_in_a_furnished_house() -> None:
+    opened = open_world(default_house(), "", 7, agents=2)
+    report = check_backend(GraphBackend, house=opened.house, episode=opened.episode)
+    assert report.failed == {}, report.table()
+    assert _skipped(report) == NEED_PICTURES
+
+
+def test_it_conforms_in_a_foreign_graph(tmp_path: Path) -> None:
+    document = kitchen.graph()
+    document["nodes"].append(kitchen.node(16, "mug", properties=["GRABBABLE"]))
+    document["edges"].append(kitchen.edge(16, "ON", kitchen.LAMP))
+    house = load_house(kitchen.written(tmp_path, document))
+    report = check_backend(GraphBackend, house=house, episode=bare_episode(house, 2))
+    assert report.failed == {}, report.table()
+    assert _skipped(report) == NEED_PICTURES
+
+
+class Body:
+    """The robot of the kitchen, which does one primitive after another."""
+
+    def __init__(self, folder: Path) -> None:
+        self.house = load_house(kitchen.written(folder))
+        self.backend = GraphBackend()
+        self.backend.reset(self.house, kitchen.task(self.house), 1)
+
+    def do(
+        self, name: PrimitiveName, entity: str, relation: Relation | None = None
+    ) -> PrimitiveResult:
+        """A primitive at the middle of an entity, to its end."""
+        state = self.backend.world_state()
+        assert state is not None
+        target_m = state.entities[entity].box.center_m
+        handle = self.backend.start("agent_0", Primitive(name, target_m, relation=relation))
+        while (result := self.backend.poll(handle).result) is None:
+            self.backend.step(TICK_S)
+        return result
+
+
+def test_primitives_change_the_edges_and_fail_with_the_precondition_by_name(
+    tmp_path: Path,
+) -> None:
+    body = Body(tmp_path)
+    navigate, pick = PrimitiveName.NAVIGATE, PrimitiveName.PICK
+    assert body.do(navigate, "fridge_10").succeeded
+    refused = body.do(pick, "pear_14")
+    assert refused.code is PrimitiveCode.CLOSED
+    assert refused.evidence == {"precondition": "container open"}
+    assert body.do(PrimitiveName.OPEN, "fridge_10").succeeded
+    assert body.do(pick, "pear_14").succeeded
+    assert body.do(navigate, "bowl_12").succeeded
+    assert body.do(PrimitiveName.PLACE, "bowl_12", Relation.WITHIN).succeeded
+    state = body.backend.world_state()
+    assert state is not None
+    pear = state.entities["pear_14"]
+    assert (pear.parent, pear.relation, pear.room) == ("bowl_12", Relation.WITHIN, "kitchen_1")
+
+
+def test_it_has_no_pictures_and_says_so(tmp_path: Path) -> None:
+    body = Body(tmp_path)
+    assert body.backend.capabilities("agent_0").cameras == ()
+    with pytest.raises(PlannerError, match="a graph has no pictures"):
+        body.backend.observe("agent_0", ("hand",))
