@@ -17,7 +17,7 @@ from machine import print_table
 
 from planner.app.embedded_run import run_embedded
 from planner.planning.expert.expert import Expert
-from planner.world.floor_grid import load_way_search
+from planner.world.floor_grid import preload_path_search
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -37,7 +37,7 @@ def main() -> None:
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     # Half a second of importing, once a process: no episode's own work. And, as `planner run`
     # has it, what is loaded stays.
-    load_way_search()
+    preload_path_search()
     gc.freeze()
     failed: list[str] = []
     spent = simulated = 0.0

@@ -89,7 +89,7 @@ class RestlessBackend(EmbeddedBackend):
         yaws = [math.tau * i / 24 for i in range(24)]
         return max(
             yaws,
-            key=lambda yaw: self._scene_now().first_hit(
+            key=lambda yaw: self._synced_scene().first_hit(
                 here, (here[0] + math.cos(yaw), here[1] + math.sin(yaw), 0.8)
             )[1],
         )

@@ -21,7 +21,7 @@ from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.embedded.ways import Ways
+from sim_bridge.embedded.paths import PathSearch
 
 ROUNDS = 5
 
@@ -101,7 +101,7 @@ def way_ms(grid: FloorGrid) -> float:
     goal = int(grid.free.ravel().argmax())
     distance_m = grid.field(goal).distance_m
     start = int(np.where(np.isfinite(distance_m), distance_m, -1.0).argmax())
-    ways = Ways(grid)
+    ways = PathSearch(grid)
     begin = time.perf_counter()
     for _ in range(1000):
         ways.corners(start, goal)

@@ -62,7 +62,7 @@ COMMANDS: Mapping[str, Command] = {
         "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"
     ),
     "spot-run": Command("sim_bridge.spot.run_program", "a program of the SDK, on the emulator"),
-    "spot-look": Command("sim_bridge.spot.look_cli", "what a Spot says of itself; moves nothing"),
+    "spot-look": Command("sim_bridge.spot.status_cli", "what a Spot says of itself; moves nothing"),
     "train": Command("planner.commands.training", "data sets and models of the memory"),
     "serve": Command("planner.models.serve", "a language model on this machine's GPUs, by vLLM"),
     "up": Command("planner.up", "start the nodes and keep them running"),

@@ -46,7 +46,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a command leaves behind; None leaves it as it was."""
+    """The state after a command; None = unchanged."""
 
     text: str
     stops: bool = False
@@ -75,7 +75,7 @@ _EFFECTS: Mapping[Command, _Effect] = {
     ),
 }
 
-# Whoever sees danger may stop an agent, claimed or not.
+# Anybody may stop an agent, claimed or not.
 _ALWAYS = frozenset(
     {Command.STOP, Command.ESTOP_GENTLE, Command.ESTOP_HARD, Command.ESTOP_RELEASE, Command.CLAIM}
 )
@@ -92,7 +92,7 @@ class Control:
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        """Why it may not move, the first to be cleared first; empty when it may."""
+        """Why it may not move, in the order in which to clear them; empty if it may."""
         found = []
         if self.estop is not Estop.NONE:
             found.append(f"the {self.estop} emergency stop is engaged")

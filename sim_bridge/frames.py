@@ -9,8 +9,8 @@ from planner.world.observation import Observation
 
 MAP = "map"
 ARM_CAMERA = "hand"
-# Joints of our simulators' bodies: the hand swings around the body, its camera tilts. The frame
-# that turns by the first lies at the base and carries the hand.
+# Joints of simulated bodies: the arm pans about the base and its camera tilts. `HAND_MOUNT` is the
+# frame at the base that pans.
 PAN_JOINT, TILT_JOINT = "hand_pan", "hand_tilt"
 HAND_MOUNT = "hand_mount"
 
@@ -33,7 +33,7 @@ def moving_links(observation: Observation) -> list[Link]:
     """The links that change, at the observation's stamp.
 
     map -> odom carries what localisation corrects, odom -> base_link is smooth (REP-105).
-    The hand's camera hangs on the hand, every other one on the base.
+    The hand camera is mounted on the hand, every other one on the base.
     """
     agent = observation.agent
     base, hand = f"{agent}/base_link", f"{agent}/hand"

@@ -34,9 +34,9 @@ from sim_bridge.lockstep.waiting import Lockstep
 from sim_bridge.opening import MAX_SEED, Opened, default_house, open_world
 from sim_bridge.pacing import (
     TICK_S,
-    Every,
     IdleTime,
     Pacer,
+    Periodic,
     TimeMode,
     split_step,
     ticks_in,
@@ -51,27 +51,27 @@ from sim_bridge.world_info.node import WorldInfoTopic
 from sim_bridge.world_state.node import WorldStateTopic
 
 LOAD_FAILED = 1
-# In which the bridges of other machines are found, where discovery reaches them.
+# Wall seconds to discover bridges on other machines.
 DISCOVERY_S = 1.5
-# How long the bridge sleeps where only a message can wake it: then it looks for lost clients.
+# Longest sleep while only a message can wake the bridge: then it checks for lost clients.
 IDLE_WAIT_S = 0.05
 MAX_WAIT_S = 0.2
-# Of time, frames and bodies while no agent is busy: each message wakes who listens to it.
-CALM_HZ = 5.0
-# A listener may come to be seen here a little before it can hear.
+# Rate of time, frames and joint states while no agent is busy: each message wakes its subscribers.
+IDLE_HZ = 5.0
+# A new subscriber may be listed a little before it can receive.
 REPEATS = 4
-# How long the names of an agent that a new episode lacks stay, for results under way.
+# How long the topics of an agent that a new episode lacks stay, for results under way.
 LINGER_S = 2.0
 
 
 class BridgeNode(Node):
-    """Stands in front of one backend; `run_due` makes time pass and sends what is due."""
+    """Serves one backend over ROS; `run_due` advances time and publishes what is due."""
 
     def __init__(self) -> None:
-        """Starts the world that the parameters ask for.
+        """Loads the world that the parameters name.
 
         Raises:
-            PlannerError: for a wrong parameter, house or episode, or a second bridge.
+            PlannerError: for an invalid parameter, house or episode, or if another bridge runs.
         """
         super().__init__("bridge")
         try:
@@ -81,7 +81,7 @@ class BridgeNode(Node):
             self._pacer = Pacer(self._pace)
             self._sensing = declare_sensing(self)
             backend = parameters.text(
-                self, "backend", "embedded", "the world", choices=BACKENDS.names()
+                self, "backend", "embedded", "backend to use", choices=BACKENDS.names()
             )
             opened = self._declare_world()
             settings = parameters.text(
@@ -89,12 +89,12 @@ class BridgeNode(Node):
             )
             self._backend = backend
             self._runtime = Runtime(make_backend(backend, settings), declare_safety(self))
-            # From another thread it ends the wait for messages: `run_due` is next.
+            # Called from another thread, it wakes the executor, which calls `run_due` next.
             self._runtime.notify(self.create_guard_condition(lambda: None).trigger)
             nice = declare_nice(self)
             self._lockstep = self._declare_lockstep()
             self._make_publishers()
-            self._take_up(opened)
+            self._load_world(opened)
         except PlannerError:
             super().destroy_node()
             raise
@@ -109,8 +109,8 @@ class BridgeNode(Node):
     # Start and end
 
     def _refuse_other_bridges(self) -> None:
-        # On this machine the lock is exact. Only a wider discovery meets bridges elsewhere; one
-        # of this machine that is listed then was killed, and the graph has not forgotten it.
+        # On this machine the lock is exact. Discovery beyond it may find other bridges; one of this
+        # machine that is still listed was killed.
         if lock_is_exact(os.environ):
             return
         own = [gid for gid in self._gids(topics.ROSOUT) if is_of_process(gid, os.getpid())]
@@ -136,7 +136,7 @@ class BridgeNode(Node):
             self,
             "seed",
             0,
-            "of all that is random; 0 = episode's",
+            "random seed; 0 = the episode's",
             min_value=0,
             max_value=MAX_SEED,
         )
@@ -144,7 +144,7 @@ class BridgeNode(Node):
             self,
             "agents",
             0,
-            "number of agents; 0 as the episode says",
+            "number of agents; 0 = the episode's",
             min_value=0,
             max_value=MAX_AGENTS,
         )
@@ -166,18 +166,18 @@ class BridgeNode(Node):
             return None
         if not (simulated and fast):
             raise PlannerError("parameter lockstep: needs a simulated world and time_mode:=fast")
-        return LockstepGate(self, turns=self._pace.idle is IdleTime.HOLD)
+        return LockstepGate(self, wait_for_agents=self._pace.idle is IdleTime.HOLD)
 
     def _make_publishers(self) -> None:
         self._losses: Counter[str] = Counter()
         self._ports: dict[str, AgentInterface] = {}
         self._leaving: list[tuple[float, AgentInterface]] = []
-        self._seconds, self._halves, self._fifths = Every(1.0), Every(2.0), Every(5.0)
-        self._slowly = Every(0.5)
-        # With each picture frames are sent anyway.
-        self._calm = Every(CALM_HZ)
+        self._one_hz, self._two_hz, self._five_hz = Periodic(1.0), Periodic(2.0), Periodic(5.0)
+        self._half_hz = Periodic(0.5)
+        # Frames are published with each picture in any case.
+        self._idle_schedule = Periodic(IDLE_HZ)
         self._repeats, self._served_s = 0, -1.0
-        self._told_blind = False
+        self._logged_picture_fault = False
 
         def publisher(kind: type, topic: str, profile: QoSProfile) -> SafePublisher:
             return SafePublisher(self, kind, topic, profile, self._losses)
@@ -191,7 +191,7 @@ class BridgeNode(Node):
         self._info = WorldInfoTopic(self, self._runtime, self._backend, self._pace, self._losses)
 
     def destroy_node(self) -> None:
-        """Stops every agent, frees the world and the domain."""
+        """Stops every agent, closes the world and releases the domain lock."""
         self._runtime.close()
         self._lock.close()
         super().destroy_node()
@@ -199,33 +199,33 @@ class BridgeNode(Node):
     # Time
 
     def run_due(self) -> float:
-        """Makes the ticks that are due and sends what is due; returns seconds until the next."""
+        """Runs the ticks that are due and publishes what is due; returns seconds until the next."""
         wall_s, busy = time.monotonic(), self._active()
-        self._listen()
+        self._take_heartbeats()
         held = self._holds()
         for _ in range(0 if held else self._pacer.due(wall_s, busy)):
             self._tick(TICK_S)
             held = self._holds()
             if held or (busy and not self._active()):
-                # What is waited for has ended: whether time goes on is decided anew.
+                # The last busy agent has finished: whether time advances is decided anew.
                 break
         self._runtime.follow_orders()
-        if self._waiting is None or not self._waiting.unseen():
-            # Whoever hears of an end shall believe what was seen until then.
+        if self._waiting is None or not self._waiting.unseen_pictures():
+            # A client that receives a result must be able to rely on a memory that is up to date.
             self._settle()
-        self._keep_house(time.monotonic())
+        self._run_wall_clock_tasks(time.monotonic())
         if held:
             return IDLE_WAIT_S
-        wait_s = self._pacer.wait_s(time.monotonic(), self._active(), self._ticks_wanted())
+        wait_s = self._pacer.wait_s(time.monotonic(), self._active(), self._ticks_until_due())
         return IDLE_WAIT_S if wait_s is None else min(wait_s, MAX_WAIT_S)
 
     def _active(self) -> bool:
-        """Whether an agent is under way, or somebody waits for a time to come."""
+        """Whether an agent is busy, or lockstep waits for a later time."""
         awaited = self._waiting is not None and self._waiting.wakes(self._runtime.now_s())
         return self._runtime.busy or awaited
 
     def _holds(self) -> bool:
-        """Whether this moment is not over yet for those who act on it."""
+        """Whether time has to wait for a node that has not finished with this moment."""
         wall_s = time.monotonic()
         if self._lockstep is None or not self._lockstep.holds(self._runtime, wall_s):
             return False
@@ -238,19 +238,19 @@ class BridgeNode(Node):
     def _waiting(self) -> Lockstep | None:
         return None if self._lockstep is None else self._lockstep.waiting
 
-    def _ticks_wanted(self) -> int:
-        # Ticks of a simulated world in which nobody moves are made several at a time, up to the
-        # one that publishes something: waking up costs more than they do.
+    def _ticks_until_due(self) -> int:
+        # While no agent moves, several ticks of a simulator run at once, up to the next one that
+        # publishes: waking up costs more than the ticks.
         if self._runtime.busy or not self._runtime.backend.simulated:
             return 1
         now_s, quiet = self._runtime.now_s(), self._quiet()
-        exposures = [port.exposure_left_s(now_s, quiet) for port in self._ports.values()]
-        return ticks_in(min(self._calm.left_s(now_s), *exposures))
+        exposures = [port.until_exposure_s(now_s, quiet) for port in self._ports.values()]
+        return ticks_in(min(self._idle_schedule.until_due_s(now_s), *exposures))
 
     def _quiet(self) -> int | None:
         """The revision of a simulated world in which no agent is busy, else None.
 
-        Whoever steps time by hand gets each exposure of it.
+        In stepped mode every exposure is published.
         """
         stepped = self._pace.mode is TimeMode.STEPPED
         if stepped or self._runtime.busy or not self._runtime.backend.simulated:
@@ -258,17 +258,17 @@ class BridgeNode(Node):
         state = self._runtime.world_state()
         return None if state is None else state.revision
 
-    def _listen(self) -> None:
-        """Takes up the heartbeats: they are judged with every tick, and never by an old one."""
+    def _take_heartbeats(self) -> None:
+        """Processes heartbeats, so that each tick is judged by the newest."""
         for port in self._ports.values():
-            port.listen()
+            port.take_heartbeats()
 
     def _tick(self, dt_s: float) -> None:
         busy = self._runtime.busy
-        self._listen()
+        self._take_heartbeats()
         self._runtime.step(dt_s)
         now_s = self._runtime.now_s()
-        wanted = self._calm.due(now_s) or busy
+        wanted = self._idle_schedule.due(now_s) or busy
         if wanted:
             self._publish_clock()
         self._state.publish()
@@ -282,15 +282,15 @@ class BridgeNode(Node):
                 now_s,
                 quiet,
                 tf_wanted=tf_wanted,
-                remembers=awaited is None or awaited.needs_picture(port.agent, now_s),
+                memory_looks=awaited is None or awaited.needs_picture(port.agent, now_s),
             )
         ]
         if links and self._tf.has_subscribers:
             self._publish_links(self._tf, links)
         if awaited is not None:
             for port in self._ports.values():
-                if port.shown_s is not None:
-                    awaited.shown(port.agent, port.shown_s)
+                if port.picture_s is not None:
+                    awaited.shown(port.agent, port.picture_s)
 
     def _settle(self) -> None:
         now_s = self._runtime.now_s()
@@ -300,58 +300,58 @@ class BridgeNode(Node):
             if receipt.agent in self._ports:
                 self._ports[receipt.agent].publish_receipt(receipt)
 
-    def _keep_house(self, wall_s: float) -> None:
-        """What goes by the wall clock, whether or not simulated time passes."""
-        if self._fifths.due(wall_s):
+    def _run_wall_clock_tasks(self, wall_s: float) -> None:
+        """Runs what is scheduled by the wall clock, whether or not simulated time advances."""
+        if self._five_hz.due(wall_s):
             if self._lockstep is not None:
-                self._lockstep.miss_the_gone()
+                self._lockstep.drop_lost_peers()
             for port in self._ports.values():
                 port.watch_clients()
             self._publish_clock()
             self._state.publish()
             self._state.keep_readable(wall_s)
-            self._serve_newcomers()
+            self._serve_late_joiners()
         while self._leaving and self._leaving[0][0] <= wall_s:
             self._leaving.pop(0)[1].destroy()
-        if self._halves.due(wall_s):
-            statuses = [port.announce(repeat=True) for port in self._ports.values()]
-            if self._seconds.due(wall_s):
+        if self._two_hz.due(wall_s):
+            statuses = [port.publish_permission(repeat=True) for port in self._ports.values()]
+            if self._one_hz.due(wall_s):
                 self._diagnose(statuses)
                 for port in self._ports.values():
-                    port.announce_battery()
+                    port.publish_battery()
 
-    def _serve_newcomers(self) -> None:
-        """Sends the present once more to who came after it, while time stands still."""
+    def _serve_late_joiners(self) -> None:
+        """Publishes the present state again for late joiners while time is paused."""
         stands, self._served_s = self._served_s == self._runtime.now_s(), self._runtime.now_s()
         if self._tf.has_new_subscribers or any(
             port.has_new_subscribers for port in self._ports.values()
         ):
             self._repeats = REPEATS
-        # Now and then in any case: on a busy machine who came may take long to hear.
-        if stands and (self._repeats > 0 or self._slowly.due(time.monotonic())):
+        # Also now and then: on a busy machine a new subscriber may take long to receive.
+        if stands and (self._repeats > 0 or self._half_hz.due(time.monotonic())):
             self._repeats = max(0, self._repeats - 1)
             links = [link for port in self._ports.values() for link in port.repeat()]
             self._publish_links(self._tf, links)
 
     # Worlds
 
-    def _take_up(self, opened: Opened) -> None:
+    def _load_world(self, opened: Opened) -> None:
         """Loads a world; on an error everything stays as it was.
 
         Raises:
-            PlannerError: where house and episode do not fit each other.
+            PlannerError: if house and episode do not match.
         """
         self._runtime.load(opened.house, opened.episode, opened.seed)
         self._settle()
         for agent in [name for name in self._ports if name not in self._runtime.agents]:
-            # Its clients still get their results: the port is taken down a little later.
+            # Its clients still have to get their results, so it is destroyed a little later.
             self._leaving.append((time.monotonic() + LINGER_S, self._ports.pop(agent)))
         for agent in self._runtime.agents:
             if agent not in self._ports:
                 self._ports[agent] = AgentInterface(
                     self, self._runtime, agent, self._sensing, self._losses
                 )
-        for schedule in (self._seconds, self._halves, self._fifths, self._calm):
+        for schedule in (self._one_hz, self._two_hz, self._five_hz, self._idle_schedule):
             schedule.restart()
         self._people.restart()
         if self._waiting is not None:
@@ -364,8 +364,8 @@ class BridgeNode(Node):
         )
         for port in self._ports.values():
             port.restart()
-            port.announce(repeat=True)
-            port.announce_battery()
+            port.publish_permission(repeat=True)
+            port.publish_battery()
         self._publish_links(self._tf, [link for p in self._ports.values() for link in p.repeat()])
         self.get_logger().info(
             f"{self._runtime.house}, {_episode_words(opened)}, seed {opened.seed}: "
@@ -377,7 +377,7 @@ class BridgeNode(Node):
     ) -> LoadEpisode.Response:
         try:
             self._check_bounds(request)
-            self._take_up(
+            self._load_world(
                 open_world(request.house, request.episode, request.seed, self._agent_count)
             )
         except PlannerError as error:
@@ -428,10 +428,14 @@ class BridgeNode(Node):
         )
 
     def _diagnose(self, statuses: list[DiagnosticStatus]) -> None:
-        blind, fault, lost = self._runtime.blind, self._runtime.fault, dict(self._losses)
-        if blind and not self._told_blind:
-            self.get_logger().error(f"no pictures: {blind}")
-        self._told_blind = bool(blind)
+        picture_fault, fault, lost = (
+            self._runtime.picture_fault,
+            self._runtime.fault,
+            dict(self._losses),
+        )
+        if picture_fault and not self._logged_picture_fault:
+            self.get_logger().error(f"no pictures: {picture_fault}")
+        self._logged_picture_fault = bool(picture_fault)
         world = {
             "house": self._runtime.house,
             "episode": self._runtime.episode_id,
@@ -442,12 +446,12 @@ class BridgeNode(Node):
         }
         message = DiagnosticArray(
             status=[
-                _status("bridge: world", fault and f"lost, load an episode: {fault}", world),
-                _status("bridge: pictures", blind and f"none: {blind}", {}),
+                _status("bridge: world", fault and f"lost; load an episode: {fault}", world),
+                _status("bridge: pictures", picture_fault and f"none: {picture_fault}", {}),
                 _status("bridge: people", self._runtime.gate.people.unknown, {}),
                 _status(
                     "bridge: publishing",
-                    "messages could not be sent and are lost" if lost else "",
+                    "messages could not be sent and were lost" if lost else "",
                     {topic: str(count) for topic, count in lost.items()},
                 ),
                 *statuses,

@@ -1,4 +1,4 @@
-"""Which house and episode a user means, for start-up and for /world/load."""
+"""Loads the house and episode that a user names, at start-up and by /world/load."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ MAX_SEED = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A house, an episode in it and the seed that decides what they leave open.
+    """A house, an episode in it, and the seed of all that is random.
 
-    `named` is whether somebody named the house or the episode: a robot's house is not known
-    otherwise.
+    `named`: whether the user named the house or the episode; a robot's house is unknown otherwise.
     """
 
     house: House
@@ -36,7 +35,7 @@ class Opened:
 
 
 def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
-    """Reads what is asked for; names and paths as in `planner.world.house_checks`.
+    """Loads a house and an episode by name or path, as in `planner.world.house_checks`.
 
     Args:
         house: "" takes the episode's.
@@ -48,9 +47,9 @@ def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
         PlannerError: naming the file, the field and the reason.
     """
     if not 0 <= seed <= MAX_SEED:
-        raise PlannerError(f"seed: {seed} is not between 0 and {MAX_SEED}")
+        raise PlannerError(f"seed: expected 0 to {MAX_SEED}, got {seed}")
     if not 0 <= agents <= MAX_AGENTS:
-        raise PlannerError(f"agents: {agents} is not between 0 and {MAX_AGENTS}")
+        raise PlannerError(f"agents: expected 0 to {MAX_AGENTS}, got {agents}")
     if not house and not episode:
         raise PlannerError("name a house, an episode or both")
     if not episode:
@@ -63,10 +62,10 @@ def open_world(house: str, episode: str, seed: int, agents: int = 0) -> Opened:
 
 
 def default_house() -> str:
-    """The house of those who name none: the first of the shipped training houses.
+    """The house to use if none is named: the first shipped training house.
 
     Raises:
-        PlannerError: where none is shipped.
+        PlannerError: if none is shipped.
     """
     shipped = sorted((config_dir() / "houses" / "train").glob("*.json"))
     if not shipped:
@@ -75,9 +74,9 @@ def default_house() -> str:
 
 
 def bare_episode(house: House, agents: int) -> Episode:
-    """No task: the house with what lies in it, and agents at places that the seed decides.
+    """An episode without a task: the house with its objects, and agents at random places.
 
-    Its id is empty, so that nobody looks for an episode of that name; files must have one.
+    Its id is empty, which no episode file's may be.
     """
     cast = tuple(_placement(number) for number in range(agents))
     bare = Episode(

@@ -1,4 +1,4 @@
-"""What a backend says of itself to those who start it and list it."""
+"""The record by which a backend is listed and started."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class BackendPart:
 
     Attributes:
         summary: one line for the help.
-        make: makes the backend, without an episode loaded. Takes the file of its settings, None
-            for those that it ships; what is wrong or missing it raises as `PlannerError`.
+        make: makes the backend, without an episode, from a settings file; None = the shipped one.
+            Raises `PlannerError` for what is wrong or missing.
         simulated: whether its time is simulated (/clock) and its true state is known; else it is
             a robot that an operator attends.
         options: none yet; settings are in a file.
-        interface: the version of this record that it was written for.
+        interface: version of this record that the backend was written for.
     """
 
     summary: str

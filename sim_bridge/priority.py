@@ -1,4 +1,4 @@
-"""How much of a busy machine the process of a robot's bridge gets."""
+"""Scheduling priority of the bridge's process with a real robot."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ import os
 import sys
 from pathlib import Path
 
-# The best that Linux knows.
+# The highest priority that Linux has.
 MIN_NICE = -20
 SWITCH_INTERVAL_S = 0.001
 _THREADS = Path("/proc/self/task")
 
 
 def raise_priority(nice: int) -> str:
-    """Gives every thread of this process a nice value of `nice` at most.
+    """Lowers the nice value of every thread of this process to at most `nice`.
 
-    Linux keeps the value per thread; threads and processes that are started later inherit it.
-
-    So does the interpreter's switch interval: a thread that wakes for a stop waits that long at
-    most for one that computes.
+    Linux keeps the value per thread; threads and processes started later inherit it. The
+    interpreter's switch interval is shortened too: a thread that wakes for a stop waits at most
+    that long for one that computes.
 
     Returns:
-        Why the system does not allow it, and what would; empty where it was done.
+        Why the system does not allow it and what to do; empty if it was done.
     """
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     for thread in sorted(int(each.name) for each in _THREADS.iterdir()):

@@ -1,4 +1,4 @@
-"""Why a backend cannot begin a primitive at all: the same codes and words from every one."""
+"""Why a backend refuses to start a primitive: the same codes and texts for every backend."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, Pri
 def refusal_of(
     agent: str, kind: str, able: Collection[PrimitiveName], primitive: Primitive, *, busy: bool
 ) -> PrimitiveResult | None:
-    """The result that refuses a primitive of a known agent, None where it may begin.
+    """The result that refuses a primitive of a known agent; None if it may start.
 
     Args:
         agent: whose primitive it is.
         kind: of body, as the text names it.
-        able: what such a body can do.
-        primitive: what was asked for.
-        busy: whether the agent does something else.
+        able: the primitives of such a body.
+        primitive: the request.
+        busy: whether the agent is running another primitive.
     """
     if primitive.name not in set(PrimitiveName):
         text = f"there is no primitive {primitive.name!r}"
@@ -46,7 +46,7 @@ def refusal_of(
 
 
 def _bad_numbers(primitive: Primitive) -> str:
-    """What is wrong with the numbers of a primitive; empty when nothing is."""
+    """What is wrong with the numbers of a primitive; empty if nothing is."""
     looks_around = primitive.name is PrimitiveName.LOOK and primitive.views_rad
     points = {
         "target": None if looks_around else primitive.target_m,

@@ -1,7 +1,4 @@
-"""What a client asks of an agent, checked before any world sees it.
-
-The same words come back from every backend for the same mistake.
-"""
+"""Checks requests to an agent before any backend gets them, with the same error texts for all."""
 
 from __future__ import annotations
 
@@ -39,12 +36,12 @@ class Request:
 def read_request(
     agent: str, agents: Collection[str], request: Request
 ) -> Primitive | PrimitiveResult:
-    """The primitive that a request to `agent` means, or the result that refuses it."""
+    """The primitive of a request to `agent`, or the result that refuses it."""
     try:
         name = PrimitiveName(request.name)
     except ValueError:
         known = ", ".join(PrimitiveName)
-        text = f"{request.name!r} is no primitive; there are: {known}"
+        text = f"unknown primitive {request.name!r}; expected one of {known}"
         return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
     looks_around = name is PrimitiveName.LOOK and (request.pan_rad or request.tilt_rad)
     refusal = (
@@ -72,7 +69,7 @@ def read_request(
 
 
 def out_of_bounds(problem: OutOfBounds) -> PrimitiveResult:
-    """The result that refuses a goal of which a field of ExecutePrimitive is out of bounds."""
+    """The result that refuses a goal with a field out of bounds."""
     code = PrimitiveCode.BAD_TARGET
     if problem.field == "name":
         code = PrimitiveCode.UNKNOWN_PRIMITIVE
@@ -97,7 +94,7 @@ def _check_frame(agent: str, agents: Collection[str], frame: str) -> PrimitiveRe
 def _check_point(what: str, point_m: Vec3) -> PrimitiveResult | None:
     if all(math.isfinite(value) for value in point_m):
         return None
-    text = f"the {what} {point_m} is not a point: its numbers must be finite"
+    text = f"the {what} {point_m} is not finite"
     return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
 
 
@@ -132,12 +129,12 @@ def _check_numbers(request: Request) -> PrimitiveResult | None:
     if math.isinf(request.heading_rad):
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, "heading_rad is infinite; NaN means free")
     if math.isinf(request.standoff_m) or request.standoff_m < 0:
-        text = f"standoff_m {request.standoff_m} is no distance; NaN means within reach"
+        text = f"standoff_m: expected a distance or NaN (within reach), got {request.standoff_m}"
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
     if not (math.isfinite(request.timeout_s) and request.timeout_s >= 0):
-        text = f"timeout_s {request.timeout_s} is not 0 or a time to wait"
+        text = f"timeout_s: expected 0 or more, got {request.timeout_s}"
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
     if not (math.isfinite(request.tolerance_m) and request.tolerance_m >= 0):
-        text = f"tolerance_m {request.tolerance_m} is not 0 or a distance"
+        text = f"tolerance_m: expected 0 or more, got {request.tolerance_m}"
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
     return None

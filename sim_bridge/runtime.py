@@ -1,4 +1,4 @@
-"""The bridge without ROS: one backend, who may move its agents, and what they are doing."""
+"""The bridge without ROS: one backend behind the safety gate, and its running jobs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.safety.orders import Order
 from sim_bridge.safety.rules import Rule
 
-# How long a robot whose pictures did not come is not asked for any.
+# Seconds before a robot is asked for pictures again after a failure.
 CAMERA_RETRY_S = 1.0
-# Of what somebody asked for and there is not, in a receipt.
+# Characters of an unknown primitive's name in a receipt.
 MAX_NAME_SHOWN = 64
 
 
@@ -41,7 +41,7 @@ class Losable(Protocol):
 
 @dataclass(slots=True)
 class Job:
-    """A request to an agent and how it stands; `handle` is None where no backend saw it."""
+    """A request to an agent and its status; `handle` is None if no backend got it."""
 
     agent: str
     name: str
@@ -50,10 +50,10 @@ class Job:
 
 
 class Runtime:
-    """Everything that the bridge node does between two messages."""
+    """The state of the bridge, independent of ROS."""
 
     def __init__(self, backend: Backend, safety: SafetyOptions | None = None) -> None:
-        """Puts the safety gate before the backend, whichever it is."""
+        """Puts the safety gate in front of the backend."""
         self.gate = SafetyGate(backend, safety)
         self._robot = isinstance(backend, Supervised)
         self._losable = backend if isinstance(backend, Losable) else None
@@ -61,8 +61,8 @@ class Runtime:
         self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""
-        self.blind = ""
-        self._looks_again_s = math.inf
+        self.picture_fault = ""
+        self._retry_pictures_s = math.inf
         self._running: list[Job] = []
 
     @property
@@ -92,8 +92,7 @@ class Runtime:
             PlannerError: where house and episode do not fit each other.
         """
         self.backend.reset(house, episode, seed)
-        # What could not draw may draw now.
-        self.blind = ""
+        self.picture_fault = ""
         self.house, self.episode_id = house.name, episode.episode_id
         for job in self._running:
             _end(job, PrimitiveCode.CANCELED, "another episode was loaded")
@@ -111,18 +110,18 @@ class Runtime:
         return job
 
     def refuse(self, agent: str, name: str, result: PrimitiveResult) -> Job:
-        """The job of a request that nobody begins; it leaves a receipt.
+        """The job of a request that is refused; keeps a receipt.
 
         Args:
             agent: that was asked.
-            name: of the primitive, as it was asked for: anything.
+            name: of the primitive, as requested; any text.
             result: why not.
         """
         self.gate.refused(agent, name[:MAX_NAME_SHOWN] or "primitive", result.text)
         return Job(agent, name, None, PrimitiveStatus("refused", 0.0, result))
 
     def refresh(self) -> None:
-        """Brings the status of every running job up to date."""
+        """Updates the status of every running job."""
         for job in self._running:
             if job.handle is not None:
                 job.status = self.backend.poll(job.handle)
@@ -147,9 +146,9 @@ class Runtime:
         return outcome
 
     def order(self, agent: str, command: Command) -> Order:
-        """Begins the same; a real robot takes some time for it, and a stop is heard meanwhile.
+        """Starts a Trigger service's command without waiting for a real robot to finish it.
 
-        A simulated one has done it at once, by its own clock: nothing passes on the wall.
+        A simulated agent has finished at once.
         """
         if self.backend.simulated:
             outcome = self.command(agent, command)
@@ -164,7 +163,7 @@ class Runtime:
             self._notifying.notify(on_answer)
 
     def follow_orders(self) -> None:
-        """Takes up the answers that came since the last step, so that none waits for the next."""
+        """Processes answers that arrived since the last step without waiting for the next one."""
         if self._notifying is not None:
             self.gate.follow_orders()
 
@@ -177,24 +176,24 @@ class Runtime:
         return self.gate.answers.refuse(agent)
 
     def step(self, dt_s: float = TICK_S) -> None:
-        """Lets time pass and brings the jobs up to date."""
+        """Advances time and updates the jobs."""
         self.backend.step(dt_s)
         self.refresh()
 
     def sense(self, agent: str, cameras: Sequence[str]) -> Observation:
-        """What an agent senses now, with pictures only while there are any.
+        """What an agent senses now, without pictures while they fail.
 
-        A failure is remembered in `blind`, and the world goes on without. A simulator that cannot
-        draw is not asked again before the next episode; a robot's cameras are, a little later.
+        A failure is kept in `picture_fault`. A simulator that cannot render is not asked again
+        before the next episode; a robot's cameras are, after `CAMERA_RETRY_S`.
         """
-        if cameras and (not self.blind or self.now_s() >= self._looks_again_s):
+        if cameras and (not self.picture_fault or self.now_s() >= self._retry_pictures_s):
             try:
                 seen = self.backend.observe(agent, cameras)
             except PlannerError as error:
-                self.blind = str(error)
-                self._looks_again_s = self.now_s() + CAMERA_RETRY_S if self._robot else math.inf
+                self.picture_fault = str(error)
+                self._retry_pictures_s = self.now_s() + CAMERA_RETRY_S if self._robot else math.inf
             else:
-                self.blind = ""
+                self.picture_fault = ""
                 return seen
         return self.backend.observe(agent, ())
 

@@ -116,19 +116,17 @@ def prepare_embedded(
         raise PlannerError(f"{episode.episode_id}: the world tells no state")
     limits = GT_VISIBILITY
     glance = partial(
-        backend.sightings, farthest_m=limits.max_distance_m, least_fraction=limits.min_fraction
+        backend.sightings, max_distance_m=limits.max_distance_m, min_fraction=limits.min_fraction
     )
 
     def shows_any(agent: str, names: Sequence[str]) -> bool:
-        return backend.shows_any(agent, names, limits.max_distance_m, limits.min_fraction)
+        return backend.sees_any(agent, names, limits.max_distance_m, limits.min_fraction)
 
     def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
-        return backend.glimpse(agent, names, limits.max_distance_m, limits.min_fraction)
+        return backend.sightings_among(agent, names, limits.max_distance_m, limits.min_fraction)
 
     def show_none(names: Sequence[str], seconds: Sequence[float]) -> int:
-        return backend.looks_that_show_none(
-            names, seconds, limits.max_distance_m, limits.min_fraction
-        )
+        return backend.looks_seeing_none(names, seconds, limits.max_distance_m, limits.min_fraction)
 
     privileged = PrivilegedUpdater(
         backend.world_state,
@@ -186,7 +184,7 @@ class _Eyes:
         """Shows the memory what an agent senses now."""
         now_s, memory = self.backend.now_s(), self.memory
         if self.watch is None and not self.privileged.is_worth_it(agent, now_s, memory.entities):
-            base_m, holds = self.backend.whereabouts(agent)
+            base_m, holds = self.backend.localised_position(agent)
             memory.note_self(agent, base_m, now_s, holds=holds)
             return
         observation = self.backend.observe(agent, self.cameras)
@@ -208,7 +206,7 @@ class _Eyes:
         """Tells the memory that all looked in some seconds, and from where."""
         backend = self.backend
         for agent in backend.agents:
-            base_m, holds = backend.whereabouts_after(agent, seconds)
+            base_m, holds = backend.predicted_position(agent, seconds)
             self.memory.note_self(agent, base_m, backend.now_s() + seconds, holds=holds)
 
 

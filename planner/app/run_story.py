@@ -153,9 +153,9 @@ class RunStory:
                 raise PlannerError("the world tells no state")
             position_m = state.entities[agent].pose.position_m
         elif after_s:
-            position_m, _holds = self.backend.whereabouts_after(agent, after_s)
+            position_m, _holds = self.backend.predicted_position(agent, after_s)
         else:
-            position_m, _holds = self.backend.whereabouts(agent)
+            position_m, _holds = self.backend.localised_position(agent)
         return position_m[0], position_m[1]
 
     def _tell_seen(self) -> None:

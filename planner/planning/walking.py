@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from planner.world.floor_grid import DistanceField, FloorGrid, load_way_search
+from planner.world.floor_grid import DistanceField, FloorGrid, preload_path_search
 from planner.world.house import Furniture, House
 
 # Coarser than the bodies' own grid: an estimate is enough, and a field takes a quarter of the time.
@@ -23,7 +23,7 @@ class WalkMap:
     """Walking distances in one house; a field for each destination is computed once."""
 
     def __init__(self, layout: House) -> None:
-        load_way_search()
+        preload_path_search()
         self._layout = layout
         self._grid = FloorGrid.of(layout, RADIUS_M, CELL_M)
         self._stands: dict[str, int | None] = {}

@@ -39,7 +39,7 @@ from planner.ros.definitions import definition, message_class
 from planner.ros.diagnostics import own_statuses, status_name
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterCollector
-from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Taken
+from planner.ros.polled_subscription import PolledGroup, PolledSubscription, ReceivedMessage
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
@@ -127,7 +127,7 @@ class RecorderNode(Node):
         self._begun_s = time.monotonic()
         self._group = PolledGroup()
         self._sources: dict[str, _Source] = {}
-        self._waiting: deque[tuple[int, Taken, _Source]] = deque()
+        self._waiting: deque[tuple[int, ReceivedMessage, _Source]] = deque()
         self._notes = BagNotes(self._add_record, self._attach)
         self._skipped: set[str] = set()
         self._failure = ""
@@ -246,7 +246,7 @@ class RecorderNode(Node):
 
     def _gather(self) -> None:
         """Takes what waits in the middleware."""
-        waiting: list[tuple[int, Taken, _Source]] = []
+        waiting: list[tuple[int, ReceivedMessage, _Source]] = []
         for source in self._sources.values():
             # Bounded: a publisher that never rests must not keep the others waiting.
             for _ in range(QUEUE_DEPTH):
@@ -263,7 +263,7 @@ class RecorderNode(Node):
         self._longest_wait_s = max(self._longest_wait_s, waited_s)
         self._waiting.extend(waiting)
 
-    def _take(self, source: _Source, taken: Taken, available_ns: int) -> None:
+    def _take(self, source: _Source, taken: ReceivedMessage, available_ns: int) -> None:
         account = source.account
         gap = account.take(taken.publisher, taken.number, available_ns)
         if self._failure:

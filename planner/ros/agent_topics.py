@@ -248,7 +248,7 @@ class AgentTopics:
 
 
 # Whether a command was carried out, and what is said of it.
-Told: TypeAlias = tuple[bool, str]
+CommandReply: TypeAlias = tuple[bool, str]
 
 
 class TriggerServices:
@@ -259,7 +259,7 @@ class TriggerServices:
         node: Node,
         agent: str,
         commands: Sequence[str],
-        on_command: Callable[[str], Told | Future[Told]],
+        on_command: Callable[[str], CommandReply | Future[CommandReply]],
     ) -> None:
         """Offers /AGENT/COMMAND for each; `on_command` answers, at once or later."""
         self._node = node
@@ -269,10 +269,10 @@ class TriggerServices:
             async def answer(
                 _request: Trigger.Request, response: Trigger.Response
             ) -> Trigger.Response:
-                told = on_command(command)
-                if isinstance(told, Future):
-                    told = await told or (False, "")
-                response.success, response.message = told
+                reply = on_command(command)
+                if isinstance(reply, Future):
+                    reply = await reply or (False, "")
+                response.success, response.message = reply
                 return response
 
             return answer

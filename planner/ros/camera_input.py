@@ -30,7 +30,7 @@ class Exposure:
 
     stamp_s: float
     frame_id: str
-    lens: CameraInfo
+    camera_info: CameraInfo
     images: dict[str, Image] = field(default_factory=dict)
 
 
@@ -63,7 +63,7 @@ class CameraInput:
         self._is_due = is_due
         self._on_exposure = on_exposure
         self.losses: Counter[str] = Counter()
-        self._lens: CameraInfo | None = None
+        self._camera_info: CameraInfo | None = None
         self._waiting: dict[float, dict[str, bytes]] = {}
         names = {
             DEPTH: topics.of_agent(agent, topics.depth_image(camera)),
@@ -90,7 +90,7 @@ class CameraInput:
 
     def _on_info(self, message: CameraInfo) -> None:
         # A lens does not change: the first message is enough.
-        self._lens = message
+        self._camera_info = message
         if self._info is not None:
             self._node.destroy_subscription(self._info)
             self._info = None
@@ -103,7 +103,7 @@ class CameraInput:
 
     def _take(self, kind: str, data: bytes) -> None:
         stamp_s = stamp_of(data)
-        if self._lens is None:
+        if self._camera_info is None:
             self.losses["pictures without camera_info"] += 1
             return
         if not self._is_due(stamp_s):
@@ -115,7 +115,7 @@ class CameraInput:
             self._waiting.clear()
             images = {kind: deserialize_message(each, Image) for kind, each in taken.items()}
             frame_id = images[kind].header.frame_id
-            self._on_exposure(Exposure(stamp_s, frame_id, self._lens, images))
+            self._on_exposure(Exposure(stamp_s, frame_id, self._camera_info, images))
         elif len(self._waiting) > _WAITING:
             self._waiting.pop(next(iter(self._waiting)))
             self.losses["pictures without the others of their stamp"] += 1
@@ -144,6 +144,6 @@ def camera_frame(exposure: Exposure, optical: Pose) -> CameraFrame:
         rgb=rgb,
         depth_m=depth_m,
         instances=instances,
-        intrinsics=images.intrinsics(exposure.lens),
+        intrinsics=images.intrinsics(exposure.camera_info),
         pose=optical,
     )

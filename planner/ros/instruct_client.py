@@ -25,7 +25,7 @@ from planner.world.instruct import InstructionCode
 MAX_SEND_ATTEMPTS = 4
 # Until a result is asked for again that the server has, but that did not come, wall seconds.
 RESULT_TIMEOUT_S = 2.0
-_LOOK_S = 0.2
+_POLL_PERIOD_S = 0.2
 _ENDED = (
     GoalStatus.STATUS_SUCCEEDED,
     GoalStatus.STATUS_CANCELED,
@@ -114,7 +114,7 @@ class InstructClient:
         """The result of the instruction, or None where the server died before it had one."""
         self._handle = None
         while not self.is_ready:
-            await self.pause(_LOOK_S)
+            await self.pause(_POLL_PERIOD_S)
         self._servers, sent_s = self._ends.servers(), time.monotonic()
         answer: Future[Any] = Future()
         sent = self._client.send_goal_async(goal, goal_uuid=UUID(uuid=list(number.bytes)))
@@ -126,12 +126,12 @@ class InstructClient:
             if not self.is_accepted and time.monotonic() - sent_s > patience_s:
                 break
             self._ask_again_for_result(answer)
-            await self.pause(_LOOK_S)
+            await self.pause(_POLL_PERIOD_S)
         if answer.done():
             return answer.result()
         # The client can take only one answer for an id.
         sent.cancel()
-        await self.pause(_LOOK_S)
+        await self.pause(_POLL_PERIOD_S)
         return None
 
     def _on_accepted(self, answer: Future[Any], sent: Any) -> None:

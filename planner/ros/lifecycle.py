@@ -17,7 +17,7 @@ from planner.network import confine
 from planner.world.errors import PlannerError
 
 # How far the thread that shuts ROS down may be behind the signal.
-_SHUTDOWN_S, _LOOK_S = 1.0, 0.02
+_SHUTDOWN_S, _POLL_PERIOD_S = 1.0, 0.02
 
 
 def run_node(
@@ -104,7 +104,7 @@ def _ends() -> bool:
     """Whether ROS is shut down, or will be: the signal's thread may be a little behind."""
     until_s = time.monotonic() + _SHUTDOWN_S
     while rclpy.ok() and time.monotonic() < until_s:
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_PERIOD_S)
     return not bool(rclpy.ok())
 
 

@@ -16,7 +16,7 @@ ParameterValues = Mapping[str, object]
 MAX_TRIES = 20
 
 
-class _Question:
+class _ParameterRequest:
     """Asks one node: which parameters it has, then their values."""
 
     def __init__(self, node: Node, name: str, on_answer: Callable[[ParameterValues], None]) -> None:
@@ -64,7 +64,7 @@ class ParameterCollector:
             node: whose clients are used; its own parameters are known at once.
         """
         self._node = node
-        self._questions: dict[str, _Question] = {}
+        self._requests: dict[str, _ParameterRequest] = {}
         own = node.get_parameters_by_prefix("")
         self.found: dict[str, ParameterValues] = {
             node.get_fully_qualified_name(): {name: own[name].value for name in sorted(own)}
@@ -77,23 +77,23 @@ class ParameterCollector:
             if not f"{namespace.rstrip('/')}/".startswith(f"{own}/"):
                 continue
             full = f"{namespace.rstrip('/')}/{name}"
-            if name.startswith("_") or full in self.found or full in self._questions:
+            if name.startswith("_") or full in self.found or full in self._requests:
                 continue
-            self._questions[full] = _Question(self._node, full, self._keeper(full))
-        for full, question in list(self._questions.items()):
-            if full in self.found or question.tries >= MAX_TRIES:
+            self._requests[full] = _ParameterRequest(self._node, full, self._collector(full))
+        for full, request in list(self._requests.items()):
+            if full in self.found or request.tries >= MAX_TRIES:
                 self.found.setdefault(full, {})
-                del self._questions[full]
-                question.close()
+                del self._requests[full]
+                request.close()
             else:
-                question.ask()
+                request.ask()
 
     @property
     def settled(self) -> bool:
         """Whether everybody who was asked has answered."""
-        return not self._questions
+        return not self._requests
 
-    def _keeper(self, full: str) -> Callable[[ParameterValues], None]:
+    def _collector(self, full: str) -> Callable[[ParameterValues], None]:
         def keep(values: ParameterValues) -> None:
             self.found[full] = values
 

@@ -14,7 +14,7 @@ from rclpy.subscription import Subscription
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ReceivedMessage:
     """One serialised message as the middleware delivered it.
 
     Attributes:
@@ -83,7 +83,7 @@ class PolledSubscription:
         )
         self._type = message_type
 
-    def take(self) -> Taken | None:
+    def take(self) -> ReceivedMessage | None:
         """The oldest message that waits; None where there is none.
 
         Works until the node is destroyed, after a shutdown of ROS too.
@@ -95,7 +95,7 @@ class PolledSubscription:
             return None
         data, info = found
         publisher = info["publisher_gid"]
-        return Taken(
+        return ReceivedMessage(
             data,
             info["received_timestamp"],
             info["source_timestamp"],

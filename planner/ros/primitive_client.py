@@ -84,7 +84,7 @@ class PrimitiveClient:
         self._ends = ActionPeers(node, topics.of_agent(agent, topics.PRIMITIVE))
         self._tasks: dict[int, _Task] = {}
         self._next = 0
-        self._looked_s = 0.0
+        self._checked_s = 0.0
         self._base: tuple[Pose, float] | None = None
 
     @property
@@ -199,8 +199,8 @@ class PrimitiveClient:
         if task.cancel_s is not None and wall_s - task.cancel_s > CANCEL_TIMEOUT_S:
             task.result = _fault("the bridge does not answer")
             return
-        if wall_s - self._looked_s >= _CHECK_PERIOD_S and task.servers is not None:
-            self._looked_s = wall_s
+        if wall_s - self._checked_s >= _CHECK_PERIOD_S and task.servers is not None:
+            self._checked_s = wall_s
             reason = self._ends.lost_server(task.servers)
             if task.handle is None:
                 late = wall_s - task.sent_s > accept_timeout_s(task.servers)

@@ -26,7 +26,7 @@ from planner.world import topics
 from planner.world.agents import default_bodies
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
-from planner.world.floor_grid import load_way_search
+from planner.world.floor_grid import preload_path_search
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
@@ -81,7 +81,7 @@ class SkillExecutorNode(Node):
         except PlannerError:
             super().destroy_node()
             raise
-        load_way_search()
+        preload_path_search()
         self._team = Team()
         self._agents: dict[str, _Agent] = {}
         self._graph: WorldGraph | None = None

@@ -31,10 +31,10 @@ WALL_THICKNESS_M = 0.1
 _OVERSAMPLING = 4
 # Rows and columns on, in the order of the cells' indices; and which two are beside a diagonal.
 _NEIGHBOURS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
-_BETWEEN = {0: (1, 3), 2: (1, 4), 5: (3, 6), 7: (4, 6)}
+_DIAGONAL_SIDES = {0: (1, 3), 2: (1, 4), 5: (3, 6), 7: (4, 6)}
 
 # What is looked for around a point is mostly as near as this.
-_AT_HAND_M = 1.0
+_NEAR_M = 1.0
 
 BoolGrid = NDArray[np.bool_]
 IntGrid = NDArray[np.int32]
@@ -171,7 +171,7 @@ class FloorGrid:
 
     def nearest_free(self, x_m: float, y_m: float, within_m: float = math.inf) -> int | None:
         """The free cell whose middle is nearest to the point, or None within that distance."""
-        for reach_m in (min(_AT_HAND_M, within_m), within_m):
+        for reach_m in (min(_NEAR_M, within_m), within_m):
             cells, gaps_m = self._around(x_m, y_m, reach_m)
             if len(cells):
                 best = int(np.argmin(gaps_m))
@@ -283,7 +283,7 @@ def _corners(
     ]
 
 
-def load_way_search() -> None:
+def preload_path_search() -> None:
     """Imports what ways are sought with, half a second of work: not to be late at the first one.
 
     The modules that seek none, such as the evaluator's, start without it.
@@ -315,7 +315,7 @@ def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
     # (cells, 8) in the order of the cells' numbers, as a matrix by rows wants its entries.
     there = index.ravel()[at[:, None] + steps]
     is_open = there >= 0
-    for diagonal, sides in _BETWEEN.items():
+    for diagonal, sides in _DIAGONAL_SIDES.items():
         is_open[:, diagonal] &= is_open[:, sides[0]] & is_open[:, sides[1]]
     lengths_m = [cell_m * math.hypot(dr, dc) for dr, dc in _NEIGHBOURS]
     weights = np.broadcast_to(lengths_m, there.shape)

@@ -16,7 +16,7 @@ from planner.world.house import House
 
 # An agent stops on the middle of a cell and not quite on its mark.
 REACH_MARGIN_M = 0.15
-_COMFORT_M = 0.1
+_COMFORT_MARGIN_M = 0.1
 # Houses whose reach is kept; one takes some two megabytes.
 _MAX_CACHED = 16
 
@@ -68,7 +68,7 @@ class Reach:
 
     def comfortable(self, x_m: float, y_m: float, z_m: float) -> bool:
         """Like `to_point`, with something to spare for the imprecision of whoever plans."""
-        return self.at_height(z_m) and self.gap_m(x_m, y_m) <= self.reach_m - _COMFORT_M
+        return self.at_height(z_m) and self.gap_m(x_m, y_m) <= self.reach_m - _COMFORT_MARGIN_M
 
     def at_height(self, z_m: float) -> bool:
         """Whether the height is within every kind of body's reach."""

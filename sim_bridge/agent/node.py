@@ -17,7 +17,7 @@ from planner.ros import qos
 from planner.ros.agent_topics import (
     AgentTopics,
     CameraTopics,
-    Told,
+    CommandReply,
     TriggerServices,
     safety_status,
 )
@@ -32,24 +32,24 @@ from planner.world.bounds import OutOfBounds
 from sim_bridge.approval_topics.node import ApprovalTopics
 from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
-from sim_bridge.pacing import Every, Exposures
+from sim_bridge.pacing import Exposures, Periodic
 from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.robot_description import robot_description
 from sim_bridge.runtime import Job, Runtime
 from sim_bridge.safety.approvals import Answer
-from sim_bridge.safety.attendance import Beat
+from sim_bridge.safety.attendance import Heartbeat
 from sim_bridge.safety.health import Receipt
 from sim_bridge.safety.orders import Order
 
-# The camera that the memory looks through.
-REMEMBERED = "hand"
+# The camera that the memory uses.
+MEMORY_CAMERA = "hand"
 
 
 @dataclass(frozen=True, slots=True)
 class Sensing:
-    """What agents publish: which cameras, how often in simulated time, depth how encoded.
+    """What agents publish: cameras, rate in simulated time, depth encoding.
 
-    `still_camera_hz` is how often while pictures would all be the same.
+    `still_camera_hz` is the rate while nothing in the picture changes.
     """
 
     cameras: tuple[str, ...]
@@ -59,7 +59,7 @@ class Sensing:
 
 
 @dataclass(slots=True)
-class _Pursuit:
+class _ActiveGoal:
     """A client's goal and the job that it became."""
 
     goal: Goal
@@ -67,7 +67,7 @@ class _Pursuit:
 
 
 class AgentInterface:
-    """One agent's names in the ROS graph and what stands behind them."""
+    """One agent's topics, services and action."""
 
     def __init__(
         self, node: Node, runtime: Runtime, agent: str, sensing: Sensing, losses: Counter[str]
@@ -76,7 +76,7 @@ class AgentInterface:
         self.agent = agent
         self._node = node
         self._runtime = runtime
-        can = runtime.backend.capabilities(agent)
+        capabilities = runtime.backend.capabilities(agent)
         self._cameras = {
             camera: CameraTopics(
                 node,
@@ -84,20 +84,20 @@ class AgentInterface:
                 camera,
                 losses,
                 depth_encoding=sensing.depth_encoding,
-                ground_truth=can.ground_truth,
+                ground_truth=capabilities.ground_truth,
             )
             for camera in sensing.cameras
-            if camera in can.cameras
+            if camera in capabilities.cameras
         }
         self._topics = AgentTopics(node, agent, losses)
-        self._asking = ApprovalTopics(node, runtime, agent, losses, self._tell)
+        self._approval = ApprovalTopics(node, runtime, agent, losses, self._log_outcome)
         self._description = SafePublisher(
             node, String, topics.of_agent(agent, topics.ROBOT_DESCRIPTION), qos.LATCHED, losses
         )
         self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
-        # Before the action: who finds that has found this, and its first goal is attended.
+        # Before the action: a client that discovers the action can already send heartbeats.
         self._heartbeats = HeartbeatSubscription(
-            node, safety_topic(agent), partial(self._miss, runtime)
+            node, safety_topic(agent), partial(self._on_silence, runtime)
         )
         self._server = PrimitiveServer(
             node,
@@ -107,83 +107,85 @@ class AgentInterface:
             on_cancel=self._cancel,
             now_s=runtime.now_s,
         )
-        self._pursuits: list[_Pursuit] = []
-        # What the robot is still at, and who waits for the answer.
-        self._orders: list[tuple[Order, Future[Told]]] = []
+        self._active: list[_ActiveGoal] = []
+        # Commands that the robot is still carrying out, with the futures of their callers.
+        self._orders: list[tuple[Order, Future[CommandReply]]] = []
         self._exposures = Exposures(sensing.camera_hz, sensing.still_camera_hz)
-        # The world's revision at the last exposure, None where something moved even so.
+        # The world's revision at the last exposure; None where an agent was busy.
         self._exposed: int | None = None
-        # The stamp of the newest pictures that a tick sent of the camera that is remembered from.
-        self.shown_s: float | None = None
-        self._hand = Every(10.0)
-        self._feedback = Every(5.0)
+        # Stamp of the newest pictures that a tick published of `MEMORY_CAMERA`.
+        self.picture_s: float | None = None
+        self._hand = Periodic(10.0)
+        self._feedback = Periodic(5.0)
 
     # Sensing
 
     def tick(
-        self, now_s: float, quiet: int | None, *, tf_wanted: bool, remembers: bool
+        self, now_s: float, quiet: int | None, *, tf_wanted: bool, memory_looks: bool
     ) -> list[Link]:
-        """Publishes what is due at this tick; returns the frames that moved, where wanted.
+        """Publishes what is due at this tick; returns the frames that moved.
 
         Args:
             now_s: on the world's clock.
             quiet: the world's revision where no agent was busy in this tick, else None.
-            tf_wanted: whether frames are told at this tick.
-            remembers: whether the memory would look at a picture of this tick.
+            tf_wanted: whether frames are published at this tick.
+            memory_looks: whether the memory would use a picture of this tick.
         """
-        exposes = self._exposures.due(now_s, still=self._stands(quiet))
+        exposes = self._exposures.due(now_s, still=self._is_still(quiet))
         if exposes:
             self._exposed = quiet
-        cameras = [name for name in self._cameras if exposes and self._is_watched(name, remembers)]
+        cameras = [
+            name for name in self._cameras if exposes and self._is_watched(name, memory_looks)
+        ]
         hand = self._hand.due(now_s)
         if not (cameras or hand or tf_wanted or self._topics.has_subscribers):
             return []
         return self._sense(cameras)
 
-    def _is_watched(self, camera: str, remembers: bool) -> bool:
+    def _is_watched(self, camera: str, memory_looks: bool) -> bool:
         topics = self._cameras[camera]
         only_remembered = (
-            camera == REMEMBERED and not remembers and topics.has_only_memory_subscriber
+            camera == MEMORY_CAMERA and not memory_looks and topics.has_only_memory_subscriber
         )
         return topics.has_subscribers and not only_remembered
 
-    def _stands(self, quiet: int | None) -> bool:
+    def _is_still(self, quiet: int | None) -> bool:
         return quiet is not None and quiet == self._exposed
 
-    def exposure_left_s(self, now_s: float, quiet: int | None) -> float:
+    def until_exposure_s(self, now_s: float, quiet: int | None) -> float:
         """Seconds until the next exposure; `quiet` as in `tick`."""
-        return self._exposures.left_s(now_s, still=self._stands(quiet))
+        return self._exposures.until_due_s(now_s, still=self._is_still(quiet))
 
     @property
     def has_new_subscribers(self) -> bool:
-        """Whether somebody came to listen after the last tick."""
+        """Whether a subscriber joined after the last tick."""
         return self._topics.has_new_subscribers or any(
             topics.has_new_subscribers for topics in self._cameras.values()
         )
 
     def repeat(self) -> list[Link]:
-        """Publishes what somebody listens to, while time stands; returns all frames."""
+        """Publishes the present state again while time is paused; returns all frames."""
         return self._sense(
             [name for name, topics in self._cameras.items() if topics.has_subscribers]
         )
 
     def restart(self) -> None:
-        """Takes up a world whose time began anew."""
+        """Resets all schedules for a newly loaded world."""
         for schedule in (self._exposures, self._hand, self._feedback):
             schedule.restart()
-        # The pictures of its beginning are sent with it, the next ones whole periods later: a run
-        # without ROS has them at the same moments.
+        # The first pictures are published with the world and the next ones whole periods later, at
+        # the same times as in a run without ROS.
         self._exposures.due(self._runtime.now_s(), still=False)
-        self._exposed = self.shown_s = None
+        self._exposed = self.picture_s = None
         self._describe()
 
     def _describe(self) -> None:
         """Publishes the body as URDF; a kind that config/agents.yaml lacks has none."""
-        can = self._runtime.backend.capabilities(self.agent)
-        body = body_of(can.kind)
+        capabilities = self._runtime.backend.capabilities(self.agent)
+        body = body_of(capabilities.kind)
         if body is not None:
             joints = self._runtime.sense(self.agent, ()).joints
-            text = robot_description(self.agent, body, can.cameras, joints)
+            text = robot_description(self.agent, body, capabilities.cameras, joints)
             self._description.publish(String(data=text))
 
     def _sense(self, cameras: list[str]) -> list[Link]:
@@ -193,14 +195,14 @@ class AgentInterface:
         for camera, frame in seen.cameras.items():
             frame_id = optical_frame(self.agent, camera)
             self._cameras[camera].publish(seen.stamp_s, frame_id, frame)
-            if camera == REMEMBERED:
-                self.shown_s = seen.stamp_s
+            if camera == MEMORY_CAMERA:
+                self.picture_s = seen.stamp_s
         return moving_links(seen)
 
     # Permission to move
 
-    def announce(self, *, repeat: bool) -> DiagnosticStatus:
-        """Publishes whether the agent may move where that changed; returns it in any case."""
+    def publish_permission(self, *, repeat: bool) -> DiagnosticStatus:
+        """Publishes whether the agent may move, if that changed or `repeat`; returns the status."""
         gate = self._runtime.gate
         control, obstacles = gate.control(self.agent), gate.obstacles(self.agent)
         health, asked = gate.health(self.agent), gate.asked(self.agent)
@@ -220,12 +222,12 @@ class AgentInterface:
             if asked is None or asked.pixel is None
             else "{}, {}".format(*asked.pixel),
         }
-        self._asking.show(asked)
+        self._approval.show(asked)
         self._topics.publish_safety(obstacles, details, repeat=repeat)
         return safety_status(self.agent, obstacles, details)
 
     def publish_receipt(self, receipt: Receipt) -> None:
-        """Publishes what became of a command."""
+        """Publishes the receipt of a command."""
         details = {
             "stamp_s": f"{receipt.stamp_s:.3f}",
             "rule": "" if receipt.rule is None else str(int(receipt.rule)),
@@ -234,104 +236,101 @@ class AgentInterface:
             receipt.command, receipt.reason, details, allowed=receipt.allowed
         )
 
-    def announce_battery(self) -> None:
-        """Publishes the battery's state: as a robot tells it, full in a simulator without one."""
+    def publish_battery(self) -> None:
+        """Publishes the battery's state; a simulator without one reports it full."""
         share = self._runtime.gate.health(self.agent).battery
         if share is None:
             share = 1.0 if self._runtime.backend.simulated else math.nan
         self._topics.publish_battery(self._runtime.now_s(), share)
 
-    def _command(self, command: str) -> Told | Future[Told]:
+    def _command(self, command: str) -> CommandReply | Future[CommandReply]:
         if command in set(Answer):
-            return self._tell(command, self._runtime.answer(self.agent, Answer(command)))
+            return self._log_outcome(command, self._runtime.answer(self.agent, Answer(command)))
         order = self._runtime.order(self.agent, Command(command))
         if order.outcome is not None:
-            return self._tell(command, order.outcome)
-        self.announce(repeat=False)
-        waits: Future[Told] = Future()
+            return self._log_outcome(command, order.outcome)
+        self.publish_permission(repeat=False)
+        waits: Future[CommandReply] = Future()
         self._orders.append((order, waits))
         return waits
 
     def _answer_orders(self) -> None:
-        """Answers those whose order the robot has carried out, or something else ended."""
+        """Answers the callers whose commands have ended."""
         for order, waits in self._orders:
             if order.outcome is not None:
-                waits.set_result(self._tell(order.command, order.outcome))
+                waits.set_result(self._log_outcome(order.command, order.outcome))
         self._orders = [(o, waits) for o, waits in self._orders if not waits.done()]
 
-    def _tell(self, command: str, outcome: Outcome) -> Told:
+    def _log_outcome(self, command: str, outcome: Outcome) -> CommandReply:
         self._node.get_logger().info(f"{self.agent}: {command}: {outcome.message}")
-        self.announce(repeat=False)
+        self.publish_permission(repeat=False)
         return outcome.success, outcome.message
 
-    # Who attends
+    # Heartbeats
 
-    def listen(self) -> None:
-        """Takes up the heartbeats that have come."""
+    def take_heartbeats(self) -> None:
+        """Processes the heartbeats that have arrived."""
         for message in self._heartbeats.take():
-            beat = Beat(
+            heartbeat = Heartbeat(
                 message.executive, message.sequence, seconds(message.stamp), message.leaving
             )
-            self._runtime.gate.attend(self.agent, beat)
+            self._runtime.gate.attend(self.agent, heartbeat)
 
-    def _miss(self, runtime: Runtime, everyone: bool) -> None:
-        # What has come before counts before the silence after it.
-        self.listen()
+    def _on_silence(self, runtime: Runtime, everyone: bool) -> None:
+        # Heartbeats that arrived before the silence count first.
+        self.take_heartbeats()
         runtime.gate.miss(self.agent, everyone=everyone)
 
     # Acting
 
     def settle(self, now_s: float) -> None:
-        """Ends the goals whose jobs ended, and tells the clients of others how they stand.
-
-        Answers the operator's words that the robot has carried out, too.
-        """
+        """Ends goals and commands whose jobs have ended, and sends feedback for the others."""
         self._answer_orders()
-        if not self._pursuits:
+        if not self._active:
             return
-        for pursuit in self._pursuits:
-            status = pursuit.job.status
+        for active in self._active:
+            status = active.job.status
             if status.result is not None:
                 if self.agent in self._runtime.agents:
-                    # Whoever goes on from here needs to know where the body stands now.
+                    # The next primitive starts from where the body stands now.
                     base = self._runtime.sense(self.agent, ()).base
-                    self._server.feedback(pursuit.goal, status.phase, status.progress, now_s, base)
-                self._server.finish(pursuit.goal, status.result)
-        self._pursuits = [p for p in self._pursuits if not p.job.status.done]
-        if self._pursuits and self._feedback.due(now_s):
+                    self._server.feedback(active.goal, status.phase, status.progress, now_s, base)
+                self._server.finish(active.goal, status.result)
+        self._active = [p for p in self._active if not p.job.status.done]
+        if self._active and self._feedback.due(now_s):
             base = self._runtime.sense(self.agent, ()).base
-            for pursuit in self._pursuits:
-                status = pursuit.job.status
-                self._server.feedback(pursuit.goal, status.phase, status.progress, now_s, base)
+            for active in self._active:
+                status = active.job.status
+                self._server.feedback(active.goal, status.phase, status.progress, now_s, base)
 
     def watch_clients(self) -> None:
-        """Stops what nobody waits for any more: a lost client must not leave it moving."""
-        if not self._pursuits:
+        """Stops goals whose client is gone: a lost client must not leave the agent moving."""
+        if not self._active:
             return
-        for pursuit in self._pursuits:
-            reason = self._server.lost_client(pursuit.goal)
+        for active in self._active:
+            reason = self._server.lost_client(active.goal)
             if reason:
-                self._node.get_logger().warning(f"{self.agent}: {pursuit.job.name}: {reason}")
-                self._runtime.abandon(pursuit.job, reason)
+                self._node.get_logger().warning(f"{self.agent}: {active.job.name}: {reason}")
+                self._runtime.abandon(active.job, reason)
 
     def _begin(self, goal: Goal) -> None:
-        self.listen()
+        self.take_heartbeats()
         job = self._runtime.begin(self.agent, read_goal(goal.request))
-        self._pursuits.append(_Pursuit(goal, job))
+        self._active.append(_ActiveGoal(goal, job))
 
     def _refuse(self, goal: Goal, problem: OutOfBounds) -> None:
         job = self._runtime.refuse(self.agent, goal.request.name, out_of_bounds(problem))
-        self._pursuits.append(_Pursuit(goal, job))
+        self._active.append(_ActiveGoal(goal, job))
 
     def _cancel(self, goal: Goal) -> None:
-        for pursuit in self._pursuits:
-            if pursuit.goal == goal:
-                self._runtime.cancel(pursuit.job)
+        for active in self._active:
+            if active.goal == goal:
+                self._runtime.cancel(active.job)
 
     def destroy(self) -> None:
-        """Takes the agent's names out of the graph."""
+        """Removes the agent's topics, services and action."""
         self._topics.destroy()
-        self._asking.destroy()
+        self._approval.destroy()
         self._description.destroy()
         for camera in self._cameras.values():
             camera.destroy()

@@ -1,4 +1,4 @@
-"""What the operator of an agent is asked, as topics, and the service that takes the answer."""
+"""Approval questions to an agent's operator as topics, and the service for the answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ApprovalTopics:
         losses: Counter[str],
         on_answer: Callable[[str, Outcome], object],
     ) -> None:
-        """Advertises and serves under the agent's namespace; `on_answer` hears of each outcome."""
+        """Advertises and serves in the agent's namespace; `on_answer` gets each outcome."""
         self._runtime, self._agent, self._node = runtime, agent, node
         self._bounds = bounds_of(AnswerQuestion.Request)
         self._on_answer = on_answer
@@ -59,7 +59,7 @@ class ApprovalTopics:
         self._question.publish(ApprovalQuestion(agent=agent))
 
     def show(self, question: Question | None) -> None:
-        """Publishes what is asked, where that changed; the picture of what was stays latched."""
+        """Publishes the question if it changed; the picture of the last one stays latched."""
         question_id = "" if question is None else question.question_id
         if question_id == self._shown:
             return
@@ -68,7 +68,7 @@ class ApprovalTopics:
             self._question.publish(ApprovalQuestion(agent=self._agent))
             return
         message = question_message(question)
-        # Whoever hears of the question finds its picture there.
+        # Target and picture first: a client that gets the question can read them.
         self._target.publish(message.target)
         if question.view is not None:
             head = header(question.issued_s, message.picture_frame)
@@ -83,7 +83,7 @@ class ApprovalTopics:
         answers = self._runtime.gate.answers
         if problem:
             why = f"{ANSWER} is out of bounds: {problem}"
-            outcome = answers.useless(self._agent, why)
+            outcome = answers.ignore(self._agent, why)
         else:
             outcome = answers.answer(self._agent, read_reply(request))
         self._on_answer(ANSWER, outcome)
@@ -91,7 +91,7 @@ class ApprovalTopics:
         return response
 
     def destroy(self) -> None:
-        """Takes the topics and the service away."""
+        """Removes the topics and the service."""
         for publisher in (self._image, self._target, self._question):
             publisher.destroy()
         self._node.destroy_service(self._service)

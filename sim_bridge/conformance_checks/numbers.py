@@ -18,7 +18,7 @@ from planner.world.vocabulary import Relation
 from sim_bridge.conformance_checks.trial import ConformanceError, Trial, expect
 from sim_bridge.pacing import TICK_S
 
-SENSELESS = (1e18, -1e18, 1e308, -1e308, math.nextafter(MAX_COORDINATE_M, math.inf))
+INVALID_NUMBERS = (1e18, -1e18, 1e308, -1e308, math.nextafter(MAX_COORDINATE_M, math.inf))
 TINY = 5e-324
 # A little while, in which a primitive does something with its numbers.
 TICKS = 3
@@ -29,7 +29,7 @@ def senseless_numbers_are_refused(trial: Trial) -> None:
     here = trial.base().position_m
     for name in sorted(trial.can().primitives):
         sound = _sound(name, here)
-        for value in SENSELESS:
+        for value in INVALID_NUMBERS:
             for what, primitive in _with_number(sound, value):
                 trial.refused(PrimitiveCode.BAD_TARGET, f"{name} with {what} {value:g}", primitive)
             if abs(value) > MAX_DURATION_S:

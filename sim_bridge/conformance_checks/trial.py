@@ -24,7 +24,7 @@ from sim_bridge.backend import Backend, Handle
 from sim_bridge.pacing import TICK_S
 
 # Longer than any sensible primitive takes, so that a backend that hangs is told apart.
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 MAX_CANDIDATES = 16
 
 
@@ -118,7 +118,7 @@ class Trial:
         Raises:
             ConformanceError: where it does not end, or its status is none.
         """
-        deadline_s = self.backend.now_s() + PATIENCE_S
+        deadline_s = self.backend.now_s() + TIMEOUT_S
         while True:
             status = self.backend.poll(handle)
             expect(0.0 <= status.progress <= 1.0, f"progress {status.progress} is not in 0 to 1")
@@ -127,7 +127,7 @@ class Trial:
                 return status.result
             expect(
                 self.backend.now_s() < deadline_s,
-                f"a primitive still runs after {PATIENCE_S:.0f} s; its phase is {status.phase!r}",
+                f"a primitive still runs after {TIMEOUT_S:.0f} s; its phase is {status.phase!r}",
             )
             self.backend.step(TICK_S)
 

@@ -110,8 +110,8 @@ class _Lib:
         count: int,
         own: int,
         hidden: Integers,
-        farthest_m: float,
-        least_fraction: float,
+        max_distance_m: float,
+        min_fraction: float,
         look: Look,
     ) -> int: ...
     def aim(

@@ -12,15 +12,15 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Sighting
-from sim_bridge.embedded.foreseen import foresees_stance, stance_after
-from sim_bridge.embedded.gaze import Limits
+from sim_bridge.embedded.box_view import Limits
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
+from sim_bridge.embedded.prediction import can_predict_stance, predicted_stance
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.screens import Screens
-from sim_bridge.embedded.sight import Sight
 from sim_bridge.embedded.views import Images, View
+from sim_bridge.embedded.visibility import Visibility
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.structure import wall_segments
 
@@ -29,7 +29,7 @@ _MAX_CACHED_HOUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _HouseData:
     """What is kept of a house between episodes."""
 
     house: House
@@ -49,9 +49,9 @@ class EmbeddedBackend(KinematicBackend):
         super().__init__(settings, catalogue)
         self._choice = settings.renderer
         self.draws_instances = settings.instances
-        self._houses: list[_Known] = []
+        self._houses: list[_HouseData] = []
         self._scene: Scene | None = None
-        self._sight: Sight | None = None
+        self._visibility: Visibility | None = None
         self._renderer: Renderer | None = None
         self._renderer_tried = False
         self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
@@ -60,22 +60,22 @@ class EmbeddedBackend(KinematicBackend):
     # Episodes
 
     def _new_world(self, house: House, episode: Episode, seed: int) -> KinematicWorld:
-        ground = self._know(house).ground
+        ground = self._house_data(house).ground
         return KinematicWorld(ground, episode, seed, self._catalogue, self._options)
 
-    def _took_up(self, house: House) -> None:
-        known = self._know(house)
+    def _on_loaded(self, house: House) -> None:
+        known = self._house_data(house)
         self._spec, self._scene = known.spec, None
-        self._screens, self._sight = known.screens, None
+        self._screens, self._visibility = known.screens, None
         self._sightings.clear()
         self._shown.clear()
 
-    def _know(self, house: House) -> _Known:
+    def _house_data(self, house: House) -> _HouseData:
         for known in self._houses:
             if known.house is house:
                 return known
         spec, screens = house_spec(house, self._catalogue), Screens(house, wall_segments(house))
-        known = _Known(house, HouseGround(house), spec, screens)
+        known = _HouseData(house, HouseGround(house), spec, screens)
         self._houses = [known, *self._houses[: _MAX_CACHED_HOUSES - 1]]
         return known
 
@@ -89,65 +89,67 @@ class EmbeddedBackend(KinematicBackend):
     # Sensing
 
     def _rays(self) -> Scene:
-        return self._made_scene()
+        return self._lazy_scene()
 
     def _drawer(self, cameras: Sequence[str]) -> Callable[[View], Images]:
         renderer = self._ready_renderer(cameras)
-        return lambda view: renderer.render(self._scene_now(), view)
+        return lambda view: renderer.render(self._synced_scene(), view)
 
     def sightings(
-        self, agent: str, farthest_m: float = 6.0, least_fraction: float = 0.0
+        self, agent: str, max_distance_m: float = 6.0, min_fraction: float = 0.0
     ) -> list[Sighting]:
         """What the agent's hand camera shows, found by rays: for runs without images.
 
         Args:
             agent: who looks.
-            farthest_m: horizontal distance beyond which only other agents are looked for.
-            least_fraction: of the view; what certainly fills less is left out.
+            max_distance_m: horizontal distance beyond which only other agents are looked for.
+            min_fraction: of the view; what certainly fills less is left out.
         """
         world, body = self._loaded(), self._agent(agent)
         # Who stands still in a world where nothing lies elsewhere than before sees the same;
         # another agent that walks by is noticed at the next change.
-        key = (*body.stance, world.scenery_revision, farthest_m, least_fraction)
+        key = (*body.stance, world.scenery_revision, max_distance_m, min_fraction)
         known = self._sightings.get(agent)
         if known is None or known[0] != key:
-            known = (key, self._sight_now().sightings(body, farthest_m, least_fraction))
+            known = (key, self._current_visibility().sightings(body, max_distance_m, min_fraction))
             self._sightings[agent] = known
         return known[1]
 
-    def shows_any(
-        self, agent: str, names: Sequence[str], farthest_m: float, least_fraction: float
+    def sees_any(
+        self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> bool:
         """Whether `sightings` would show any of some entities, filling so much of the view."""
-        found = self.glimpse(agent, names, farthest_m, least_fraction)
-        return any(s.fraction >= least_fraction and s.name in names for s in found)
+        found = self.sightings_among(agent, names, max_distance_m, min_fraction)
+        return any(s.fraction >= min_fraction and s.name in names for s in found)
 
-    def glimpse(
-        self, agent: str, names: Sequence[str], farthest_m: float, least_fraction: float
+    def sightings_among(
+        self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> list[Sighting]:
         """What `sightings` shows of some entities and of what they are on or in.
 
         Nothing where none of the entities is in the picture.
         """
         world, body = self._loaded(), self._agent(agent)
-        key = (*body.stance, world.scenery_revision, farthest_m, least_fraction)
+        key = (*body.stance, world.scenery_revision, max_distance_m, min_fraction)
         known = self._shown.get(agent)
         # As in `sightings`, and for the very same names.
         if known is None or known[1] is not names or known[0] != key:
-            found = self._sight_now().glimpse(body, names, farthest_m, least_fraction)
+            found = self._current_visibility().sightings_among(
+                body, names, max_distance_m, min_fraction
+            )
             known = self._shown[agent] = (key, names, found)
         return known[2]
 
-    def looks_that_show_none(
+    def looks_seeing_none(
         self,
         names: Sequence[str],
         seconds: Sequence[float],
-        farthest_m: float,
-        least_fraction: float,
+        max_distance_m: float,
+        min_fraction: float,
     ) -> int:
         """Of looks so many seconds from now, in order, how many come before one may show any.
 
-        That is, before `shows_any` may be true of any agent. All are to be before the last of the
+        That is, before `sees_any` may be true of any agent. All are to be before the last of the
         steps that may be taken as one.
         """
         world = self._loaded()
@@ -155,19 +157,23 @@ class EmbeddedBackend(KinematicBackend):
             return 0
         agents = world.agents.values()
         for agent in agents:
-            if not foresees_stance(agent) or (agent.holding is not None and agent.holding in names):
+            if not can_predict_stance(agent) or (
+                agent.holding is not None and agent.holding in names
+            ):
                 return 0
-        sight, limits = self._sight_now(), Limits(farthest_m, least_fraction)
+        sight, limits = self._current_visibility(), Limits(max_distance_m, min_fraction)
         for count, after_s in enumerate(seconds):
             for agent in agents:
-                if not sight.misses(agent, stance_after(agent, after_s), names, limits):
+                if not sight.surely_sees_none(
+                    agent, predicted_stance(agent, after_s), names, limits
+                ):
                     return count
         return len(seconds)
 
-    def _sight_now(self) -> Sight:
-        if self._sight is None:
-            self._sight = Sight(self._loaded(), self._scene_now(), self._screens)
-        return self._sight
+    def _current_visibility(self) -> Visibility:
+        if self._visibility is None:
+            self._visibility = Visibility(self._loaded(), self._synced_scene(), self._screens)
+        return self._visibility
 
     @property
     def renderer_name(self) -> str:
@@ -175,12 +181,12 @@ class EmbeddedBackend(KinematicBackend):
         renderer = self._ready_renderer(("hand",))
         return renderer.name
 
-    def _scene_now(self) -> Scene:
-        scene = self._made_scene()
+    def _synced_scene(self) -> Scene:
+        scene = self._lazy_scene()
         scene.sync()
         return scene
 
-    def _made_scene(self) -> Scene:
+    def _lazy_scene(self) -> Scene:
         """The scene, which brings itself up to date where rays are cast."""
         if self._scene is None:
             self._scene = Scene(self._loaded(), self._spec, self._catalogue)

@@ -26,12 +26,12 @@ from planner.world.primitive import (
 )
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
-from sim_bridge.embedded.activities import Act, routine
-from sim_bridge.embedded.carrying import carried_reach, opened_reach
+from sim_bridge.embedded.encounters import undisturbed_s
 from sim_bridge.embedded.entities import Agent
-from sim_bridge.embedded.foreseen import stance_after
-from sim_bridge.embedded.meeting import apart_s
+from sim_bridge.embedded.motion_bounds import held_object_bounds, moving_furniture_bounds
 from sim_bridge.embedded.options import Noise, WorldOptions
+from sim_bridge.embedded.prediction import predicted_stance
+from sim_bridge.embedded.primitive_routines import RoutineContext, routine
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.sensing import observation
 from sim_bridge.embedded.views import Images, View
@@ -72,9 +72,9 @@ class KinematicBackend(ABC):
         self._current: dict[str, Handle] = {}
         # With for how long each goes on as it does.
         self._courtesies: dict[str, tuple[Courtesy, float]] = {}
-        self._in_vain: dict[str, list[tuple[object, ...]]] = {}
+        self._no_need_to_move: dict[str, list[tuple[object, ...]]] = {}
         # Whose primitive or courtesy ended in the last step.
-        self._fell_idle: set[str] = set()
+        self._became_idle: set[str] = set()
 
     # What a subclass gives
 
@@ -87,7 +87,7 @@ class KinematicBackend(ABC):
         """
 
     @abstractmethod
-    def _took_up(self, house: House) -> None:
+    def _on_loaded(self, house: House) -> None:
         """Hears that `_new_world`'s world is now the loaded one."""
 
     @abstractmethod
@@ -117,9 +117,9 @@ class KinematicBackend(ABC):
         self._primitives.clear()
         self._current.clear()
         self._courtesies.clear()
-        self._in_vain.clear()
-        self._fell_idle.clear()
-        self._took_up(house)
+        self._no_need_to_move.clear()
+        self._became_idle.clear()
+        self._on_loaded(house)
 
     def close(self) -> None:
         """Stops every agent."""
@@ -151,7 +151,7 @@ class KinematicBackend(ABC):
         """Whether chance has a say in what agents sense and do."""
         return self._is_noisy
 
-    def whereabouts(self, agent: str) -> tuple[Vec3, bool]:
+    def localised_position(self, agent: str) -> tuple[Vec3, bool]:
         """Where an agent is by its own localisation, and whether it holds something.
 
         As `observe` has it, in a fraction of the time.
@@ -162,7 +162,7 @@ class KinematicBackend(ABC):
             return sensed.base.position_m, sensed.holding
         return (body.x_m, body.y_m, 0.0), body.holding is not None
 
-    def whereabouts_after(self, agent: str, seconds: float) -> tuple[Vec3, bool]:
+    def predicted_position(self, agent: str, seconds: float) -> tuple[Vec3, bool]:
         """The same as it will be, before the last of the steps that may be taken as one.
 
         Raises:
@@ -171,7 +171,7 @@ class KinematicBackend(ABC):
         if self._is_noisy:
             raise PlannerError("where an agent will think it is hangs on chance in this world")
         body = self._agent(agent)
-        stance = stance_after(body, seconds)
+        stance = predicted_stance(body, seconds)
         return (stance.x_m, stance.y_m, 0.0), body.holding is not None
 
     def world_state(self) -> WorldState | None:
@@ -197,7 +197,7 @@ class KinematicBackend(ABC):
         self._courtesies.pop(agent, None)
         body.remaining_path = []
         target, reference, heading = _in_map(body, primitive)
-        act = Act(
+        context = RoutineContext(
             world=world,
             rays=self._rays,
             agent=body,
@@ -209,7 +209,7 @@ class KinematicBackend(ABC):
         )
         timeout = primitive.timeout_s or self._options.durations.default_timeout
         status = PrimitiveStatus("starting", 0.0, None)
-        running = _Running(agent, primitive, routine(act), world.time_s + timeout, status)
+        running = _Running(agent, primitive, routine(context), world.time_s + timeout, status)
         self._primitives.append(running)
         self._current[agent] = handle
         body.busy = True
@@ -262,7 +262,7 @@ class KinematicBackend(ABC):
             working: agents that are in the middle of something; where the body of one does
                 nothing, its next step decides what comes.
         """
-        idle = self._fell_idle.difference(self._current)
+        idle = self._became_idle.difference(self._current)
         if idle or any(name not in self._current for name in working):
             # Those who moved before these did reckoned with what they were doing.
             return 1
@@ -274,7 +274,7 @@ class KinematicBackend(ABC):
             left_s = min(running.steady_s, running.ends_s - 1e-9 - world.time_s)
             steps = min(steps, math.ceil(left_s / dt_s - 1e-6))
         if steps > 1 and len(world.agents) > 1:
-            steps = math.ceil(apart_s(world.agents.values(), steps * dt_s) / dt_s - 1e-6)
+            steps = math.ceil(undisturbed_s(world.agents.values(), steps * dt_s) / dt_s - 1e-6)
         return max(1, steps)
 
     def foresee(self, seconds: float) -> None:
@@ -296,12 +296,12 @@ class KinematicBackend(ABC):
         """
         world = self._loaded()
         boxes = {
-            agent.holding: carried_reach(agent, world.things[agent.holding], dt_s * steps)
+            agent.holding: held_object_bounds(agent, world.things[agent.holding], dt_s * steps)
             for agent in world.agents.values()
             if agent.holding is not None and not agent.is_still
         }
         for name, joint in world.opening:
-            boxes.update(opened_reach(world, world.pieces[name], joint))
+            boxes.update(moving_furniture_bounds(world, world.pieces[name], joint))
         return boxes
 
     @property
@@ -332,7 +332,7 @@ class KinematicBackend(ABC):
         world = self._loaded()
         world.time_s += last_s
         world.steps += 1
-        self._fell_idle.clear()
+        self._became_idle.clear()
         for name in world.agents:
             handle = self._current.get(name)
             if handle is not None:
@@ -341,7 +341,7 @@ class KinematicBackend(ABC):
                 if not running.status.done and world.time_s >= running.ends_s - 1e-9:
                     self._end(handle, PrimitiveCode.TIMED_OUT, "took too long")
             elif len(world.agents) > 1:
-                self._be_courteous(world.agents[name], dt_s)
+                self._make_way(world.agents[name], dt_s)
 
     def _advance(self, running: _Running, dt_s: float | None) -> None:
         if running.routine is None:
@@ -353,14 +353,14 @@ class KinematicBackend(ABC):
             running.status = PrimitiveStatus(phase, min(1.0, progress), None)
         except StopIteration as stop:
             self._current.pop(running.agent, None)
-            self._fell_idle.add(running.agent)
+            self._became_idle.add(running.agent)
             self._agent(running.agent).busy = False
             result: PrimitiveResult = stop.value
             progress = 1.0 if result.succeeded else running.status.progress
             running.status = PrimitiveStatus("done", progress, result)
             running.routine = None
 
-    def _be_courteous(self, agent: Agent, dt_s: float) -> None:
+    def _make_way(self, agent: Agent, dt_s: float) -> None:
         courtesy = self._courtesies.get(agent.name)
         try:
             if courtesy is None:
@@ -368,18 +368,18 @@ class KinematicBackend(ABC):
                 if not any(o.remaining_path for o in world.agents.values()):
                     return
                 stands = [(o.x_m, o.y_m, *o.remaining_path) for o in world.agents.values()]
-                if self._in_vain.get(agent.name) == stands:
+                if self._no_need_to_move.get(agent.name) == stands:
                     # Nobody moved since there was no need, or no room, to step aside.
                     return
                 made = make_way(world, agent)
-                self._in_vain[agent.name] = stands
+                self._no_need_to_move[agent.name] = stands
                 next(made)
-                del self._in_vain[agent.name]
+                del self._no_need_to_move[agent.name]
                 courtesy = (made, 0.0)
             self._courtesies[agent.name] = (courtesy[0], courtesy[0].send(dt_s))
         except StopIteration:
             if self._courtesies.pop(agent.name, None) is not None:
-                self._fell_idle.add(agent.name)
+                self._became_idle.add(agent.name)
 
     def _end_all(self, code: PrimitiveCode, text: str) -> None:
         for handle in list(self._current.values()):
@@ -393,7 +393,7 @@ class KinematicBackend(ABC):
         result = PrimitiveResult(code, text)
         running.status = PrimitiveStatus("done", running.status.progress, result)
         self._current.pop(running.agent, None)
-        self._fell_idle.add(running.agent)
+        self._became_idle.add(running.agent)
         self._agent(running.agent).busy = False
         self._halt(running.agent)
 

@@ -11,15 +11,15 @@ import numpy as np
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
-from sim_bridge.embedded.entities import Agent, viewpoints_m
-from sim_bridge.embedded.foreseen import heading_after, legs
-from sim_bridge.embedded.meeting import (
+from sim_bridge.embedded.encounters import (
     CLOSE_M,
-    EQUAL_S,
-    MOMENT_S,
+    STEP_S,
+    TIME_TOLERANCE_S,
     clear_m,
     gap_to_way_m,
 )
+from sim_bridge.embedded.entities import Agent, viewpoints_m
+from sim_bridge.embedded.prediction import legs, predicted_heading
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, Way, standing_cell
 
@@ -179,14 +179,14 @@ class _Walk:
             return
         self.waited_s += dt_s
         self.blocked_s += dt_s
-        if self.waited_s >= REPLAN_S - EQUAL_S:
+        if self.waited_s >= REPLAN_S - TIME_TOLERANCE_S:
             self.waited_s = 0.0
             self._get_past()
 
     def _gets_on(self, dt_s: float) -> bool:
         """Walks on, if nobody is in the way and it does not wait a moment because of that."""
         agent = self.agent
-        if agent.pause_s > EQUAL_S:
+        if agent.pause_s > TIME_TOLERANCE_S:
             agent.pause_s -= dt_s
             return False
         budget = dt_s
@@ -205,14 +205,14 @@ class _Walk:
             return
         for other in _close_by(self.world, self.agent):
             # Two that meet in a doorway: the one named later goes back.
-            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S - EQUAL_S
+            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S - TIME_TOLERANCE_S
             if other.remaining_path and first and self._step_aside(other):
                 return
 
     def _give_way_again(self, dt_s: float) -> None:
         """Who stands aside for one may be in the way of the next."""
         self.waited_s += dt_s
-        if self.waited_s < REPLAN_S - EQUAL_S:
+        if self.waited_s < REPLAN_S - TIME_TOLERANCE_S:
             return
         self.waited_s = 0.0
         for other in _close_by(self.world, self.agent):
@@ -237,15 +237,15 @@ class _Walk:
         if not self.aside or other is None or not other.remaining_path:
             return False
         apart = math.dist((self.agent.x_m, self.agent.y_m), (other.x_m, other.y_m))
-        return apart < PASSING_M and self.aside_s < MAX_PASSING_S - EQUAL_S
+        return apart < PASSING_M and self.aside_s < MAX_PASSING_S - TIME_TOLERANCE_S
 
     def steady_s(self) -> float:
         """How long the walk goes on along its corners, or waits, if nobody gets into its way."""
         agent, lasts_s = self.agent, self._lasts_s()
-        if not self.corners or agent.pause_s > EQUAL_S:
+        if not self.corners or agent.pause_s > TIME_TOLERANCE_S:
             # In the step in which it looks where the others are, they are to be there.
-            looks_s = REPLAN_S - self.waited_s - MOMENT_S
-            waits_s = agent.pause_s if self.corners else self.hold_s - MOMENT_S
+            looks_s = REPLAN_S - self.waited_s - STEP_S
+            waits_s = agent.pause_s if self.corners else self.hold_s - STEP_S
             return max(0.0, min(waits_s, looks_s, lasts_s))
         way = legs(agent, self.world.foresight_s)
         return max(0.0, min(way[-1].ends_s if way else 0.0, lasts_s))
@@ -261,7 +261,7 @@ class _Walk:
         """Whether the goal is reached; one that stepped aside sets out again."""
         if self.corners:
             return False
-        if self.hold_s > EQUAL_S:
+        if self.hold_s > TIME_TOLERANCE_S:
             return False
         if self._lets_pass():
             self.hold_s = PAUSE_S
@@ -293,7 +293,7 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
             walked += math.dist(before, (agent.x_m, agent.y_m))
             patience_s = world.options.durations.patience
             held_up_s = going.held_up_s - MAX_HOLD_UPS * patience_s
-            if max(going.blocked_s - patience_s, held_up_s) > EQUAL_S:
+            if max(going.blocked_s - patience_s, held_up_s) > TIME_TOLERANCE_S:
                 return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
         return None
     finally:
@@ -382,7 +382,7 @@ def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
             dt = yield "turning", 1.0, abs(off) / agent.body.turn_speed_rad_s
             most = agent.body.turn_speed_rad_s * dt
             agent.angular_rad_s = max(-most, min(most, off)) / dt
-            world.move_agent(agent, agent.x_m, agent.y_m, heading_after(agent, dt))
+            world.move_agent(agent, agent.x_m, agent.y_m, predicted_heading(agent, dt))
         agent.angular_rad_s = 0.0
     finally:
         agent.turns_to_rad = None

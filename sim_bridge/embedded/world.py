@@ -23,8 +23,8 @@ from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 from sim_bridge.embedded.entities import Agent, Piece, Thing, initial_states
 from sim_bridge.embedded.options import Noise, WorldOptions
+from sim_bridge.embedded.paths import PathSearch
 from sim_bridge.embedded.screens import Rectangle, swept
-from sim_bridge.embedded.ways import Ways
 
 AGENT_GAP_M = 0.05
 # What a hand would push into furniture it holds before the body instead, where nothing stands.
@@ -52,7 +52,7 @@ class HouseGround:
     def __init__(self, house: House) -> None:
         self.house = house
         self._grids: dict[float, FloorGrid] = {}
-        self._ways: dict[float, Ways] = {}
+        self._ways: dict[float, PathSearch] = {}
         self._swept: dict[str, Rectangle] = {}
         self._standing: dict[tuple[int, int], list[Furniture]] = {}
         for piece in house.furniture:
@@ -73,11 +73,11 @@ class HouseGround:
         """Where agents of this radius may begin, the same in all simulators of a house."""
         return self.grid(radius_m)
 
-    def ways(self, radius_m: float) -> Ways:
+    def ways(self, radius_m: float) -> PathSearch:
         """The ways over that floor from cell to cell, made once."""
         ways = self._ways.get(radius_m)
         if ways is None:
-            ways = self._ways[radius_m] = Ways(self.grid(radius_m))
+            ways = self._ways[radius_m] = PathSearch(self.grid(radius_m))
         return ways
 
     def way(self, radius_m: float, start_m: tuple[float, float], goal: int) -> Way:

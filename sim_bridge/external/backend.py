@@ -48,13 +48,13 @@ class ExternalBackend:
 
     simulated = False
 
-    def __init__(self, ear: RobotListener, options: ExternalOptions | None = None) -> None:
-        """Listens with `ear`, which it closes in the end."""
+    def __init__(self, listener: RobotListener, options: ExternalOptions | None = None) -> None:
+        """Listens with `listener`, which it closes in the end."""
         self.options = options or default_external()
-        self._ear = ear
+        self._listener = listener
         self._agent = ""
         self._day_s = 0.0
-        self._asked: list[PrimitiveResult] = []
+        self._results: list[PrimitiveResult] = []
         self._claimed = self._powered = False
 
     # Episodes and time
@@ -77,16 +77,16 @@ class ExternalBackend:
         del house, seed  # the world is as it is
         self._wait_for_it()
         self._agent = episode.agents[0].uid
-        self._asked.clear()
-        self._day_s = time.time() - self._ear.now_s()
+        self._results.clear()
+        self._day_s = time.time() - self._listener.now_s()
 
     def _wait_for_it(self) -> None:
-        ends_s, wrong_s = self._ear.now_s() + self.options.wait_s, math.inf
-        while math.isinf(self._ear.heard().at_s):
-            topic, wrong = f"/{self.options.namespace}/odometry", self._ear.heard().wrong
+        ends_s, wrong_s = self._listener.now_s() + self.options.wait_s, math.inf
+        while math.isinf(self._listener.readings().at_s):
+            topic, wrong = f"/{self.options.namespace}/odometry", self._listener.readings().wrong
             if wrong:
-                wrong_s = min(wrong_s, self._ear.now_s())
-            if self._ear.now_s() >= min(ends_s, wrong_s + WRONG_S):
+                wrong_s = min(wrong_s, self._listener.now_s())
+            if self._listener.now_s() >= min(ends_s, wrong_s + WRONG_S):
                 raise PlannerError(
                     f"external: {wrong}"
                     if wrong
@@ -97,7 +97,7 @@ class ExternalBackend:
 
     def now_s(self) -> float:
         """The time of day, which goes on evenly from when the layout was taken up."""
-        return self._day_s + self._ear.now_s() if self._agent else 0.0
+        return self._day_s + self._listener.now_s() if self._agent else 0.0
 
     def step(self, dt_s: float) -> None:
         """Time passes by itself."""
@@ -108,7 +108,7 @@ class ExternalBackend:
 
     def close(self) -> None:
         """Stops listening; the robot stays as it is."""
-        self._ear.close()
+        self._listener.close()
 
     # Sensing
 
@@ -135,11 +135,11 @@ class ExternalBackend:
             PlannerError: for an unknown camera, or one whose pictures or frames do not come.
         """
         self._check_agent(agent)
-        heard = self._ear.heard()
-        odometry = _flat(heard.body)
-        base = self._odom_in_map(heard).compose(odometry)
+        readings = self._listener.readings()
+        odometry = _flat(readings.body)
+        base = self._odom_in_map(readings).compose(odometry)
         places: dict[str, Pose | str] = {
-            name: self._on_base(heard, name) for name in self.options.cameras
+            name: self._on_base(readings, name) for name in self.options.cameras
         }
         optical: dict[str, Pose] = {
             name: place for name, place in places.items() if isinstance(place, Pose)
@@ -149,61 +149,61 @@ class ExternalBackend:
             on_base = places.get(camera, f"{agent} has no camera {camera!r}")
             if isinstance(on_base, str):
                 raise PlannerError(on_base)
-            seen = heard.pictures[camera]
+            seen = readings.pictures[camera]
             frames[camera] = CameraFrame(
                 rgb=seen.rgb,
                 depth_m=seen.depth_m,
                 instances=None,
-                intrinsics=seen.lens,
+                intrinsics=seen.intrinsics,
                 pose=base.compose(on_base),
             )
-        hand = heard.pose_in(self._frame("body"), self._frame("hand"))
-        upright = odometry.inverse().compose(heard.body)
+        hand = readings.pose_in(self._frame("body"), self._frame("hand"))
+        upright = odometry.inverse().compose(readings.body)
         return Observation(
             stamp_s=self.now_s(),
             agent=agent,
             base=base,
             odometry=odometry,
-            linear_m_s=heard.linear_m_s,
-            angular_rad_s=heard.angular_rad_s,
+            linear_m_s=readings.linear_m_s,
+            angular_rad_s=readings.angular_rad_s,
             hand=Pose(self._body.hand_m) if hand is None else upright.compose(hand),
-            joints=dict(heard.joints),
-            gripper_opening=self._opening(heard),
+            joints=dict(readings.joints),
+            gripper_opening=self._opening(readings),
             holding=False,
             cameras=frames,
             optical=optical,
         )
 
-    def _on_base(self, heard: RobotReadings, camera: str) -> Pose | str:
+    def _on_base(self, readings: RobotReadings, camera: str) -> Pose | str:
         """A camera's optical frame in `base_link`, the body put upright, or why it is unknown."""
         name = self.options.namespace
-        if camera not in heard.pictures:
-            why = f" ({heard.wrong})" if heard.wrong else ""
+        if camera not in readings.pictures:
+            why = f" ({readings.wrong})" if readings.wrong else ""
             return (
                 f"external: no pictures yet; are /{name}/camera/{camera}/image and "
                 f"/{name}/depth_registered/{camera}/image published?{why}"
             )
-        frame = heard.pictures[camera].frame
-        on_body = heard.pose_in(self._frame("body"), frame)
+        frame = readings.pictures[camera].frame
+        on_body = readings.pose_in(self._frame("body"), frame)
         if on_body is None:
             return (
                 f"external: /tf has no way from {self._frame('body')!r} to {frame!r}, the frame of "
                 f"the pictures of {camera}"
             )
-        return _flat(heard.body).inverse().compose(heard.body).compose(on_body)
+        return _flat(readings.body).inverse().compose(readings.body).compose(on_body)
 
     def _frame(self, name: str) -> str:
         return f"{self.options.namespace}/{name}"
 
-    def _odom_in_map(self, heard: RobotReadings) -> Pose:
+    def _odom_in_map(self, readings: RobotReadings) -> Pose:
         if self.options.map_frame:
-            found = heard.pose_in(self.options.map_frame, self._frame("odom"))
+            found = readings.pose_in(self.options.map_frame, self._frame("odom"))
             if found is not None:
                 return _flat(found)
         return self.options.odometry_frame
 
-    def _opening(self, heard: RobotReadings) -> float:
-        claw = next((v for name, v in heard.joints.items() if name.endswith(_CLAW)), 0.0)
+    def _opening(self, readings: RobotReadings) -> float:
+        claw = next((v for name, v in readings.joints.items() if name.endswith(_CLAW)), 0.0)
         return min(1.0, max(0.0, claw / -1.5708))
 
     def world_state(self) -> WorldState | None:
@@ -221,14 +221,14 @@ class ExternalBackend:
         unknown = agent != self._agent
         code = PrimitiveCode.UNKNOWN_AGENT if unknown else PrimitiveCode.NOT_ABLE
         text = f"there is no agent {agent!r}" if unknown else f"{primitive.name}: {_NO_MOTION}"
-        self._asked.append(PrimitiveResult(code, text))
-        return Handle(len(self._asked) - 1)
+        self._results.append(PrimitiveResult(code, text))
+        return Handle(len(self._results) - 1)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive was refused."""
-        if not 0 <= handle < len(self._asked):
+        if not 0 <= handle < len(self._results):
             raise PlannerError(f"this world gave out no primitive {handle}")
-        return PrimitiveStatus("refused", 0.0, self._asked[handle])
+        return PrimitiveStatus("refused", 0.0, self._results[handle])
 
     def cancel(self, handle: Handle) -> None:
         """Nothing is under way."""
@@ -238,7 +238,7 @@ class ExternalBackend:
         """Asks the robot to stop, where we may ask it and have claimed it."""
         self._check_agent(agent)
         if self._claimed and self.options.triggers:
-            self._ear.trigger(Command.STOP, self.options.trigger_s)
+            self._listener.trigger(Command.STOP, self.options.trigger_s)
 
     # Supervised
 
@@ -248,10 +248,10 @@ class ExternalBackend:
     def health(self, agent: str) -> Health:
         """What standard types tell of it."""
         self._check_agent(agent)
-        heard = self._ear.heard()
-        standing = heard.body.position_m[2] > STANDING_M
+        readings = self._listener.readings()
+        standing = readings.body.position_m[2] > STANDING_M
         return Health(
-            age_s=self._ear.now_s() - heard.at_s,
+            age_s=self._listener.now_s() - readings.at_s,
             lease=Lease.OURS if self._claimed else Lease.FREE,
             powered=self._powered or standing,
             standing=standing,
@@ -312,7 +312,7 @@ class ExternalBackend:
     def _trigger(self, name: str, within_s: float = math.inf) -> Outcome:
         if not self.options.triggers:
             return Outcome(False, "this robot is only observed (triggers in config/external.yaml)")
-        return self._ear.trigger(name, min(within_s, self.options.trigger_s))
+        return self._listener.trigger(name, min(within_s, self.options.trigger_s))
 
 
 def _flat(pose: Pose) -> Pose:

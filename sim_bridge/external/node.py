@@ -60,9 +60,9 @@ class Ros2Listener:
     """Keeps the newest message of each topic; see `sim_bridge.external.readings.RobotListener`."""
 
     def __init__(self, options: ExternalOptions) -> None:
-        self._options, self._lock, self._heard = options, threading.Lock(), RobotReadings()
+        self._options, self._lock, self._readings = options, threading.Lock(), RobotReadings()
         self._depths: dict[str, Image] = {}
-        self._lenses: dict[str, CameraInfo] = {}
+        self._camera_infos: dict[str, CameraInfo] = {}
         self._begin()
         # A thread that still spins when the interpreter ends takes the process down with it.
         atexit.register(self.close)
@@ -92,7 +92,12 @@ class Ros2Listener:
             color, depth = f"{name}/camera/{camera}", f"{name}/depth_registered/{camera}"
             on = self._of_camera
             listen(Image, f"{color}/image", on(camera, self._on_color), qos.IMAGE_INPUT)
-            listen(CameraInfo, f"{color}/camera_info", on(camera, self._on_lens), qos.IMAGE_INPUT)
+            listen(
+                CameraInfo,
+                f"{color}/camera_info",
+                on(camera, self._on_camera_info),
+                qos.IMAGE_INPUT,
+            )
             listen(Image, f"{depth}/image", on(camera, self._on_depth), qos.IMAGE_INPUT)
 
     @staticmethod
@@ -109,20 +114,20 @@ class Ros2Listener:
         """A steady clock."""
         return time.monotonic()
 
-    def heard(self) -> RobotReadings:
+    def readings(self) -> RobotReadings:
         """The newest of everything; never waits."""
         with self._lock:
-            return self._heard
+            return self._readings
 
-    def _note(self, **news: Any) -> None:
+    def _update(self, **news: Any) -> None:
         with self._lock:
-            self._heard = replace(self._heard, **news)
+            self._readings = replace(self._readings, **news)
 
     def _refuses(self, message: Any, what: str) -> bool:
         """Whether a message is out of bounds; then it is said and not used."""
         problem = bounds_of(type(message)).problem(message, 0.0)
         if problem:
-            self._note(wrong=f"{what} of {self._options.namespace} is not used: {problem}")
+            self._update(wrong=f"{what} of {self._options.namespace} is not used: {problem}")
         return bool(problem)
 
     def _on_odometry(self, message: Odometry) -> None:
@@ -136,10 +141,10 @@ class Ros2Listener:
                 f"/{name}/odometry tells of {child!r} in {frame!r}, not of {name}/{BODY!s} in "
                 f"{' or '.join(known)}; it is not used"
             )
-            self._note(wrong=text)
+            self._update(wrong=text)
             return
         twist = message.twist.twist
-        self._note(
+        self._update(
             at_s=self.now_s(),
             body=pose_record(message.pose.pose),
             linear_m_s=float(twist.linear.x),
@@ -149,29 +154,29 @@ class Ros2Listener:
     def _on_joints(self, message: JointState) -> None:
         if self._refuses(message, "joint_states"):
             return
-        self._note(joints=dict(zip(message.name, map(float, message.position), strict=False)))
+        self._update(joints=dict(zip(message.name, map(float, message.position), strict=False)))
 
     def _on_frames(self, message: TFMessage) -> None:
         if self._refuses(message, "tf"):
             return
-        frames = dict(self.heard().frames)
+        frames = dict(self.readings().frames)
         for link in message.transforms:
             turned = link.transform.rotation
             pose = Pose(
                 point_m(link.transform.translation), (turned.x, turned.y, turned.z, turned.w)
             )
             frames[link.child_frame_id] = (link.header.frame_id, pose)
-        self._note(frames=frames)
+        self._update(frames=frames)
 
     def _on_depth(self, camera: str, message: Image) -> None:
         self._depths[camera] = message
 
-    def _on_lens(self, camera: str, message: CameraInfo) -> None:
-        self._lenses[camera] = message
+    def _on_camera_info(self, camera: str, message: CameraInfo) -> None:
+        self._camera_infos[camera] = message
 
     def _on_color(self, camera: str, message: Image) -> None:
-        depth, lens = self._depths.get(camera), self._lenses.get(camera)
-        if depth is None or lens is None:
+        depth, intrinsics = self._depths.get(camera), self._camera_infos.get(camera)
+        if depth is None or intrinsics is None:
             return
         try:
             if message.header.frame_id != depth.header.frame_id:
@@ -182,13 +187,13 @@ class Ros2Listener:
             seen = Exposure(
                 rgb=images.rgb_array(message),
                 depth_m=images.depth_array(depth),
-                lens=images.intrinsics(lens),
+                intrinsics=images.intrinsics(intrinsics),
                 frame=message.header.frame_id,
             )
         except PlannerError as error:
-            self._note(wrong=str(error))
+            self._update(wrong=str(error))
             return
-        self._note(pictures={**self.heard().pictures, camera: seen})
+        self._update(pictures={**self.readings().pictures, camera: seen})
 
     # Asking
 

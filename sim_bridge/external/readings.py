@@ -20,7 +20,7 @@ class Exposure:
 
     rgb: RgbImage
     depth_m: DepthImage
-    lens: Intrinsics
+    intrinsics: Intrinsics
     frame: str
 
 
@@ -71,7 +71,7 @@ class RobotListener(Protocol):
     def now_s(self) -> float:
         """A steady clock."""
 
-    def heard(self) -> RobotReadings:
+    def readings(self) -> RobotReadings:
         """The newest of everything; never waits."""
 
     def trigger(self, name: str, within_s: float) -> Outcome:

@@ -22,7 +22,7 @@ from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.dataset.writer import read_dataset
 from sim_bridge.habitat.ground import NavMeshGround
-from sim_bridge.habitat.houses import written_house
+from sim_bridge.habitat.houses import write_house_dataset
 from sim_bridge.habitat.options import HabitatOptions, default_options
 from sim_bridge.habitat.process import (
     WORKER,
@@ -31,13 +31,13 @@ from sim_bridge.habitat.process import (
     HabitatProcess,
     interpreter,
 )
-from sim_bridge.habitat.shown import Sandbox, ShownWorld, lenses_of, memory_bytes
+from sim_bridge.habitat.scene import HabitatScene, Sandbox, lenses_of, memory_bytes
 
 _MAX_CACHED_HOUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _HouseData:
     """What is kept of a house between episodes."""
 
     house: House
@@ -70,11 +70,11 @@ class HabitatBackend(KinematicBackend):
         settings = options or default_options()
         super().__init__(settings, catalogue)
         self._settings, self._worker = settings, worker
-        self._houses: list[_Known] = []
+        self._houses: list[_HouseData] = []
         self._sandbox: Sandbox | None = None
-        self._shown: ShownWorld | None = None
+        self._scene: HabitatScene | None = None
         # Of an episode that is being loaded.
-        self._coming: ShownWorld | None = None
+        self._next_scene: HabitatScene | None = None
         self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
         self._fault = ""
 
@@ -90,30 +90,30 @@ class HabitatBackend(KinematicBackend):
         try:
             super().reset(house, episode, seed)
         finally:
-            self._coming = None
+            self._next_scene = None
 
     def _new_world(self, house: House, episode: Episode, seed: int) -> KinematicWorld:
         self._revive()
-        known = self._know(house)
+        known = self._house_data(house)
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
         # The world before is shown again, should habitat-sim not be able to show this one.
-        self._coming = ShownWorld(world, self._alive, known.dataset, self._catalogue)
+        self._next_scene = HabitatScene(world, self._alive, known.dataset, self._catalogue)
         return world
 
-    def _took_up(self, _house: House) -> None:
-        self._shown = self._coming
+    def _on_loaded(self, _house: House) -> None:
+        self._scene = self._next_scene
         self._sightings.clear()
 
-    def _know(self, house: House) -> _Known:
+    def _house_data(self, house: House) -> _HouseData:
         for known in self._houses:
             if known.house is house:
                 return known
         if self._settings.dataset:
             dataset = read_dataset(Path(self._settings.dataset), house)
         else:
-            dataset = written_house(house, self._settings.cache, self._catalogue)
+            dataset = write_house_dataset(house, self._settings.cache, self._catalogue)
         ground = NavMeshGround(house, dataset, self._alive, self._settings.navmesh)
-        known = _Known(house, dataset, ground)
+        known = _HouseData(house, dataset, ground)
         self._houses = [known, *self._houses[: _MAX_CACHED_HOUSES - 1]]
         return known
 
@@ -184,29 +184,29 @@ class HabitatBackend(KinematicBackend):
 
     # Sensing
 
-    def _rays(self) -> ShownWorld:
-        return self._shown_now()
+    def _rays(self) -> HabitatScene:
+        return self._synced_scene()
 
     def _drawer(self, _cameras: Sequence[str]) -> Callable[[View], Images]:
-        return self._shown_now().draw
+        return self._synced_scene().draw
 
-    def _shown_now(self) -> ShownWorld:
-        if self._shown is None:
+    def _synced_scene(self) -> HabitatScene:
+        if self._scene is None:
             raise PlannerError("no episode is loaded")
-        return self._shown
+        return self._scene
 
     def sightings(
-        self, agent: str, farthest_m: float = 6.0, least_fraction: float = 0.0
+        self, agent: str, max_distance_m: float = 6.0, min_fraction: float = 0.0
     ) -> list[Sighting]:
         """What the agent's hand camera shows, by the ids of its picture, nearest first.
 
         Args:
             agent: who looks.
-            farthest_m: horizontal distance beyond which only other agents are looked for.
-            least_fraction: of the view; what fills less is left out.
+            max_distance_m: horizontal distance beyond which only other agents are looked for.
+            min_fraction: of the view; what fills less is left out.
         """
         world, body = self._loaded(), self._agent(agent)
-        key = (world.revision, farthest_m, least_fraction)
+        key = (world.revision, max_distance_m, min_fraction)
         known = self._sightings.get(agent)
         if known is None or known[0] != key:
             frame = self.observe(agent).cameras.get("hand")
@@ -214,18 +214,18 @@ class HabitatBackend(KinematicBackend):
             seen = [
                 s
                 for s in found
-                if s.fraction >= least_fraction
-                and (s.name in world.agents or body.distance_m(s.position_m) <= farthest_m)
+                if s.fraction >= min_fraction
+                and (s.name in world.agents or body.distance_m(s.position_m) <= max_distance_m)
             ]
             known = self._sightings[agent] = (key, seen)
         return known[1]
 
-    def shows_any(
-        self, agent: str, names: Sequence[str], farthest_m: float, least_fraction: float
+    def sees_any(
+        self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> bool:
         """Whether `sightings` would show any of some entities, filling so much of the view."""
         wanted = set(names)
-        return any(s.name in wanted for s in self.sightings(agent, farthest_m, least_fraction))
+        return any(s.name in wanted for s in self.sightings(agent, max_distance_m, min_fraction))
 
 
 def sighted(world: KinematicWorld, frame: CameraFrame) -> list[Sighting]:

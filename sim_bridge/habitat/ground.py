@@ -16,7 +16,7 @@ from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.footprints import write_footprints
 from sim_bridge.habitat.options import NavMesh
 from sim_bridge.habitat.process import HabitatError
-from sim_bridge.habitat.shown import Sandbox
+from sim_bridge.habitat.scene import Sandbox
 
 Point = tuple[float, float]
 # Nearer than this to where a step was to end, it ended there: habitat-sim reckons with 32 bits.

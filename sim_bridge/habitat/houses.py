@@ -19,7 +19,7 @@ from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
 
 
-def written_house(house: House, cache: str, catalogue: Catalogue) -> HabitatDataset:
+def write_house_dataset(house: House, cache: str, catalogue: Catalogue) -> HabitatDataset:
     """A house's data set in the cache, written now unless it was before.
 
     It is known by what it was made of and by what; one that lacks a file is written anew. The

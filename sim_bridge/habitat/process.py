@@ -24,7 +24,7 @@ INSTALL = "docs/habitat.md tells how to get it"
 _LAST_LINES = 3
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files there have no name
 _LOG_TAIL_BYTES = 8192
-_GOODBYE_S = 5.0
+_SHUTDOWN_TIMEOUT_S = 5.0
 
 
 class HabitatError(PlannerError):
@@ -116,7 +116,7 @@ class HabitatProcess:
     def fault(self) -> str:
         """Why it is gone; empty while it is there."""
         if not self._fault and self._process.poll() is not None:
-            self._fault = self._obituary("while nothing was asked of it", "")
+            self._fault = self._exit_message("while nothing was asked of it", "")
         return self._fault
 
     def ask(self, request: str, **what: object) -> Mapping[str, object]:
@@ -132,13 +132,13 @@ class HabitatProcess:
             send(self._socket, {"do": request, **what})
             reply = receive(self._socket)
         except WireError as error:
-            self._fault = self._obituary(f"when asked for {request}", str(error))
+            self._fault = self._exit_message(f"when asked for {request}", str(error))
             raise HabitatGoneError(self._fault) from error
         if "error" in reply:
             raise HabitatError(f"habitat-sim, asked for {request}: {reply['error']}")
         return reply
 
-    def _obituary(self, when: str, reason: str) -> str:
+    def _exit_message(self, when: str, reason: str) -> str:
         """How it ended, in one line, after making sure that it did."""
         try:
             status = self._process.wait(0.5)
@@ -162,7 +162,7 @@ class HabitatProcess:
         self._fault = self._fault or "habitat-sim was closed"
         self._socket.close()
         try:
-            self._process.wait(_GOODBYE_S)
+            self._process.wait(_SHUTDOWN_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -1,1 +1,1 @@
-"""Fast time that waits for those who act on each moment."""
+"""Lockstep: fast time waits for memory, skills and planner."""

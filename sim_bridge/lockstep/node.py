@@ -1,4 +1,4 @@
-"""The ROS side of lockstep: what memory, skills and planner say to a world that waits for them."""
+"""The ROS side of lockstep: messages of memory, skills and planner to the world."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from sim_bridge.runtime import Runtime
 
 
 class LockstepGate:
-    """Hears the three voices and says whether time may go on."""
+    """Receives the three channels and decides whether time may advance."""
 
-    def __init__(self, node: Node, *, turns: bool) -> None:
-        """Subscribes; `turns`: skills and planner are waited for as well as the memory."""
+    def __init__(self, node: Node, *, wait_for_agents: bool) -> None:
+        """Subscribes; `wait_for_agents`: whether to wait for skills and planner too."""
         self._node = node
-        self.waiting = waiting = Lockstep(turns=turns)
+        self.waiting = waiting = Lockstep(wait_for_agents=wait_for_agents)
         self._memory = LockstepSubscriber(node, LockstepChannel.MEMORY, waiting.memory_looks)
         self._skills = LockstepSubscriber(node, LockstepChannel.SKILLS, waiting.skills_act)
         self._planner = LockstepSubscriber(node, LockstepChannel.PLANNER, waiting.planner_acts)
 
     def holds(self, runtime: Runtime, wall_s: float) -> bool:
-        """Whether this moment is not over yet for those who act on it."""
+        """Whether time has to wait for a node that has not finished with this moment."""
         held = self.waiting.holds(runtime.now_s(), wall_s, runtime.busy_agents)
-        if self.waiting.complaint:
-            self._node.get_logger().warning(self.waiting.complaint)
-            self.waiting.complaint = ""
+        if self.waiting.warning:
+            self._node.get_logger().warning(self.waiting.warning)
+            self.waiting.warning = ""
         return held
 
-    def miss_the_gone(self) -> None:
-        """Waits no more for who has left; to be called a few times a second."""
-        self.waiting.lost(
+    def drop_lost_peers(self) -> None:
+        """Stops waiting for nodes that have left; to be called a few times a second."""
+        self.waiting.drop(
             memory=not self._memory.is_present,
             skills=not self._skills.is_present,
             planner=not self._planner.is_present,

@@ -1,6 +1,6 @@
-"""Whether fast time may go on: those who act on a moment get it before the next one comes.
+"""Whether fast time may advance: every node finishes with a moment before the next one comes.
 
-Pure: the bridge tells what it published and what it was told, and asks `holds` before each tick.
+Pure: the bridge reports what it published and received, and asks `holds` before each tick.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-# Who is not heard of for so long, wall seconds, is waited for no more until it speaks again.
-PATIENCE_S = 10.0
-# Pictures are sent to those who listen as best they can: one that was lost is sent again.
+# Wall seconds after which a silent node is not waited for until its next message.
+TIMEOUT_S = 10.0
+# Pictures are sent best effort, so one that was lost is sent again.
 REPEAT_S = 0.5
 # Stamps go through nanoseconds and back.
 _EQUAL_S = 1e-6
@@ -20,7 +20,7 @@ _EQUAL_S = 1e-6
 class _Actor:
     """Until when an agent's skills and its planner do nothing new, world seconds.
 
-    `since_s` is the wall time at which the world began to stand for it; None: it does not.
+    `since_s` is the wall time at which the world began to wait for it; None while it does not.
     """
 
     skills_s: float = math.inf
@@ -29,55 +29,54 @@ class _Actor:
 
     @property
     def until_s(self) -> float:
-        """What is nearest to the body counts: while a skill is under way, its word."""
+        """The skill's time while one is running, else the planner's."""
         return self.planner_s if math.isinf(self.skills_s) else self.skills_s
 
 
 @dataclass(slots=True)
 class Lockstep:
-    """Who is waited for, and since when.
+    """Which nodes the world waits for, and since when.
 
-    The memory is waited for from the first word on that it says of one, agents from the
-    first time on that somebody says to act for them.
+    It waits for the memory and for an agent's skills and planner from their first message on.
 
     Attributes:
-        turns: whether agents are waited for too: where thinking costs no simulated time.
-        complaint: what is to be told, once somebody was waited for in vain.
+        wait_for_agents: whether to wait for skills and planner too: planning then costs no time.
+        warning: to be logged, once a node was given up.
     """
 
-    turns: bool
-    complaint: str = ""
+    wait_for_agents: bool
+    warning: str = ""
     _shown: dict[str, float] = field(default_factory=dict)
     _looks: dict[str, float] = field(default_factory=dict)
     _unseen_since_s: float | None = None
     _repeated_s: float = 0.0
     _actors: dict[str, _Actor] = field(default_factory=dict)
 
-    # What happens
+    # Events
 
     def shown(self, agent: str, stamp_s: float) -> None:
         """A picture of an agent was published."""
         self._shown[agent] = stamp_s
 
     def memory_looks(self, agent: str, from_s: float) -> None:
-        """The memory needs no picture of an agent before a time."""
+        """The memory needs no picture of an agent before `from_s`."""
         self._looks[agent] = from_s
         self._unseen_since_s = None
 
     def skills_act(self, agent: str, until_s: float) -> None:
-        """An agent's skills do nothing new before a time; infinity: none is under way."""
+        """An agent's skills do nothing new before `until_s`; infinity: none is running."""
         actor = self._actors.setdefault(agent, _Actor())
         actor.skills_s, actor.since_s = until_s, None
 
     def planner_acts(self, agent: str, until_s: float) -> None:
-        """An agent's planner does nothing new before a time; infinity: not until it has news."""
+        """An agent's planner does nothing new before `until_s`; infinity: until something ends."""
         actor = self._actors.setdefault(agent, _Actor())
         actor.planner_s = until_s
         if math.isinf(actor.skills_s):
             actor.since_s = None
 
-    def lost(self, *, memory: bool = False, skills: bool = False, planner: bool = False) -> None:
-        """Somebody has left, of whom no more words come."""
+    def drop(self, *, memory: bool = False, skills: bool = False, planner: bool = False) -> None:
+        """Nodes have left: stop waiting for them."""
         if memory:
             self._looks.clear()
         for actor in self._actors.values():
@@ -85,20 +84,20 @@ class Lockstep:
             actor.planner_s = math.inf if planner else actor.planner_s
 
     def restart(self) -> None:
-        """Another world, or the same from its beginning: nobody has said anything about it."""
+        """Forgets all messages: a world was loaded."""
         self._shown.clear()
         self._looks.clear()
         self._actors.clear()
-        self._unseen_since_s, self.complaint = None, ""
+        self._unseen_since_s, self.warning = None, ""
 
-    # What is asked
+    # Queries
 
     def needs_picture(self, agent: str, now_s: float) -> bool:
-        """Whether the memory would look at a picture of this time; True where it is not known."""
+        """Whether the memory would use a picture of this time; True if unknown."""
         return now_s >= self._looks.get(agent, -math.inf) - _EQUAL_S
 
-    def unseen(self) -> list[str]:
-        """The agents whose newest picture the memory has not done with."""
+    def unseen_pictures(self) -> list[str]:
+        """The agents whose newest picture the memory has not processed yet."""
         return [
             agent
             for agent in self._looks
@@ -106,50 +105,51 @@ class Lockstep:
         ]
 
     def wakes(self, now_s: float) -> bool:
-        """Whether somebody waits for a time to come, with no agent under way."""
-        return self.turns and any(
+        """Whether a node waits for a later time while no agent is busy."""
+        return self.wait_for_agents and any(
             now_s < actor.until_s - _EQUAL_S and not math.isinf(actor.until_s)
             for actor in self._actors.values()
         )
 
     def holds(self, now_s: float, wall_s: float, busy: frozenset[str]) -> bool:
-        """Whether time stands at `now_s` for somebody who has not done with it.
+        """Whether time has to wait at `now_s` for a node that has not finished with it.
 
         Args:
             now_s: on the world's clock.
             wall_s: on a monotonic clock.
-            busy: the agents that carry out a primitive.
+            busy: the agents that are running a primitive.
         """
         waits_for_memory = self._holds_for_memory(wall_s)
         return self._holds_for_turns(now_s, wall_s, busy) or waits_for_memory
 
     def repeats(self, wall_s: float) -> bool:
-        """Whether the pictures that were not seen are to be sent once more."""
+        """Whether to publish the unprocessed pictures again."""
         if self._unseen_since_s is None or wall_s - self._repeated_s < REPEAT_S:
             return False
         self._repeated_s = wall_s
         return True
 
     def _holds_for_memory(self, wall_s: float) -> bool:
-        unseen = self.unseen()
-        if not unseen:
+        unseen_pictures = self.unseen_pictures()
+        if not unseen_pictures:
             self._unseen_since_s = None
             return False
         if self._unseen_since_s is None:
             self._unseen_since_s = self._repeated_s = wall_s
-        if wall_s - self._unseen_since_s < PATIENCE_S:
+        if wall_s - self._unseen_since_s < TIMEOUT_S:
             return True
-        self._complain(f"the memory, which has not seen what {', '.join(unseen)} saw")
+        names = ", ".join(unseen_pictures)
+        self._warn(f"the memory, which did not process the pictures of {names}")
         self._looks.clear()
         self._unseen_since_s = None
         return False
 
     def _holds_for_turns(self, now_s: float, wall_s: float, busy: frozenset[str]) -> bool:
-        """Agents that do nothing while somebody may be about to make them act hold up the others.
+        """Time waits for an idle agent whose skills or planner are about to act.
 
-        Where there are no others nobody is held up, however long it takes.
+        Only while another agent is busy: otherwise time does not advance anyway.
         """
-        if not self.turns or not (busy or self.wakes(now_s)):
+        if not self.wait_for_agents or not (busy or self.wakes(now_s)):
             return False
         held = False
         for agent, actor in self._actors.items():
@@ -158,15 +158,15 @@ class Lockstep:
                 continue
             if actor.since_s is None:
                 actor.since_s = wall_s
-            if wall_s - actor.since_s < PATIENCE_S:
+            if wall_s - actor.since_s < TIMEOUT_S:
                 held = True
             else:
-                self._complain(f"who acts for {agent}")
+                self._warn(f"skills or planner of {agent}")
                 actor.skills_s, actor.planner_s, actor.since_s = math.inf, math.inf, None
         return held
 
-    def _complain(self, who: str) -> None:
-        self.complaint = (
-            f"time goes on without {who}: no word for {PATIENCE_S:g} s; "
-            "it is waited for again once it speaks"
+    def _warn(self, who: str) -> None:
+        self.warning = (
+            f"time advances without {who}: no message for {TIMEOUT_S:g} s; "
+            "the next message makes the world wait for it again"
         )

@@ -1,4 +1,4 @@
-"""What the operator answers to a question of an agent, and what follows from it."""
+"""The operator's answers to approval questions, and their effects."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Reply:
     """An answer to one question.
 
     Attributes:
-        question_id: the question that is meant.
-        approve: whether it may be done; where it may not, nothing else is read.
-        remember_kind: whether later ones of its kind are allowed as well, within this claim.
-        target_m: do it at this point of `frame` instead.
-        frame: `map`, or one of the agent's frames that targets may have.
-        pixel: do it at what this pixel of the question's picture shows instead: column, row.
+        question_id: the question that it answers.
+        approve: whether the action is allowed; the other fields only count if it is.
+        remember_kind: whether to allow later actions of its kind too, within this claim.
+        target_m: another target, in `frame`.
+        frame: `map`, or a frame of the agent.
+        pixel: another target, as column and row of the question's picture.
     """
 
     question_id: str
@@ -44,7 +44,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What an answer leads to in the gate: a primitive begins or ends, and a receipt is kept."""
+    """Callbacks to the gate: start or end a primitive, keep a receipt."""
 
     entry: Callable[[Handle], Entry]
     launch: Callable[[Entry], None]
@@ -53,9 +53,9 @@ class Effects:
 
 
 class Answers:
-    """Takes the operator's answers. Each names its question; one of another question does nothing.
+    """Processes the operator's answers. An answer names its question and affects no other one.
 
-    A person answers what was seen some seconds ago, and meanwhile something else may be asked.
+    A person answers what was shown some seconds ago; the question may have changed since.
     """
 
     def __init__(
@@ -71,39 +71,39 @@ class Answers:
         self._guards, self._effects = guards, effects
 
     def answer(self, agent: str, reply: Reply) -> Outcome:
-        """The operator approves or refuses one question; what does neither leaves a receipt."""
+        """The operator approves or refuses one question; an invalid answer leaves a receipt."""
         self.expire(agent)
         question = self._questions.waiting(agent)
         if question is None or question.question_id != reply.question_id:
-            return self.useless(agent, self._questions.why_gone(agent, reply.question_id))
+            return self.ignore(agent, self._questions.why_gone(agent, reply.question_id))
         if not reply.approve:
             return self._refused(agent)
         target_m, problem = self._place(agent, question, reply)
         if problem:
-            return self.useless(agent, f"{problem}; it still waits")
+            return self.ignore(agent, f"{problem}; the question is still open")
         return self._approved(agent, target_m, remember=reply.remember_kind)
 
     def refuse(self, agent: str) -> Outcome:
-        """The operator refuses whatever is asked, which is always safe."""
+        """The operator refuses whichever question is open, which is always safe."""
         self.expire(agent)
         if self._questions.waiting(agent) is None:
-            return self.useless(agent, "nothing waits for approval", REFUSE)
+            return self.ignore(agent, "nothing waits for approval", REFUSE)
         return self._refused(agent)
 
-    def useless(self, agent: str, why: str, command: str = ANSWER) -> Outcome:
-        """An answer that changes nothing, for a reason."""
+    def ignore(self, agent: str, why: str, command: str = ANSWER) -> Outcome:
+        """Ignores an answer, for a reason."""
         self._effects.note(agent, command, False, why, Rule.APPROVAL)
         return Outcome(False, why)
 
     def expire(self, agent: str) -> None:
-        """Ends what is asked where its time is up: that is a refusal."""
+        """Ends a question that has expired, as a refusal."""
         question = self._questions.waiting(agent)
         if question is not None and self._backend.now_s() >= question.expires_s:
             text = "the operator did not answer in time"
             self._end(agent, Ending.EXPIRED, Rule.APPROVAL, "NOT_APPROVED", text)
 
     def begin_claim(self, agent: str) -> None:
-        """Forgets what was allowed within another claim, and ends what was asked within it."""
+        """Revokes approvals and ends questions of an earlier claim."""
         self._guards()[agent].approvals.forget()
         text = "it was claimed anew"
         self._end(agent, Ending.CLAIMED, Rule.CONSENT, "CLAIMED_ANEW", text)
@@ -122,7 +122,7 @@ class Answers:
         return question
 
     def _place(self, agent: str, question: Question, reply: Reply) -> tuple[Vec3 | None, str]:
-        """The other place in the map, if one is given, and what is wrong with it."""
+        """The other target in `map`, if given, and what is wrong with it."""
         if reply.target_m is not None and reply.pixel is not None:
             return None, "a target and a pixel were given; give one of them"
         if reply.pixel is not None:
@@ -143,7 +143,7 @@ class Answers:
             raise ValueError(f"{agent} is asked nothing")
         entry = self._effects.entry(question.handle)
         if target_m is not None:
-            # What lies there nobody has said, so nothing follows for its class.
+            # The class of the thing at the new target is unknown.
             entry.primitive = replace(
                 entry.primitive, target_m=target_m, frame="map", thing_class=""
             )

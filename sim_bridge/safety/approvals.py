@@ -1,4 +1,4 @@
-"""Rule 14: what the operator is asked about, and what is allowed without."""
+"""Rule 14: what needs the operator's approval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Backend
 
-# What hands do to things and furniture, and what moves the arm at all.
+# Primitives that handle things or furniture, and those that move the arm at all.
 HANDLING = frozenset(
     {PrimitiveName.PICK, PrimitiveName.PLACE, PrimitiveName.OPEN, PrimitiveName.CLOSE}
 )
@@ -16,7 +16,7 @@ ARM = HANDLING | {PrimitiveName.LOOK}
 
 
 class Answer(StrEnum):
-    """What the operator says, by Trigger services of these names.
+    """The operator's Trigger services.
 
     None of them names a question, so none of them approves anything.
     """
@@ -28,7 +28,7 @@ class Answer(StrEnum):
 
 
 class Approvals:
-    """What the operator has allowed for good of one agent: as long as its claim lasts."""
+    """Standing approvals for one agent, until its claim ends."""
 
     def __init__(self, *, every_grasp: bool) -> None:
         self._every_grasp = every_grasp
@@ -36,7 +36,7 @@ class Approvals:
         self._grasped: set[str] = set()
 
     def reason(self, primitive: Primitive, *, person_near: bool) -> str:
-        """Why the operator must be asked first; empty where not."""
+        """Why a primitive needs approval; empty if it does not."""
         name, cls = primitive.name, primitive.thing_class
         if name not in ARM:
             return ""
@@ -53,14 +53,14 @@ class Approvals:
         return f"no {name}{of_it} was approved yet"
 
     def agree(self, primitive: Primitive, *, remember: bool) -> str:
-        """Notes that a primitive was approved: later grasps of its class are not asked for.
+        """Records an approval: later grasps of the same class need none.
 
         Args:
-            primitive: as it begins.
-            remember: whether later ones of its kind are allowed as well.
+            primitive: the approved one.
+            remember: whether to allow later ones of its kind too.
 
         Returns:
-            why its kind is not remembered; empty where it is, or where that was not asked for.
+            Why its kind is not remembered; empty if it is, or was not to be.
         """
         name, cls = primitive.name, primitive.thing_class
         if name is PrimitiveName.PICK and cls:
@@ -71,7 +71,7 @@ class Approvals:
         return why
 
     def forget(self) -> None:
-        """Forgets all that was allowed for good, as it was by whoever had the claim."""
+        """Revokes all standing approvals."""
         self._allowed.clear()
         self._grasped.clear()
 
@@ -89,7 +89,7 @@ class Approvals:
 
 
 def in_map(backend: Backend, agent: str, point_m: Vec3, frame: str) -> Vec3:
-    """A point of one of the agent's frames in the map; of any other frame as it is."""
+    """Transforms a point from one of the agent's frames to `map`; others are returned as is."""
     seen = backend.observe(agent, ())
     pose = {
         f"{agent}/base_link": seen.base,

@@ -1,6 +1,6 @@
-"""Who attends an agent: the executives whose heartbeats are heard (rule 8).
+"""Which executives attend an agent, by their heartbeats (rule 8).
 
-Pure: it is told what was heard and the time, on one steady clock, never the world's.
+Pure: heartbeats and times are arguments, on one steady clock, never the world's.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from enum import StrEnum
 
 from sim_bridge.safety.options import Executive
 
-# How fast another machine's steady clock may drift from ours.
+# Maximum relative drift of another machine's steady clock.
 DRIFT = 1e-3
-# Of so many executives the sequence is remembered.
-REMEMBERED = 64
-# A missed event of the middleware names no publisher: it is about who was not heard for so long.
+# Executives whose sequence numbers are kept.
+MAX_EXECUTIVES = 64
+# A missed-deadline event names no publisher: it concerns those silent for this long.
 SUSPECT_AFTER_S = 0.2
-# Who attends without messages: a program with the gate in its own process.
-HERE = "this process"
+# Name of an executive in the gate's own process, which sends no messages.
+LOCAL_EXECUTIVE = "this process"
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Heartbeat:
     """One heartbeat, see msgs/msg/Heartbeat.msg; `stamp_s` 0 means that it was sent just now."""
 
     executive: str
@@ -33,7 +33,7 @@ class Beat:
 
 
 class Step(StrEnum):
-    """What rule 8 says of a motion under way."""
+    """What rule 8 requires for the current motion."""
 
     GOES_ON = "goes on"
     PAUSES = "pauses"
@@ -42,9 +42,9 @@ class Step(StrEnum):
 
 @dataclass(slots=True)
 class _Executive:
-    """What is known of one executive; `offset_s` leads from its clock to ours.
+    """State of one executive; `offset_s` is our clock minus its clock.
 
-    `forgiven`: that it fell silent is no reason to sit down.
+    `forgiven`: its silence is no longer a reason to sit down.
     """
 
     sequence: int
@@ -59,62 +59,62 @@ class Attendance:
     """The executives of one agent, and which of them a motion under way depends on."""
 
     def __init__(self, options: Executive) -> None:
-        """Judges by the times of `options`."""
+        """Uses the times of `options`."""
         self._options = options
         self._known: dict[str, _Executive] = {}
         self._needed: frozenset[str] = frozenset()
         self._operated_s = -math.inf
 
-    # What is heard
+    # Heartbeats
 
-    def hear(self, beat: Beat, now_s: float) -> bool:
-        """Takes up a heartbeat; whether it counts, as a repeated or an older one does not."""
-        before = self._known.get(beat.executive)
-        if before is not None and beat.sequence <= before.sequence:
+    def receive(self, heartbeat: Heartbeat, now_s: float) -> bool:
+        """Processes a heartbeat; False if it is repeated or older than the last one."""
+        before = self._known.get(heartbeat.executive)
+        if before is not None and heartbeat.sequence <= before.sequence:
             return False
         offset_s = 0.0
-        if beat.stamp_s:
-            offset_s = now_s - beat.stamp_s
+        if heartbeat.stamp_s:
+            offset_s = now_s - heartbeat.stamp_s
             if before is not None:
                 gap_s = now_s - before.heard_s
                 offset_s = min(offset_s, before.offset_s + DRIFT * gap_s)
-        heard_s = min(now_s, beat.stamp_s + offset_s) if beat.stamp_s else now_s
-        known = _Executive(beat.sequence, heard_s, offset_s, left=beat.leaving)
-        self._known[beat.executive] = known
-        if not beat.leaving:
+        heard_s = min(now_s, heartbeat.stamp_s + offset_s) if heartbeat.stamp_s else now_s
+        known = _Executive(heartbeat.sequence, heard_s, offset_s, left=heartbeat.leaving)
+        self._known[heartbeat.executive] = known
+        if not heartbeat.leaving:
             self._forgive(now_s)
         self._forget_some()
         return True
 
     def miss(self, now_s: float, *, everyone: bool) -> None:
-        """The middleware says that heartbeats stopped: that counts as silence at once.
+        """The middleware reports missing heartbeats, which counts as silence at once.
 
         Args:
             now_s: on the steady clock.
-            everyone: whether no publisher is left; else it is about who was not heard just now.
+            everyone: whether no publisher is left; else only those not heard recently are silent.
         """
         for known in self._known.values():
             if everyone or now_s - known.heard_s > SUSPECT_AFTER_S:
                 known.quiet = True
 
     def operated(self, now_s: float) -> None:
-        """The operator, or the gate itself, asked for something."""
+        """The operator, or the gate itself, commanded the agent."""
         self._operated_s = now_s
 
     def hand_over(self) -> None:
-        """The operator has taken the agent up: who was lost before is no reason to sit down."""
+        """The operator takes over: executives lost before are no reason to sit down."""
         for known in self._known.values():
             known.forgiven = True
 
     def _forgive(self, now_s: float) -> None:
-        """Somebody attends: who fell silent long before is not missed any more."""
+        """Somebody attends: executives that fell silent long before no longer count as lost."""
         for name, known in self._known.items():
             late = now_s - known.heard_s > self._options.stop_after_s
             if late and name not in self._needed:
                 known.forgiven = True
 
     def _forget_some(self) -> None:
-        while len(self._known) > REMEMBERED:
+        while len(self._known) > MAX_EXECUTIVES:
             idle = [name for name in self._known if name not in self._needed]
             if not idle:
                 return
@@ -123,16 +123,16 @@ class Attendance:
     # Motions
 
     def begin(self, now_s: float) -> None:
-        """A motion begins: the loss of any of those who attend now counts."""
+        """A motion begins: it depends on every executive that attends now."""
         fresh = self.executives(now_s)
         self._needed = frozenset(fresh or self._within(now_s, self._options.stop_after_s))
 
     def end(self) -> None:
-        """Nothing moves any more."""
+        """The motion has ended."""
         self._needed = frozenset()
 
     def step(self, now_s: float) -> Step:
-        """What becomes of the motion under way; one that nobody asked for goes on."""
+        """Whether the current motion goes on, pauses or ends; one without executives goes on."""
         if self.silent_s(now_s) > self._options.stop_after_s:
             return Step.ENDS
         if not self._needed <= self.executives(now_s):
@@ -140,34 +140,34 @@ class Attendance:
         return Step.GOES_ON
 
     def silent_s(self, now_s: float) -> float:
-        """For how long one of those whom the motion depends on was not heard."""
+        """Longest silence among the executives that the motion depends on, seconds."""
         return max((now_s - self._known[name].heard_s for name in self._needed), default=0.0)
 
     def until_s(self) -> float:
-        """Until when what the motion under way is sent may live; inf where nobody asked for it."""
+        """Until when commands of the current motion may live; inf without executives."""
         heard_s = min((self._known[name].heard_s for name in self._needed), default=math.inf)
         return heard_s + self._options.expire_after_s
 
     def missing(self, now_s: float) -> str:
-        """Who of those whom the motion depends on is not heard, for people."""
+        """Names of the silent executives that the motion depends on, for people."""
         gone = sorted(self._needed - self.executives(now_s))
         return _listed(gone or sorted(self._needed))
 
     # At rest
 
     def executives(self, now_s: float) -> frozenset[str]:
-        """Who attends now."""
+        """Executives that attend now."""
         return self._within(now_s, self._options.pause_after_s)
 
     def attended_within(self, now_s: float, seconds: float) -> bool:
-        """Whether anybody who has not left was heard in the last `seconds`."""
+        """Whether an executive that has not left was heard in the last `seconds`."""
         return bool(self._within(now_s, seconds))
 
     def alone_s(self, now_s: float) -> float:
-        """For how long an agent is alone whose executive was lost.
+        """Seconds since an agent lost its executives without replacement.
 
-        0 while somebody attends, where all said goodbye, and where nobody attended since the
-        operator took it up: then it is in the operator's hands.
+        0 while an executive attends, if all have left in order, and if none attended since the
+        operator took over.
         """
         lost = [k.heard_s for k in self._known.values() if not (k.left or k.forgiven)]
         if not lost or self.executives(now_s):
@@ -175,7 +175,7 @@ class Attendance:
         return max(0.0, now_s - max(*lost, self._operated_s))
 
     def last_heard(self, now_s: float) -> str:
-        """Who was heard last and how long ago, for people; empty for nobody."""
+        """The executive heard last and how long ago, for people; empty if none was."""
         if not self._known:
             return ""
         name, known = max(self._known.items(), key=lambda item: item[1].heard_s)

@@ -1,4 +1,4 @@
-"""The gate before every backend: what an agent may do, and a receipt for each command."""
+"""The safety gate in front of every backend: checks commands and keeps receipts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
 from sim_bridge.safety.answers import Answers, Effects
 from sim_bridge.safety.approvals import ARM, Approvals
-from sim_bridge.safety.attendance import HERE, Attendance, Beat
+from sim_bridge.safety.attendance import LOCAL_EXECUTIVE, Attendance, Heartbeat
 from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
 from sim_bridge.safety.health import (
     Health,
@@ -45,15 +45,15 @@ from sim_bridge.safety.verdicts import Verdicts
 from sim_bridge.safety.watch import Concern, Watch
 
 MAX_RECEIPTS = 1000
-# A person who takes the lease by force has seen its owner's name just before.
+# To take the lease by force, a person must have been shown its owner within this time.
 FORCE_WITHIN_S = 10.0
 
 
 class SafetyGate:
-    """A backend behind the safety rules; itself a `Backend`.
+    """A `Backend` that enforces the safety rules on another one.
 
-    Simulated agents may do everything from the start; real ones nothing before the operator
-    claimed them, switched their motors on and let them stand up.
+    Simulated agents may do everything from the start; real ones nothing until the operator has
+    claimed them, powered them on and let them stand.
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class SafetyGate:
         people: Callable[[], Sequence[Vec3]] | None = None,
         steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Stands before `backend`.
+        """Wraps `backend`.
 
         Args:
-            backend: the world; a `Supervised` one is watched and switched as well.
-            options: the numbers of the rules; None takes config/safety.yaml.
-            people: where persons are, in `map`; None asks the ground truth, if there is one.
-            steady_s: the clock that heartbeats go by; never the world's, which may stand still.
+            backend: the world; a `Supervised` one is also monitored and commanded.
+            options: parameters of the rules; None = config/safety.yaml.
+            people: positions of persons, in `map`; None = the ground truth, if any.
+            steady_s: clock for heartbeats; never the world's, which may be paused.
 
         Raises:
-            PlannerError: for a robot that could not be supervised.
+            PlannerError: for a robot backend that cannot be supervised.
         """
         lacking = [] if backend.simulated else unsupervised_methods(backend)
         if lacking:
@@ -96,11 +96,11 @@ class SafetyGate:
         self.answers = Answers(
             backend, self.questions, self._verdicts, lambda: self._guards, effects
         )
-        self._desk = OrderExecutor(self._robot, self.stop, self._note, self.answers.begin_claim)
+        self._orders = OrderExecutor(self._robot, self.stop, self._note, self.answers.begin_claim)
         self._closed = False
-        self._beats = 0
+        self._local_sequence = 0
 
-    # What a backend is asked
+    # Backend
 
     @property
     def simulated(self) -> bool:
@@ -121,7 +121,7 @@ class SafetyGate:
         self.people.forget()
         self.questions.end_all(Ending.NEW_EPISODE)
         self._entries.clear()
-        # Who attends an agent goes on doing so in another episode.
+        # Attendance carries over to the next episode.
         attended = {agent: guard.attendance for agent, guard in self._guards.items()}
         for attendance in attended.values():
             attendance.end()
@@ -141,7 +141,7 @@ class SafetyGate:
         return self.backend.capabilities(agent)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
-        """What the agent senses now; looking on needs no permission."""
+        """What the agent senses now; needs no permission."""
         return self.backend.observe(agent, cameras)
 
     def world_state(self) -> WorldState | None:
@@ -153,7 +153,7 @@ class SafetyGate:
         return self.backend.now_s()
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Begins a primitive that the rules allow; a refusal is its polled result."""
+        """Starts a primitive if the rules allow it; a refusal is its polled result."""
         handle = Handle(len(self._entries))
         entry = Entry(agent, primitive, None)
         self._entries.append(entry)
@@ -164,7 +164,7 @@ class SafetyGate:
             self.refused(agent, entry.name, busy.text)
             return handle
         if guard is None or self._is_busy(guard):
-            # The world has its own words for unknown and for busy agents.
+            # The backend refuses unknown and busy agents itself.
             entry.inner = self.backend.start(agent, primitive)
             self._note_refusal(entry)
             return handle
@@ -210,7 +210,7 @@ class SafetyGate:
             self.backend.cancel(entry.inner)
 
     def stop(self, agent: str) -> None:
-        """Stops an agent at once; nothing ever refuses this."""
+        """Stops an agent at once; never refused."""
         asked = self.questions.end(agent, Ending.STOPPED)
         if asked is not None:
             result = PrimitiveResult(PrimitiveCode.STOPPED, "the agent was stopped")
@@ -218,16 +218,16 @@ class SafetyGate:
         self.backend.stop(agent)
 
     def step(self, dt_s: float) -> None:
-        """Lets time pass and looks whether everything may go on."""
+        """Advances time and checks all rules."""
         self.backend.step(dt_s)
         for agent, guard in self._guards.items():
             self._watch(agent, guard)
         self.follow_orders()
 
     def follow_orders(self) -> None:
-        """Looks which orders have ended; between two steps too, where the backend notifies."""
+        """Checks which commands have ended; also between steps, if the backend notifies."""
         for agent, guard in self._guards.items():
-            self._desk.follow(agent, guard)
+            self._orders.follow(agent, guard)
 
     def close(self) -> None:
         """Leaves every agent safe (rule 18) and frees the world; safe to call twice."""
@@ -235,30 +235,27 @@ class SafetyGate:
             return
         self._closed = True
         for agent, guard in self._guards.items():
-            self._desk.give_up(agent, guard, "the world was closed")
+            self._orders.give_up(agent, guard, "the world was closed")
             self.stop(agent)
             if self._robot is not None and not self.simulated and guard.control.claimed:
                 for step, outcome in put_to_rest(self._robot, agent, self.options.shutdown_s):
                     self._note(agent, step, outcome.success, outcome.message, Rule.SHUTDOWN)
         self.backend.close()
 
-    # What the operator says
+    # Operator
 
     def command(self, agent: str, command: Command) -> Outcome:
-        """Carries out a Trigger service of an agent, or refuses it and changes nothing.
-
-        Waits for a robot to have done it; `order` does not.
-        """
+        """Carries out a Trigger service's command and waits for it, or refuses it."""
         self._guards[agent].attendance.operated(self._steady_s())
-        return self._desk.carry_out(agent, self._guards[agent], command)
+        return self._orders.carry_out(agent, self._guards[agent], command)
 
     def order(self, agent: str, command: Command) -> Order:
-        """Begins the same; its outcome comes with a later `step` where a robot takes some time."""
+        """Starts the same without waiting; a robot's outcome comes with a later `step`."""
         self._guards[agent].attendance.operated(self._steady_s())
-        return self._desk.take(agent, self._guards[agent], command)
+        return self._orders.take(agent, self._guards[agent], command)
 
     def take_lease(self, agent: str) -> Outcome:
-        """Takes the lease from its owner, at the second call of a person who was told the name."""
+        """Takes the lease by force, at the second call of a person who was shown the owner."""
         guard, health = self._guards[agent], self.health(agent)
         if self._robot is None or health.lease is not Lease.OTHERS:
             outcome = Outcome(False, "nobody else holds the lease; claim the agent")
@@ -286,47 +283,49 @@ class SafetyGate:
         return name == owner and self.now_s() - at_s <= FORCE_WITHIN_S
 
     def asked(self, agent: str) -> Question | None:
-        """What waits for the operator, if anything does."""
+        """The open approval question, if any."""
         return self.questions.waiting(agent)
 
-    def attend(self, agent: str, beat: Beat | None = None) -> None:
-        """An executive says that it attends the agent (rule 8); None: a program in this process."""
+    def attend(self, agent: str, heartbeat: Heartbeat | None = None) -> None:
+        """A heartbeat of an executive (rule 8); None = of a program in this process."""
         guard = self._guards.get(agent)
         if guard is not None:
-            self._beats += 1
-            guard.attendance.hear(beat or Beat(HERE, self._beats), self._steady_s())
+            self._local_sequence += 1
+            guard.attendance.receive(
+                heartbeat or Heartbeat(LOCAL_EXECUTIVE, self._local_sequence), self._steady_s()
+            )
 
     def miss(self, agent: str, *, everyone: bool) -> None:
-        """The middleware says that heartbeats stopped; `everyone`: that nobody sends any."""
+        """The middleware reports missing heartbeats; `everyone`: no publisher is left."""
         guard = self._guards.get(agent)
         if guard is not None:
             guard.attendance.miss(self._steady_s(), everyone=everyone)
 
     def executives(self, agent: str) -> tuple[str, ...]:
-        """Who attends the agent now."""
+        """Executives that attend the agent now."""
         return tuple(sorted(self._guards[agent].attendance.executives(self._steady_s())))
 
-    # What is known
+    # State
 
     def control(self, agent: str) -> Control:
-        """Whether the agent is claimed, powered, standing or stopped."""
+        """Whether the agent is claimed, powered, standing, or emergency-stopped."""
         return self._guards[agent].control
 
     def health(self, agent: str) -> Health:
-        """What a robot says of itself; simulated agents are always well."""
+        """A robot's reported health; simulated agents are always healthy."""
         return self._robot.health(agent) if self._robot is not None else Health()
 
     def obstacles(self, agent: str) -> tuple[str, ...]:
-        """Why the agent may not move, the first to be cleared first; empty when it may."""
+        """Why the agent may not move, in the order in which to clear them; empty if it may."""
         return self._guards[agent].obstacles
 
     def warnings(self, agent: str) -> tuple[str, ...]:
-        """What is wrong and lets the agent move all the same, at most slower."""
+        """Problems that do not keep the agent from moving, though maybe slower."""
         unknown = self.people.unknown
         return (*self._guards[agent].warnings, *([unknown] if unknown else ()))
 
     def under_way(self, agent: str) -> str:
-        """The command that a robot is still carrying out; empty for none."""
+        """The command that a robot is still carrying out; empty if none."""
         order = self._guards[agent].order
         return "" if order is None else str(order.command)
 
@@ -335,7 +334,7 @@ class SafetyGate:
         return self._guards[agent].mode
 
     def refused(self, agent: str, command: str, reason: str, rule: Rule | None = None) -> None:
-        """Keeps a receipt of a command that nobody began."""
+        """Keeps a receipt of a command that was not started."""
         self._note(agent, command, False, reason, rule)
 
     def take_receipts(self) -> list[Receipt]:
@@ -344,7 +343,7 @@ class SafetyGate:
         self._receipts.clear()
         return taken
 
-    # The rules
+    # Rules
 
     def _is_busy(self, guard: Guard) -> bool:
         return guard.current is not None and not self.poll(guard.current).done
@@ -366,7 +365,7 @@ class SafetyGate:
         self._rest(agent, guard)
 
     def _follow_robot(self, agent: str, guard: Guard) -> None:
-        """The robot is the one to say whether it is ours, powered and standing."""
+        """Takes claim, power and posture from the robot's own report."""
         if self._robot is None:
             return
         health, control = self._robot.health(agent), guard.control
@@ -379,12 +378,12 @@ class SafetyGate:
         self._bound(agent, guard)
 
     def _bound(self, agent: str, guard: Guard) -> None:
-        """Bounds what the robot is sent (rules 8 and 9)."""
+        """Updates the robot's speed limit (rules 8 and 9)."""
         if self._robot is not None:
             self._robot.limit_speed(agent, self._verdicts.limit(agent, guard))
 
     def _reaches(self, guard: Guard) -> bool:
-        """Whether a robot's arm moves without the operator's word."""
+        """Whether a robot's arm moves without the operator's approval."""
         handle = guard.current
         if self._robot is None or handle is None or handle == guard.approved:
             return False
@@ -403,7 +402,7 @@ class SafetyGate:
         )
 
     def _hold(self, agent: str, guard: Guard, *, held: bool) -> None:
-        """Halts a motion whose executive is not heard, or lets it go on (rule 8)."""
+        """Pauses a motion whose executive is silent, or resumes it (rule 8)."""
         launched = guard.current is not None and self._entries[guard.current].inner is not None
         if self._robot is None or held == guard.held or not launched:
             return
@@ -418,7 +417,7 @@ class SafetyGate:
         self._note(agent, "pause" if held else "resume", True, text, Rule.EXECUTIVE_LOST)
 
     def _clear(self, agent: str, guard: Guard) -> None:
-        """Forgets what has ended."""
+        """Clears the primitive that has ended."""
         if guard.current is None or self._is_busy(guard):
             return
         guard.current = None
@@ -428,7 +427,7 @@ class SafetyGate:
             self._robot.resume(agent)
 
     def _rest(self, agent: str, guard: Guard) -> None:
-        """What is done about an agent that nobody looks after, or whose battery runs out."""
+        """Brings an unattended agent, or one with an empty battery, to rest."""
         if self._robot is None or not guard.control.claimed:
             return
         self._arrive(agent, guard)
@@ -440,7 +439,7 @@ class SafetyGate:
         )
         reasons = {concern.reason for concern in guard.concerns}
         health, idle = self._robot.health(agent), not self._is_busy(guard)
-        # Who has no power lies on the ground already.
+        # Without power it lies on the ground already.
         rests = health.docked or not health.powered
         wanted, rule = what_rests(reasons, idle=idle, alone=alone, docked=rests)
         if wanted == (Command.SIT,) and rule is Rule.BATTERY and self._sent_home(agent, guard):
@@ -449,67 +448,67 @@ class SafetyGate:
             if command in guard.rested:
                 continue
             if guard.order is not None:
-                # One after the other.
+                # One command at a time.
                 return
             guard.rested.add(command)
             done = Outcome(True, f"{command} done")
-            self._desk.begin(agent, guard, Order(command, rule, done))
+            self._orders.begin(agent, guard, Order(command, rule, done))
 
     def go_home(self, agent: str, *, leave: bool = False) -> Outcome:
-        """The operator sends an agent onto its dock, or off it; receipts tell how it ended."""
-        guard, deed = self._guards[agent], HomeAction.UNDOCK if leave else HomeAction.DOCK
-        why = why_not_home(guard, deed, busy=self._is_busy(guard))
-        if not why and not self._begin_way(agent, guard, deed):
+        """Docks or undocks an agent for the operator; receipts record the outcome."""
+        guard, action = self._guards[agent], HomeAction.UNDOCK if leave else HomeAction.DOCK
+        why = why_not_home(guard, action, busy=self._is_busy(guard))
+        if not why and not self._begin_way(agent, guard, action):
             why = "it has no dock (dock in config/spot.yaml)"
         if why:
-            self._note(agent, deed, False, why, Rule.CONSENT)
-            return Outcome(False, f"{deed} is refused: {why}")
-        return Outcome(True, f"{deed} has begun")
+            self._note(agent, action, False, why, Rule.CONSENT)
+            return Outcome(False, f"{action} is refused: {why}")
+        return Outcome(True, f"{action} has begun")
 
-    def _begin_way(self, agent: str, guard: Guard, deed: HomeAction) -> bool:
-        """Begins the way onto or off the dock; whether the agent has one."""
-        inner = None if self._robot is None else begin_way(self._robot, agent, deed)
+    def _begin_way(self, agent: str, guard: Guard, action: HomeAction) -> bool:
+        """Starts docking or undocking; False without a dock."""
+        inner = None if self._robot is None else begin_way(self._robot, agent, action)
         if inner is None:
             return False
         self._clear(agent, guard)
         guard.current = guard.home = Handle(len(self._entries))
         place = Primitive(PrimitiveName.NAVIGATE, (0.0, 0.0, 0.0))
-        self._entries.append(Entry(agent, place, inner, deed=deed))
-        self._note(agent, deed, True, "allowed", None)
+        self._entries.append(Entry(agent, place, inner, action=action))
+        self._note(agent, action, True, "allowed", None)
         return True
 
     def _sent_home(self, agent: str, guard: Guard) -> bool:
-        """Sends an agent with a low battery to its dock, once; whether it is on its way."""
+        """Sends an agent with a low battery to its dock, once; whether it has started."""
         sent, guard.sent_home = guard.sent_home, True
         return not sent and self._begin_way(agent, guard, HomeAction.DOCK)
 
     def _arrive(self, agent: str, guard: Guard) -> None:
-        """Tells how the way onto or off the dock ended; on it the motors are not needed."""
+        """Records the end of docking or undocking; on the dock the motors are switched off."""
         handle = guard.home
         if handle is None or self._robot is None:
             return
-        # The gate itself is who asked for it (rule 8).
+        # The gate itself commanded it (rule 8).
         guard.attendance.operated(self._steady_s())
         result = self.poll(handle).result
         if result is None:
             return
         guard.home = None
-        deed = self._entries[handle].name
+        action = self._entries[handle].name
         if self._entries[handle].end is None:
-            self._note(agent, deed, result.succeeded, result.text, Rule.BATTERY)
+            self._note(agent, action, result.succeeded, result.text, Rule.BATTERY)
         if not result.succeeded:
             return
-        guard.control.standing, guard.sent_home = deed == HomeAction.UNDOCK, False
-        if deed == HomeAction.DOCK and guard.order is None:
+        guard.control.standing, guard.sent_home = action == HomeAction.UNDOCK, False
+        if action == HomeAction.DOCK and guard.order is None:
             off = Outcome(True, "motors off on the dock")
-            self._desk.begin(agent, guard, Order(Command.POWER_OFF, Rule.BATTERY, off))
+            self._orders.begin(agent, guard, Order(Command.POWER_OFF, Rule.BATTERY, off))
 
     # Ends and receipts
 
     def _launch(self, entry: Entry) -> None:
         guard = self._guards[entry.agent]
         if self._robot is not None and self._verdicts.pauses(guard):
-            # Who asked for it fell silent just now: it begins halted, and ends or goes on.
+            # Its executive has just fallen silent: it starts paused.
             guard.held = True
             self._robot.pause(entry.agent)
         entry.inner = self.backend.start(entry.agent, entry.primitive)
@@ -517,7 +516,7 @@ class SafetyGate:
             self._note(entry.agent, entry.primitive.name, True, "allowed", None)
 
     def _note_refusal(self, entry: Entry) -> bool:
-        """Whether the world behind refused at once to begin; then that is noted."""
+        """Whether the backend refused to start; keeps a receipt then."""
         result = None if entry.inner is None else self.backend.poll(entry.inner).result
         if result is None or result.succeeded:
             return False

@@ -1,4 +1,4 @@
-"""What the safety gate keeps of each agent and of each primitive that was asked for."""
+"""The safety gate's state for each agent and each requested primitive."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ class Mode(StrEnum):
 
 @dataclass(slots=True)
 class Entry:
-    """A primitive that was asked for; `end` is how the gate ended it, if it did."""
+    """A requested primitive; `end` is its status if the gate ended it."""
 
     agent: str
     primitive: Primitive
     inner: Handle | None
     end: PrimitiveStatus | None = None
-    # What receipts call it where it is no primitive of somebody's.
-    deed: str = ""
+    # Name in receipts if it is no requested primitive.
+    action: str = ""
 
     @property
     def name(self) -> str:
-        """What receipts call it."""
-        return self.deed or str(self.primitive.name)
+        """Its name in receipts."""
+        return self.action or str(self.primitive.name)
 
 
 @dataclass(slots=True)
 class Guard:
-    """What the gate knows of one agent."""
+    """The gate's state for one agent."""
 
     control: Control
     watch: Watch
     approvals: Approvals
     attendance: Attendance
     radius_m: float = 0.0
-    # What is under way; None once that was seen to have ended.
+    # The running primitive; None once its end was seen.
     current: Handle | None = None
-    # Whether its motion is halted because whoever asked for it is not heard.
+    # Whether its motion is paused because its executive is silent.
     held: bool = False
-    # What the operator allowed in spite of people near.
+    # The primitive that the operator approved with a person near.
     approved: Handle | None = None
     concerns: list[Concern] = field(default_factory=list)
-    # The owner of the lease as a person was told it, and when.
+    # The lease owner's name as shown to the operator, and when.
     shown: tuple[str, float] | None = None
-    # The way onto or off the dock, until its end was told.
+    # Docking or undocking, until its end is recorded.
     home: Handle | None = None
-    # What was asked of its motors or its posture, until the robot has done it.
+    # The command for motors or posture that the robot is carrying out.
     order: Order | None = None
-    # What was done to bring it to rest, until a person lets it stand up again.
+    # Commands already given to bring it to rest, until a person lets it stand again.
     rested: set[Command] = field(default_factory=set)
-    # Whether its low battery sent it to the dock already.
+    # Whether the low battery has sent it to the dock already.
     sent_home: bool = False
 
     @property
@@ -77,26 +77,26 @@ class Guard:
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        """Why the agent may not move, the first to be cleared first; empty when it may."""
+        """Why the agent may not move, in the order in which to clear them; empty if it may."""
         wrong = [c.text for c in self.concerns if c.severity is not Severity.WARNS]
         return (*self.unready, *wrong)
 
     @property
     def unready(self) -> tuple[str, ...]:
-        """What the operator has not done yet, or the robot is still at."""
+        """What the operator has not done yet, or the robot is still doing."""
         under_way = [] if self.order is None else [f"{self.order.command} is under way"]
         return (*self.control.obstacles, *under_way)
 
     @property
     def hindrances(self) -> tuple[str, ...]:
-        """What ends what it does; on the way onto or off its dock it gets up and sits by itself."""
+        """What ends its motion; while docking or undocking it stands up and sits by itself."""
         if self.home is None or self.current != self.home:
             return self.control.obstacles
         return tuple(text for text in self.control.obstacles if text != NOT_STANDING)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is wrong and does not keep it from moving."""
+        """Problems that do not keep it from moving."""
         return tuple(c.text for c in self.concerns if c.severity is Severity.WARNS)
 
     @property

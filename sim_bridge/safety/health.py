@@ -1,4 +1,4 @@
-"""What a robot says about itself, and what backends of robots can do beyond `Backend`."""
+"""A robot's reported health, and what robot backends implement beyond `Backend`."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ class Lease(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with the robot; `blocks` says that it must not move meanwhile."""
+    """A fault of the robot; `blocks`: it must not move until cleared."""
 
     name: str
     cause: str
     blocks: bool
 
 
-# The only cause that goes away by claiming the robot again; falls need a person.
+# The only cause that claiming the robot clears; falls need a person.
 CLEARABLE_CAUSE = "LEASE_TIMEOUT"
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The last that is known of a robot.
+    """The last known health of a robot.
 
     Attributes:
         age_s: seconds since the robot last answered.
-        epoch: of the lease; another one means that the robot was started anew.
+        epoch: of the lease; a new one means that the robot was restarted.
         lease: who may command it, and `owner` the name it gave.
-        battery: share of a full one, 0 to 1; None where unknown.
+        battery: state of charge, 0 to 1; None if unknown.
         estopped: whether an emergency stop is engaged.
         powered, standing: as the robot reports; `docked` whether it stands on its dock.
-        faults: those that are active.
-        round_trip_s: of late from a question to the robot's answer.
+        faults: active ones.
+        round_trip_s: recent round-trip time of requests.
     """
 
     age_s: float = 0.0
@@ -65,9 +65,9 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class SpeedLimit:
-    """What every mobility command must be bounded by.
+    """Limits of every mobility command.
 
-    A walk that is sent from now on lives until `until_s` of `time.monotonic()` at most.
+    Commands sent from now on expire at `until_s` of `time.monotonic()` at the latest.
     """
 
     linear_m_s: float
@@ -77,26 +77,26 @@ class SpeedLimit:
 
 @runtime_checkable
 class Supervised(Protocol):
-    """A backend whose agents are machines with a will of their own."""
+    """A backend whose agents are real robots."""
 
     def health(self, agent: str) -> Health:
-        """The last that is known; never waits."""
+        """The last known health; never waits."""
 
     def obey(self, safety: SafetyOptions) -> None:
-        """Takes up the numbers of the rules that the driver keeps; before the first episode."""
+        """Sets the parameters of the rules that the driver enforces; before the first episode."""
 
     def begin(self, agent: str, command: Command) -> Outcome | None:
-        """Begins what a Trigger service asks, in place of what was begun before; never waits.
+        """Starts a Trigger service's command, replacing the current one; never waits.
 
         Returns:
-            Its outcome, or None where it takes some time: then `ended` tells after each `step`.
+            Its outcome, or None while it is running: poll `ended` after each `step`.
         """
 
     def ended(self, agent: str) -> Outcome | None:
-        """How what was begun has ended; None while it goes on."""
+        """The outcome of the command; None while it is running."""
 
     def operate(self, agent: str, command: Command, within_s: float = ...) -> Outcome:
-        """Carries out what a Trigger service asks; waits for the robot's answer, so long at most.
+        """Carries out a Trigger service's command and waits at most `within_s` for the robot.
 
         A refusal or a failure is an outcome, never an exception.
         """
@@ -105,14 +105,14 @@ class Supervised(Protocol):
         """Folds the arm, unless the gripper holds something."""
 
     def pause(self, agent: str) -> None:
-        """Halts what moves and sends nothing that moves until `resume`; never waits.
+        """Halts all motion and sends no motion commands until `resume`; never waits.
 
-        What is under way is not over. Holds for what is begun meanwhile too; a second call
-        changes nothing.
+        The running primitive does not end. Also applies to primitives started meanwhile;
+        idempotent.
         """
 
     def resume(self, agent: str) -> None:
-        """What was paused goes on, if it is still under way; without a pause nothing changes."""
+        """Resumes the paused primitive, if any; idempotent."""
 
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         """Bounds every mobility command from now on."""
@@ -121,32 +121,32 @@ class Supervised(Protocol):
         """Clears the behaviour faults of one cause."""
 
     def dock(self, agent: str) -> Handle | None:
-        """Begins the way to its dock and onto it, as a primitive; None where it has no dock."""
+        """Starts walking to the dock and docking, as a primitive; None without a dock."""
 
     def undock(self, agent: str) -> Handle | None:
-        """Begins to walk off the dock and stand; None where it has no dock."""
+        """Starts undocking, as a primitive; None without a dock."""
 
     def take_lease(self, agent: str) -> Outcome:
-        """Takes the lease by force; only ever called for a person who saw the owner's name."""
+        """Takes the lease by force; only for a person who was shown the owner's name."""
 
 
 def unsupervised_methods(backend: Backend) -> list[str]:
-    """The methods of `Supervised` that a backend lacks, in the order of their names."""
+    """The methods of `Supervised` that a backend lacks, sorted by name."""
     wanted = {name for name in vars(Supervised) if not name.startswith("_")}
     return sorted(name for name in wanted if not callable(getattr(backend, name, None)))
 
 
 @runtime_checkable
 class Notifying(Protocol):
-    """A backend with threads of its own, which learn of an answer before the next `step`."""
+    """A backend with threads of its own, which may get an answer before the next `step`."""
 
     def notify(self, on_answer: Callable[[], None]) -> None:
-        """Has `on_answer` called, from any thread, when an order's end can be asked for."""
+        """Registers `on_answer`, called from any thread when a command has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One command and what became of it; `rule` is what refused it or ended it."""
+    """The record of one command and its outcome; `rule` refused or ended it."""
 
     stamp_s: float
     agent: str

@@ -1,4 +1,4 @@
-"""Onto the dock and off it again (rule 15): when it is allowed, and how it begins."""
+"""Docking and undocking (rule 15): when they are allowed, and how they start."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sim_bridge.safety.watch import Severity
 
 
 class HomeAction(StrEnum):
-    """The two ways, as receipts call them."""
+    """The two actions, as named in receipts."""
 
     DOCK = "dock"
     UNDOCK = "undock"
 
 
-def why_not_home(guard: Guard, deed: HomeAction, *, busy: bool) -> str:
-    """Why the operator may not send an agent onto or off its dock now; empty where allowed.
+def why_not_home(guard: Guard, action: HomeAction, *, busy: bool) -> str:
+    """Why an agent may not dock or undock now; empty if it may.
 
-    A battery that allows nothing new allows this; off the dock it gets up by itself.
+    Allowed with a low battery; for undocking it need not be standing.
     """
-    rises = deed is HomeAction.UNDOCK
+    rises = action is HomeAction.UNDOCK
     why = [text for text in guard.unready if not (rises and text == NOT_STANDING)]
     why += [concern.text for concern in guard.concerns if concern.severity is Severity.STOPS]
     if not why and busy:
@@ -31,6 +31,6 @@ def why_not_home(guard: Guard, deed: HomeAction, *, busy: bool) -> str:
     return ", and ".join(why)
 
 
-def begin_way(robot: Supervised, agent: str, deed: HomeAction) -> Handle | None:
-    """Begins the way, as a primitive of the robot; None where it has no dock."""
-    return robot.undock(agent) if deed is HomeAction.UNDOCK else robot.dock(agent)
+def begin_way(robot: Supervised, agent: str, action: HomeAction) -> Handle | None:
+    """Starts docking or undocking, as a primitive; None without a dock."""
+    return robot.undock(agent) if action is HomeAction.UNDOCK else robot.dock(agent)

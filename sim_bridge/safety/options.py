@@ -1,4 +1,4 @@
-"""The numbers of the safety rules, read from one file (config/safety.yaml)."""
+"""Parameters of the safety rules (config/safety.yaml)."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Seconds = Annotated[float, Field(gt=0, le=600)]
 Metres = Annotated[float, Field(ge=0, le=100)]
 Speed = Annotated[float, Field(gt=0, le=1.6)]
 Share = Annotated[float, Field(ge=0, le=1)]
-# No setting lets a robot walk faster, whatever else the file says.
+# Upper limit for all speed settings.
 MAX_SPEED_M_S = 1.0
 
 
 class Where(StrEnum):
-    """In front of which worlds a rule holds."""
+    """For which backends a rule applies."""
 
     REAL = "real"
     ALWAYS = "always"
     NEVER = "never"
 
     def holds(self, *, simulated: bool) -> bool:
-        """Whether the rule holds for a world of this kind."""
+        """Whether the rule applies to a simulated or a real backend."""
         return self is Where.ALWAYS or (self is Where.REAL and not simulated)
 
 
 class Motion(FileModel):
-    """Rules 1 and 9: commands expire by themselves and bound the speed."""
+    """Rules 1 and 9: commands expire and limit the speed."""
 
     command_ttl_s: Annotated[float, Field(gt=0.1, le=2.0)] = 0.6
     velocity_ttl_s: Annotated[float, Field(gt=0.1, le=1.0)] = 0.6
@@ -57,12 +57,12 @@ class Motion(FileModel):
         return self
 
     def stopping_m(self, speed_m_s: float) -> float:
-        """How far a robot may still go that nobody tells anything any more."""
+        """Stopping distance without further commands, metres."""
         return speed_m_s * self.command_ttl_s + speed_m_s**2 / (2 * self.braking_m_s2)
 
 
 class Timeouts(FileModel):
-    """Rule 2: how long each kind of call to the robot may take."""
+    """Rule 2: timeout of each kind of call to the robot."""
 
     state_s: Seconds = 0.5
     command_s: Seconds = 0.5
@@ -73,14 +73,14 @@ class Timeouts(FileModel):
 
 
 class Keepalive(FileModel):
-    """Rule 3: what the robot does by itself when the bridge falls silent."""
+    """Rule 3: what the robot does when the bridge falls silent."""
 
     warn_after_s: Seconds = 2.0
     motors_off_after_s: Seconds = 5.0
 
 
 class EstopMode(StrEnum):
-    """Who holds the emergency stop."""
+    """Whether the bridge has an emergency-stop endpoint."""
 
     NONE = "none"
     ENDPOINT = "endpoint"
@@ -103,7 +103,7 @@ class Link(FileModel):
 
 
 class Executive(FileModel):
-    """Rule 8: whoever decides what an agent does must be heard; times since the last heartbeat."""
+    """Rule 8: an agent's executive must send heartbeats; times since the last one."""
 
     where: Where = Where.REAL
     pause_after_s: Seconds = 0.3
@@ -121,7 +121,7 @@ class Executive(FileModel):
 
 
 class People(FileModel):
-    """Rules 9 and 12: how near a person is near, and how long a report of persons holds."""
+    """Rules 9 and 12: distance at which a person is near, and lifetime of a report."""
 
     where: Where = Where.REAL
     near_m: Metres = 2.0
@@ -154,7 +154,7 @@ class KeepOut(FileModel):
 
 
 class Approval(FileModel):
-    """Rule 14: what hands do is approved by the operator."""
+    """Rule 14: the operator approves manipulation."""
 
     where: Where = Where.REAL
     timeout_s: Seconds = 60.0
@@ -162,7 +162,7 @@ class Approval(FileModel):
 
 
 class Battery(FileModel):
-    """Rule 15, shares of a full battery."""
+    """Rule 15: thresholds as shares of a full battery."""
 
     warn: Share = 0.30
     no_new_task: Share = 0.20
@@ -178,7 +178,7 @@ class Battery(FileModel):
 
 
 class SafetyOptions(FileModel):
-    """All numbers of the safety rules."""
+    """All parameters of the safety rules."""
 
     version: Literal[1] = 1
     motion: Motion = Motion()
@@ -196,5 +196,5 @@ class SafetyOptions(FileModel):
 
 @lru_cache(maxsize=1)
 def default_safety() -> SafetyOptions:
-    """The shipped numbers."""
+    """The shipped parameters."""
     return read_model(config_dir() / "safety.yaml", SafetyOptions)

@@ -1,4 +1,4 @@
-"""Takes what the operator asks of an agent, has the robot do it and tells how it ended."""
+"""Has the robot carry out the operator's commands and records their outcomes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Note = Callable[[str, str, bool, str, Rule | None], None]
 
 
 class OrderExecutor:
-    """One order an agent at a time; a simulated agent has done it at once."""
+    """One command per agent at a time; simulated agents finish at once."""
 
     def __init__(
         self,
@@ -25,13 +25,13 @@ class OrderExecutor:
         note: Note,
         on_claim: Callable[[str], None],
     ) -> None:
-        """Orders of `robot`.
+        """Commands to `robot`.
 
         Args:
-            robot: who carries them out; None for simulated agents.
-            stop: ends what an agent does.
+            robot: carries them out; None for simulated agents.
+            stop: ends an agent's motion.
             note: keeps a receipt.
-            on_claim: an agent's claim ends, or begins anew.
+            on_claim: called when an agent is claimed or released.
         """
         self._robot, self._stop, self._note, self._on_claim = robot, stop, note, on_claim
 
@@ -45,14 +45,14 @@ class OrderExecutor:
         return order.outcome or order.agreed
 
     def take(self, agent: str, guard: Guard, command: Command) -> Order:
-        """Begins a command that the rules allow."""
+        """Starts a command if the rules allow it."""
         order = self._agree(agent, guard, command)
         if order.outcome is None:
             self.begin(agent, guard, order)
         return order
 
     def begin(self, agent: str, guard: Guard, order: Order) -> None:
-        """Has the robot begin an order, which is over then or with a later `follow`."""
+        """Starts a command, which ends at once or in a later `follow`."""
         done: Outcome | None = order.agreed
         if self._robot is not None:
             guard.order = order
@@ -61,19 +61,19 @@ class OrderExecutor:
             self._conclude(agent, guard, order, done)
 
     def follow(self, agent: str, guard: Guard) -> None:
-        """Looks whether what is under way has ended."""
+        """Checks whether the running command has ended."""
         if guard.order is not None and self._robot is not None:
             done = self._robot.ended(agent)
             if done is not None:
                 self._conclude(agent, guard, guard.order, done)
 
     def give_up(self, agent: str, guard: Guard, why: str) -> None:
-        """Waits no longer for what is under way."""
+        """Gives up the running command."""
         if guard.order is not None:
             self._conclude(agent, guard, guard.order, Outcome(False, why))
 
     def _agree(self, agent: str, guard: Guard, command: Command) -> Order:
-        """What the rules say of a command; what they allow takes the place of what is under way."""
+        """Checks a command by the rules; an allowed one replaces the running one."""
         under_way = guard.order
         told = None if under_way is None else meanwhile(under_way.command, command)
         order = Order(command, Rule.CONSENT, told or copy.copy(guard.control).apply(command))
@@ -92,7 +92,7 @@ class OrderExecutor:
         return order
 
     def _conclude(self, agent: str, guard: Guard, order: Order, done: Outcome) -> None:
-        """Takes up how an order ended."""
+        """Records the end of a command."""
         guard.order, command = None, order.command
         message = order.agreed.message if done.success else done.message
         order.outcome = Outcome(done.success, message, order.agreed.stops)

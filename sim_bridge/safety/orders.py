@@ -1,6 +1,6 @@
-"""What the operator asked of a robot's motors and posture, which takes it some seconds.
+"""The operator's commands for motors and posture, which take a robot some seconds.
 
-Meanwhile everything else goes on: above all a stop is heard.
+They do not block: a stop is processed meanwhile.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from sim_bridge.control import Command, Outcome
 from sim_bridge.safety.rules import Rule
 
 ESTOPS = frozenset({Command.ESTOP_GENTLE, Command.ESTOP_HARD})
-# Nothing moves after these, whether or not the robot could be told.
+# After these the gate allows no motion, even if the robot did not get them.
 HOLDS_IN_ANY_CASE = ESTOPS | {Command.STOP}
-# What makes a robot do less takes the place of what is under way.
+# Commands that reduce motion replace the running one.
 _CALMS = HOLDS_IN_ANY_CASE | {Command.SIT, Command.POWER_OFF}
 
 
 @dataclass(slots=True, eq=False)
 class Order:
-    """A command that was asked for; `outcome` is there once it is over.
+    """A command; `outcome` is set once it has ended.
 
     Attributes:
-        command: what was asked.
-        rule: of its receipt, where it fails.
-        agreed: what the rules say of it, before any robot was asked.
-        outcome: how it ended.
+        command: the request.
+        rule: of its receipt if it fails.
+        agreed: what the rules say, before the robot gets it.
+        outcome: of the whole command.
     """
 
     command: Command
@@ -35,7 +35,7 @@ class Order:
 
 
 def meanwhile(under_way: Command, command: Command) -> Outcome | None:
-    """The answer to a command while another is under way; None where it takes that one's place."""
+    """The answer to a command while another is running; None if it replaces that one."""
     if command is Command.ESTOP_HARD:
         return None
     if under_way in ESTOPS:

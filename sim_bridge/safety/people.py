@@ -1,4 +1,4 @@
-"""Where persons are, as far as anybody knows, and whether an agent is beside one (9, 12)."""
+"""Known positions of persons, and whether an agent is near one (rules 9 and 12)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FRAME = "map"
 
 
 class People:
-    """Simulators know where persons are; before a real robot somebody has to report them.
+    """Positions of persons: known in simulators, reported by a tracker with a real robot.
 
-    Whoever reported once and then falls silent, or reports what cannot be used, leaves unknown
-    where persons are; until the next good report that counts as a person beside every agent.
+    Once a tracker has reported, silence or an invalid report means that positions are unknown,
+    which counts as a person near every agent until the next valid report.
     """
 
     def __init__(
@@ -26,27 +26,27 @@ class People:
         options: SafetyOptions,
         known: Callable[[], Sequence[Vec3]] | None = None,
     ) -> None:
-        """Asks `known` where persons are, in `map`; None asks the ground truth, if any."""
+        """Gets positions in `map` from `known`; None = from the ground truth, if any."""
         self._backend, self._rule = backend, options.people
         self._known = known or self._true
         self.forget()
 
     def forget(self) -> None:
-        """Begins anew, for another episode: nobody has reported anything."""
+        """Resets for another episode: nothing was reported."""
         self._seen_s = -math.inf
         self._reported: tuple[Vec3, ...] = ()
         self._why = ""
 
     def report(self, positions_m: Sequence[Vec3], *, frame: str = FRAME, age_s: float = 0.0) -> str:
-        """Somebody sees persons at these points, and no others; it holds for `seen_for_s`.
+        """A report of all visible persons; valid for `seen_for_s`.
 
         Args:
-            positions_m: metres, in `frame`; empty says that nobody is there.
-            frame: `map`; another one is refused.
+            positions_m: metres, in `frame`; empty = nobody is there.
+            frame: must be `map`.
             age_s: how long ago they were seen.
 
         Returns:
-            Why the report cannot be used and what to do; empty where it is used.
+            Why the report is invalid and what to do; empty if it is valid.
         """
         why = self._fault(positions_m, frame, age_s)
         if why:
@@ -56,7 +56,7 @@ class People:
         return ""
 
     def unusable(self, why: str) -> str:
-        """Somebody reported what cannot be used: until the next report persons may be anywhere."""
+        """An invalid report: until the next valid one persons may be anywhere."""
         self._why, self._reported = why, ()
         self._seen_s = self._backend.now_s()
         return why
@@ -77,7 +77,7 @@ class People:
 
     @property
     def unknown(self) -> str:
-        """Why nobody knows where persons are, though somebody reported; empty where known."""
+        """Why positions are unknown although a tracker reported; empty if known."""
         if math.isinf(self._seen_s):
             return ""
         silent_s = self._backend.now_s() - self._seen_s
@@ -86,7 +86,7 @@ class People:
         return self._why
 
     def near(self, agent: str) -> bool:
-        """Whether a person is, or may be, so near to an agent that it takes care."""
+        """Whether a person is, or may be, near an agent."""
         if not self._rule.where.holds(simulated=self._backend.simulated):
             return False
         if self.unknown:
@@ -98,7 +98,7 @@ class People:
         )
 
     def true_positions(self) -> Sequence[Vec3]:
-        """Where the ground truth has persons, in `map`; empty where nobody knows it."""
+        """True positions of persons in `map`; empty without ground truth."""
         return self._true()
 
     def _true(self) -> Sequence[Vec3]:

@@ -1,4 +1,4 @@
-"""The questions that operators are asked: one an agent, each with an id, and how each ended."""
+"""Approval questions: at most one per agent, each with an id and an ending."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.safety.approvals import in_map
 
-# So many ended questions are told apart; a person answers one of the newest few.
+# Ended questions that are remembered, to explain late answers.
 MAX_ENDED_QUESTIONS = 1000
 _MAX_ID_SHOWN = 64
 UNKNOWN_CLASS = "unknown to perception"
 
 
 class Ending(StrEnum):
-    """How a question ended, as a late answer is told."""
+    """How a question ended, as shown to a late answer."""
 
     APPROVED = "was approved already"
     REFUSED = "was refused already"
@@ -34,19 +34,19 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A primitive that waits for the operator.
+    """A primitive that waits for approval.
 
     Attributes:
-        question_id: that an answer names.
-        agent: whose hand it is.
+        question_id: to be named in the answer.
+        agent: that would act.
         handle: of the primitive in the gate.
-        primitive: what shall be done.
-        why: it is asked.
+        primitive: the request.
+        why: approval is needed.
         issued_s: on the world's clock.
-        expires_s: when an answer is too late, on the world's clock.
+        expires_s: deadline for the answer, on the world's clock.
         target_m: its target in the map.
-        view: what the hand's camera sees; None where it sees nothing.
-        pixel: column and row of the target in `view`; None where it is not in it.
+        view: picture of the hand camera; None if there is none.
+        pixel: column and row of the target in `view`; None if outside.
     """
 
     question_id: str
@@ -62,7 +62,7 @@ class Question:
 
     @property
     def what(self) -> str:
-        """What shall be done, and to what, as far as perception knows."""
+        """The primitive and the class of its target, as far as known."""
         name, thing_class = self.primitive.name, self.primitive.thing_class
         if name is not PrimitiveName.PICK:
             return str(name)
@@ -70,14 +70,13 @@ class Question:
 
 
 class Questions:
-    """What is asked of each agent's operator now, and how recent questions ended.
+    """The open question of each agent, and how recent ones ended.
 
-    Ids are unique over restarts, so that an answer to a bridge that has ended fits none of this
-    one's questions.
+    Ids are unique across restarts: an answer to an earlier bridge matches no question.
     """
 
     def __init__(self, backend: Backend) -> None:
-        """Shows what is seen in the world of `backend`."""
+        """Takes pictures from `backend`."""
         self._backend = backend
         self._prefix = f"{uuid4().hex}-"
         self._count = 0
@@ -91,7 +90,7 @@ class Questions:
         """Asks the operator about a primitive.
 
         Raises:
-            ValueError: where the agent waits for another answer.
+            ValueError: if the agent has an open question.
         """
         if agent in self._waiting:
             raise ValueError(f"{agent} waits for an answer already")
@@ -99,7 +98,7 @@ class Questions:
         try:
             view = self._backend.observe(agent, ("hand",)).cameras.get("hand")
         except PlannerError:
-            # The operator sees no picture then, and decides with that.
+            # The operator then decides without a picture.
             view = None
         target_m = in_map(self._backend, agent, primitive.target_m, primitive.frame)
         issued_s = self._backend.now_s()
@@ -119,11 +118,11 @@ class Questions:
         return question
 
     def waiting(self, agent: str) -> Question | None:
-        """What an agent's operator is asked now."""
+        """The agent's open question, if any."""
         return self._waiting.get(agent)
 
     def end(self, agent: str, how: str) -> Question | None:
-        """Ends what is asked of an agent's operator; returns it, if anything was."""
+        """Ends and returns the agent's open question, if any."""
         question = self._waiting.pop(agent, None)
         if question is not None:
             self._ended[question.question_id] = (agent, str(how))

@@ -1,4 +1,4 @@
-"""The twenty rules by number, and who keeps each; receipts and tests quote the numbers."""
+"""The twenty rules by number, and who enforces each; receipts and tests use the numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rule(IntEnum):
 
 
 class Keeper(StrEnum):
-    """Who keeps a rule: the gate in front of every world, or the driver of a real robot."""
+    """Who enforces a rule: the gate in front of every backend, or the driver of a real robot."""
 
     GATE = "gate"
     DRIVER = "driver"

@@ -1,4 +1,4 @@
-"""What the rules say of an agent: whether it may begin, must be asked about, or has to stop."""
+"""Decisions of the rules: whether an agent may start, needs approval, or has to stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.safety.watch import Concern, Severity, speed_limit, zone_ahead, 
 
 
 class Verdicts:
-    """The rules' answers; they change nothing."""
+    """Evaluates the rules without changing anything."""
 
     def __init__(
         self,
@@ -27,13 +27,13 @@ class Verdicts:
         people: People,
         steady_s: Callable[[], float],
     ) -> None:
-        """Judges by the numbers of `options` what `backend` and `people` tell.
+        """Applies `options` to the state of `backend` and `people`.
 
         Args:
-            backend: the world; one that is not `Supervised` ends what others pause.
-            options: the numbers of the rules.
-            people: where persons are.
-            steady_s: the clock that attendance goes by.
+            backend: the world; one that is not `Supervised` cannot pause, so motions end.
+            options: parameters of the rules.
+            people: positions of persons.
+            steady_s: clock for heartbeats.
         """
         self._backend = backend
         self._options = options
@@ -44,11 +44,11 @@ class Verdicts:
 
     @property
     def attendance_counts(self) -> bool:
-        """Whether rule 8 holds in front of this world."""
+        """Whether rule 8 applies to this backend."""
         return self._options.executive.where.holds(simulated=self._backend.simulated)
 
     def limit(self, agent: str, guard: Guard) -> SpeedLimit:
-        """How fast a walk may be that is sent now, and how long it may live (rules 8 and 9)."""
+        """Speed and lifetime limits of commands sent now (rules 8 and 9)."""
         careful = self._people.near(agent) or self._backend.observe(agent, ()).holding
         limit = speed_limit(self._options, careful=careful)
         if self.attendance_counts:
@@ -56,7 +56,7 @@ class Verdicts:
         return limit
 
     def pauses(self, guard: Guard) -> bool:
-        """Whether the motion under way is to be halted, though it is not over (rule 8)."""
+        """Whether the current motion has to pause (rule 8)."""
         if not (self._pauses and self.attendance_counts):
             return False
         return guard.attendance.step(self._steady_s()) is not Step.GOES_ON
@@ -65,10 +65,10 @@ class Verdicts:
         self, agent: str, guard: Guard, primitive: Primitive
     ) -> PrimitiveResult | None:
         executive, now_s = self._options.executive, self._steady_s()
-        # A motion can begin halted, but only where it can be halted at all.
+        # A motion may start paused, but only if the backend can pause.
         within_s = executive.stop_after_s if self._pauses else executive.pause_after_s
         if primitive.name not in self._backend.capabilities(agent).primitives:
-            # The world has its own words for what it cannot do.
+            # The backend refuses unsupported primitives itself.
             return None
         if not self.attendance_counts or guard.attendance.attended_within(now_s, within_s):
             return None
@@ -79,7 +79,7 @@ class Verdicts:
         )
 
     def refusal(self, agent: str, guard: Guard, primitive: Primitive) -> PrimitiveResult | None:
-        """Why a primitive may not begin, as its result; None where it may."""
+        """The result that refuses a primitive; None if it may start."""
         if guard.unready:
             text = f"{', and '.join(guard.unready)}"
             return not_allowed(agent, Rule.CONSENT, "NOT_READY", text)
@@ -109,19 +109,19 @@ class Verdicts:
         return not_allowed(agent, Rule.KEEP_OUT, "KEEP_OUT", text)
 
     def why_ask(self, agent: str, guard: Guard, primitive: Primitive) -> str:
-        """Why the operator is asked before a primitive; empty where it begins at once."""
+        """Why a primitive needs approval; empty if it does not."""
         approval = self._options.approval
         if not approval.where.holds(simulated=self._backend.simulated) or primitive.name not in ARM:
             return ""
         return guard.approvals.reason(primitive, person_near=self._people.near(agent))
 
     def why_stop(self, agent: str, guard: Guard, *, reaches: bool) -> Concern | None:
-        """What ends what an agent does; None where it may go on.
+        """Why an agent has to stop; None if it may go on.
 
         Args:
-            agent: the agent, which is busy.
-            guard: what the gate knows of it.
-            reaches: whether its arm moves without the operator's word (rule 12).
+            agent: a busy agent.
+            guard: its state.
+            reaches: whether its arm moves without approval (rule 12).
         """
         stops = next((c for c in guard.concerns if c.severity is Severity.STOPS), None)
         if stops is not None:

@@ -1,6 +1,6 @@
-"""What must hold from moment to moment for one agent to move: rules 6 to 9, 11, 15 and 16.
+"""Continuous checks while an agent may move: rules 6 to 9, 11, 15 and 16.
 
-Pure: it is told what is known and the time, and says what is wrong.
+Pure: state and time are arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim_bridge.safety.rules import Rule
 
 
 class Severity(StrEnum):
-    """What a concern does."""
+    """Effect of a concern."""
 
     WARNS = "warns"
     REFUSES = "refuses"
@@ -28,7 +28,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something that stands against moving; `reason` is a stable word for programs."""
+    """A reason not to move; `reason` is a stable identifier for programs."""
 
     rule: Rule
     severity: Severity
@@ -37,22 +37,22 @@ class Concern:
 
 
 class Watch:
-    """The memory between two moments: since when the link is good, and which epoch it has."""
+    """State between checks: since when the link is good, and the lease epoch."""
 
     def __init__(self, options: SafetyOptions) -> None:
         self._options = options
-        # A link is trusted from the first word on; after a loss it must last for a while.
+        # The link is trusted from the first message on; after a loss it must be stable for a while.
         self._good_after_s = -math.inf
         self._epoch = ""
         self._lost: Concern | None = None
 
     def claimed(self) -> None:
-        """Forgets what only the operator may forgive, who has claimed the agent just now."""
+        """Clears a lost lease: the operator has just claimed the agent."""
         self._lost = None
         self._epoch = ""
 
     def look(self, health: Health, now_s: float) -> list[Concern]:
-        """What is wrong now."""
+        """The current concerns."""
         found = [*self._lease(health), *self._link(health, now_s)]
         found += battery_concerns(health.battery, self._options)
         found += [
@@ -115,7 +115,7 @@ def battery_concerns(battery: float | None, options: SafetyOptions) -> list[Conc
 
 
 def zone_at(point_m: Vec3, zones: Sequence[Zone]) -> Zone | None:
-    """The keep-out zone that a target lies in."""
+    """The keep-out zone that contains a target, if any."""
     here = Point(point_m[0], point_m[1])
     return next((zone for zone in zones if zone.shape.covers(here)), None)
 
@@ -127,10 +127,10 @@ def zone_ahead(
     radius_m: float = 0.0,
     late_s: float = 0.0,
 ) -> Zone | None:
-    """The keep-out zone that an agent is in or cannot stop outside of any more (rule 11).
+    """The keep-out zone that an agent is in or can no longer stop before (rule 11).
 
-    The margin counts from the edge of a body of this radius. What is known of the agent, and a
-    word to it, together are `late_s` old when they come.
+    The margin counts from the edge of a body of this radius. `late_s` is the total latency of
+    state and command.
     """
     x, y, _ = base.position_m
     ahead_m = options.motion.stopping_m(abs(speed_m_s)) + abs(speed_m_s) * late_s + 1e-6
@@ -142,7 +142,7 @@ def zone_ahead(
 
 
 def speed_limit(options: SafetyOptions, *, careful: bool) -> SpeedLimit:
-    """Rule 9: how fast an agent may go; careful beside people and while carrying."""
+    """Rule 9: speed limit; `careful` near people and while carrying."""
     motion = options.motion
     wanted = motion.careful_speed_m_s if careful else motion.speed_m_s
     return SpeedLimit(min(wanted, motion.hard_cap_m_s), motion.turn_speed_rad_s)

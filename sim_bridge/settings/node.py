@@ -1,4 +1,4 @@
-"""The parameters of the bridge that say how time passes, what is sensed and what is safe."""
+"""The bridge's parameters for time, sensing and safety."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sim_bridge.safety.options import SafetyOptions, default_safety
 
 
 def declare_pace(node: Node) -> Pace:
-    """How simulated time passes.
+    """Declares how simulated time advances.
 
     Raises:
-        PlannerError: for a wrong parameter.
+        PlannerError: for an invalid parameter.
     """
     mode = parameters.text(
-        node, "time_mode", "paced", "what moves simulated time", choices=[*TimeMode]
+        node, "time_mode", "paced", "what advances simulated time", choices=[*TimeMode]
     )
     idle = parameters.text(
         node, "idle_time", "run", "simulated time while no agent is busy", choices=[*IdleTime]
@@ -30,7 +30,7 @@ def declare_pace(node: Node) -> Pace:
         node,
         "rate",
         1.0,
-        "simulated seconds a second of wall time",
+        "simulated seconds per wall second",
         min_value=0.01,
         max_value=100.0,
     )
@@ -38,31 +38,31 @@ def declare_pace(node: Node) -> Pace:
 
 
 def declare_nice(node: Node) -> int:
-    """The greatest nice value of a bridge before a robot.
+    """Declares the maximum nice value of a bridge to a real robot.
 
     Raises:
-        PlannerError: for a wrong parameter.
+        PlannerError: for an invalid parameter.
     """
-    what = "nice value of the bridge's process before a robot in real time; 0 changes nothing"
+    what = "nice value of the bridge's process with a real robot; 0 = unchanged"
     return parameters.whole(node, "nice", -10, what, min_value=MIN_NICE, max_value=0)
 
 
 def declare_sensing(node: Node) -> Sensing:
-    """Which pictures are published, and how often.
+    """Declares which pictures are published, and how often.
 
     Raises:
-        PlannerError: for a wrong parameter.
+        PlannerError: for an invalid parameter.
     """
-    text = parameters.text(node, "cameras", "hand,body", "cameras to publish, with commas")
+    text = parameters.text(node, "cameras", "hand,body", "cameras to publish, separated by commas")
     cameras = tuple(name.strip() for name in text.split(",") if name.strip())
     camera_hz = parameters.number(
-        node, "camera_hz", 10.0, "exposures a simulated second", min_value=0.1, max_value=30.0
+        node, "camera_hz", 10.0, "exposures per simulated second", min_value=0.1, max_value=30.0
     )
     still_hz = parameters.number(
         node,
         "still_camera_hz",
         2.0,
-        "the same while nothing moves in a simulated world and pictures are all the same",
+        "exposures per simulated second while nothing moves in a simulator",
         min_value=0.1,
         max_value=30.0,
     )
@@ -77,10 +77,10 @@ def declare_sensing(node: Node) -> Sensing:
 
 
 def declare_safety(node: Node) -> SafetyOptions:
-    """The numbers of the safety rules.
+    """Declares the file with the parameters of the safety rules.
 
     Raises:
-        PlannerError: for a file that cannot be used.
+        PlannerError: for an invalid file.
     """
     name = parameters.text(
         node, "safety_config", "", "file with the numbers of the safety rules; empty = shipped"

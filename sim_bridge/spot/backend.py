@@ -33,15 +33,14 @@ from sim_bridge.refusals import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
 from sim_bridge.safety.rules import Rule
+from sim_bridge.spot.address import RobotAddress, resolve_address
 from sim_bridge.spot.body import BodyState, optical_of
 from sim_bridge.spot.cameras import Cameras
-from sim_bridge.spot.crew import Crew
 from sim_bridge.spot.docking import before_dock, off_dock, onto_dock
 from sim_bridge.spot.emulator.clock import SteppedClock
 from sim_bridge.spot.emulator.faults import FaultScript
 from sim_bridge.spot.emulator.server import SpotEmulator
 from sim_bridge.spot.estop import EstopProcess
-from sim_bridge.spot.eyes import Picture
 from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.graph_map import read_graph
 from sim_bridge.spot.layout import read_annotated
@@ -51,18 +50,19 @@ from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.motion import Motion
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
 from sim_bridge.spot.permit import Permit
+from sim_bridge.spot.picture import Picture
 from sim_bridge.spot.robot import Routine
 from sim_bridge.spot.routines import routine
 from sim_bridge.spot.supervision import POSTURE_TIMEOUT_S, Supervision
-from sim_bridge.spot.whereabouts import Where, where_is
+from sim_bridge.spot.workers import WorkerThreads
 
 DEFAULT_TIMEOUT_S = 120.0
 # A round trip up to this long slows nothing down.
-PROMPT_S = 0.05
-_NO_PICTURES = "no pictures"
+PROMPT_ROUND_TRIP_S = 0.05
+_PICTURES_FAULT = "no pictures"
 _TICK_S = 0.05
 _GATE = "gate"
-_PATIENT_S = 60.0
+_EMULATOR_TIMEOUT_S = 60.0
 
 
 class SpotBackend:
@@ -71,7 +71,7 @@ class SpotBackend:
     With `target: emulator` time is stepped and the truth is known, as in a simulator; all that
     the backend itself learns and does still goes through the SDK and TLS. Before a robot no call
     here waits for it but `reset`, `operate`, `stow`, `take_lease` and `close`: threads do
-    (sim_bridge/spot/crew.py).
+    (sim_bridge/spot/workers.py).
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class SpotBackend:
         self._day_s = 0.0
         self._permit = Permit()
         self.motion = Motion(self.clock_s, self._permit, self._stop_robot, self._expired)
-        self._crew: Crew | None = None
+        self._workers: WorkerThreads | None = None
         self._on_answer: Callable[[], None] = lambda: None
 
     def _expired(self) -> bool:
@@ -132,17 +132,17 @@ class SpotBackend:
         if not self._agent:
             raise PlannerError("no episode is loaded")
         self._pass(dt_s)
-        if self._crew is not None:
-            self._beat(self._crew)
+        if self._workers is not None:
+            self._report_alive(self._workers)
             self._end_unheard()
         elif self.watch.refresh():
             self.motion.advance()
         else:
             self._end_unheard()
 
-    def _beat(self, crew: Crew) -> None:
+    def _report_alive(self, workers: WorkerThreads) -> None:
         """Says that the main loop is well."""
-        crew.beat()
+        workers.report_alive()
         if self.watch.estop is not None:
             self.watch.estop.alive()
 
@@ -155,8 +155,8 @@ class SpotBackend:
         if silent_s > self.safety.link.stale_after_s:
             text = f"no word from the robot for {silent_s:.1f} s"
             ended = self.motion.end(PrimitiveCode.BACKEND_FAULT, text, reason="COMMS_LOST")
-            if ended and self._crew is not None:
-                self._crew.halt()
+            if ended and self._workers is not None:
+                self._workers.halt()
 
     def _pass(self, dt_s: float) -> None:
         if self.emulator is not None:
@@ -191,15 +191,15 @@ class SpotBackend:
         watch = self.watch
         self.map = known
         self._agent = episode.agents[0].uid
-        if self._crew is None:
+        if self._workers is None:
             watch.forget()
             watch.refresh()
             watch.localisation.update()
             if not self.simulated:
-                self._crew = Crew(
+                self._workers = WorkerThreads(
                     watch, self.motion, self._cameras.look, watch.tidy, self._on_answer
                 )
-                watch.stopper = self._crew
+                watch.stopper = self._workers
         if self.emulator is not None:
             self._make_ready()
             self.emulator.zero_time()
@@ -217,7 +217,7 @@ class SpotBackend:
                     "whose time is stepped"
                 )
             # The emulator's time stands still in a call, however long this machine takes for it.
-            fields = dict.fromkeys(Timeouts.model_fields, _PATIENT_S)
+            fields = dict.fromkeys(Timeouts.model_fields, _EMULATOR_TIMEOUT_S)
             safety = safety.model_copy(update={"timeouts": Timeouts(**fields)})
         fiducials = options.fiducials if self._annotated is None else self._annotated.fiducials
         graph = None
@@ -225,7 +225,9 @@ class SpotBackend:
             zones, margin_m = safety.keep_out.zones, safety.keep_out.margin_m
             graph = read_graph(Path(options.graph), fiducials, zones, margin_m)
         where = self._where()
-        link = SpotLink(where, safety, self.clock_s, self._permit, lanes_apart=not self.simulated)
+        link = SpotLink(
+            where, safety, self.clock_s, self._permit, separate_channels=not self.simulated
+        )
         link.connect()
         found = Localisation(link, fiducials, self.clock_s)
         watch = Supervision(link, found, safety, self._wait)
@@ -236,17 +238,17 @@ class SpotBackend:
         self._watch = watch
         self._cameras = Cameras(link, options, self._report_pictures)
 
-    def _where(self) -> Where:
+    def _where(self) -> RobotAddress:
         if self.emulator is not None:
             emulator = self.emulator
-            return Where(
+            return RobotAddress(
                 emulator.address,
                 emulator.port,
                 str(emulator.authority),
                 emulator.user,
                 emulator.password,
             )
-        return where_is(self.options.address, self.options.port, self.options.certificate)
+        return resolve_address(self.options.address, self.options.port, self.options.certificate)
 
     def _make_ready(self) -> None:
         for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
@@ -257,8 +259,8 @@ class SpotBackend:
     def close(self) -> None:
         """Stops the robot, gives the lease back and ends the connection."""
         self.motion.end(PrimitiveCode.STOPPED, "the world was closed")
-        if self._crew is not None:
-            self._crew.close()
+        if self._workers is not None:
+            self._workers.close()
         watch, self._watch = self._watch, None
         if watch is not None:
             for step in (watch.halt, watch.link.release):
@@ -330,7 +332,7 @@ class SpotBackend:
         # What is known of the robot is as old as the way to it is long (rule 11), so it walks as
         # much slower as it would go further before a word reaches it.
         lives_s = self.safety.motion.command_ttl_s
-        late_s = max(0.0, self.watch.round_trip_s - PROMPT_S)
+        late_s = max(0.0, self.watch.round_trip_s - PROMPT_ROUND_TRIP_S)
         linear_m_s = limit.linear_m_s * lives_s / (lives_s + late_s)
         self.link.limit = replace(limit, linear_m_s=linear_m_s)
 
@@ -338,7 +340,7 @@ class SpotBackend:
         """Clears the behaviour faults of one cause."""
         self._check_agent(agent)
         clear = partial(self.watch.clear_faults, cause)
-        if self._crew is None:
+        if self._workers is None:
             clear()
         else:
             threading.Thread(target=clear, name="spot-faults", daemon=True).start()
@@ -373,8 +375,8 @@ class SpotBackend:
             self._pass(_TICK_S)
         else:
             time.sleep(_TICK_S)
-            if self._crew is not None:
-                self._beat(self._crew)
+            if self._workers is not None:
+                self._report_alive(self._workers)
 
     # Sensing
 
@@ -399,7 +401,7 @@ class SpotBackend:
                 known = ", ".join(self.options.cameras)
                 raise PlannerError(f"{agent} has no camera {camera!r}; it has {known}")
         state, base = self.state, self.base
-        pictures = self._cameras.take(cameras) if self._crew is None else self._newest(cameras)
+        pictures = self._cameras.take(cameras) if self._workers is None else self._newest(cameras)
         optical = {name: optical_of(self.physique, state, name) for name in self.options.cameras}
         frames = {}
         for name, picture in pictures.items():
@@ -434,7 +436,7 @@ class SpotBackend:
             rgb=picture.rgb,
             depth_m=picture.depth_m,
             instances=instances,
-            intrinsics=picture.lens,
+            intrinsics=picture.intrinsics,
             pose=pose,
         )
 
@@ -444,9 +446,9 @@ class SpotBackend:
     def _report_pictures(self, why: str) -> None:
         """Tells the robot, and so its tablet, that there are no pictures, or are again."""
         if why:
-            self.watch.report(_NO_PICTURES, why)
+            self.watch.report(_PICTURES_FAULT, why)
         else:
-            self.watch.resolve(_NO_PICTURES)
+            self.watch.resolve(_PICTURES_FAULT)
 
     def look(self) -> Picture:
         """A picture of the hand's camera; waits for it."""
@@ -481,10 +483,10 @@ class SpotBackend:
 
     def _begin(self, primitive: Primitive, steps: Routine) -> Handle:
         handle = self.motion.begin(steps, primitive.timeout_s or DEFAULT_TIMEOUT_S)
-        if self._crew is None:
+        if self._workers is None:
             self.motion.advance()
         else:
-            self._crew.move()
+            self._workers.move()
         return handle
 
     def dock(self, agent: str) -> Handle | None:
@@ -553,8 +555,8 @@ class SpotBackend:
 
     def _stop_robot(self) -> None:
         # Where this fails, what was sent last ends by itself (rule 1).
-        if self._crew is not None:
-            self._crew.halt()
+        if self._workers is not None:
+            self._workers.halt()
             return
         self.watch.attempt(self.watch.halt)
         self.watch.attempt(self.watch.read_state)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from planner.world.errors import PlannerError
 from sim_bridge.spot.advice import SDK_ERRORS, explain
-from sim_bridge.spot.eyes import Picture, read_picture
 from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.options import SpotOptions
+from sim_bridge.spot.picture import Picture, read_picture
 
 # For how long a camera that was asked for goes on being looked through.
-WANTED_S = 2.0
+REQUEST_LIFETIME_S = 2.0
 # Whoever is asked whether a hand may act sees a picture that is no older than about this.
-GLANCE_S = 1.0
+HAND_PERIOD_S = 1.0
 HAND = "hand"
 
 
@@ -25,10 +25,10 @@ class Cameras:
     def __init__(self, link: SpotLink, options: SpotOptions, report: Callable[[str], None]) -> None:
         self._link, self._options, self._report = link, options, report
         self._lock = threading.Lock()
-        self._wanted_s: dict[str, float] = {}
+        self._requested_s: dict[str, float] = {}
         self._newest: dict[str, Picture] = {}
-        self._glanced_s = 0.0
-        self._trouble = ""
+        self._hand_taken_s = 0.0
+        self._problem = ""
 
     def take(self, cameras: Sequence[str]) -> dict[str, Picture]:
         """New pictures, all of one moment; waits for them.
@@ -58,26 +58,30 @@ class Cameras:
         """
         now_s = time.monotonic()
         with self._lock:
-            self._wanted_s.update(dict.fromkeys(cameras, now_s))
-            if cameras and self._trouble:
-                raise PlannerError(self._trouble)
+            self._requested_s.update(dict.fromkeys(cameras, now_s))
+            if cameras and self._problem:
+                raise PlannerError(self._problem)
             return {name: self._newest[name] for name in cameras if name in self._newest}
 
     def look(self) -> None:
         """Takes the pictures that somebody wants."""
         now_s = time.monotonic()
         with self._lock:
-            wanted = {name for name, at_s in self._wanted_s.items() if now_s - at_s < WANTED_S}
-        if HAND in self._options.cameras and now_s - self._glanced_s >= GLANCE_S:
+            wanted = {
+                name
+                for name, at_s in self._requested_s.items()
+                if now_s - at_s < REQUEST_LIFETIME_S
+            }
+        if HAND in self._options.cameras and now_s - self._hand_taken_s >= HAND_PERIOD_S:
             wanted.add(HAND)
         if not wanted:
             return
         if HAND in wanted:
-            self._glanced_s = now_s
+            self._hand_taken_s = now_s
         try:
             taken, trouble = self.take(sorted(wanted)), ""
         except PlannerError as error:
             taken, trouble = {}, str(error)
         with self._lock:
             self._newest.update(taken)
-            self._trouble = trouble
+            self._problem = trouble

@@ -10,7 +10,7 @@ from sim_bridge.spot.options import Dock
 from sim_bridge.spot.robot import Robot, Routine
 from sim_bridge.spot.routines import routine
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 _GOING = "STATUS_IN_PROGRESS"
 
 
@@ -26,17 +26,17 @@ def onto_dock(robot: Robot, dock: Dock) -> Routine:
     there = yield from routine(robot, walk, walk.target_m, None)
     if not there.succeeded:
         return there
-    told = yield from _follow(robot, lambda: robot.link.dock(dock.number), "docking")
-    if told != "STATUS_DOCKED":
-        return _failed(f"it did not get onto the dock {dock.number}: {told}")
+    status = yield from _follow(robot, lambda: robot.link.dock(dock.number), "docking")
+    if status != "STATUS_DOCKED":
+        return _failed(f"it did not get onto the dock {dock.number}: {status}")
     return PrimitiveResult(PrimitiveCode.SUCCESS, f"on the dock {dock.number}")
 
 
 def off_dock(robot: Robot) -> Routine:
     """Walks off the dock and stands before it."""
-    told = yield from _follow(robot, robot.link.undock, "undocking")
-    if told != "STATUS_AT_PREP_POSE":
-        return _failed(f"it did not get off the dock: {told}")
+    status = yield from _follow(robot, robot.link.undock, "undocking")
+    if status != "STATUS_AT_PREP_POSE":
+        return _failed(f"it did not get off the dock: {status}")
     return PrimitiveResult(PrimitiveCode.SUCCESS, "off the dock")
 
 
@@ -49,9 +49,9 @@ def _follow(
 ) -> Generator[tuple[str, float], None, str]:
     """Prolongs the command until it is over; the name of its last status."""
     number = begin()
-    told_s, until_s, told = -math.inf, robot.clock_s() + PATIENCE_S, _GOING
-    while told == _GOING and robot.clock_s() < until_s:
-        if robot.clock_s() - told_s >= robot.safety.motion.resend_s:
-            told, told_s = robot.link.docking(number), robot.clock_s()
+    asked_s, until_s, status = -math.inf, robot.clock_s() + TIMEOUT_S, _GOING
+    while status == _GOING and robot.clock_s() < until_s:
+        if robot.clock_s() - asked_s >= robot.safety.motion.resend_s:
+            status, asked_s = robot.link.docking(number), robot.clock_s()
         yield phase, 0.9
-    return told
+    return status

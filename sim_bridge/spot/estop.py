@@ -12,12 +12,12 @@ from typing import IO
 from planner.world.errors import PlannerError
 from sim_bridge.control import Command
 from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.whereabouts import Where
+from sim_bridge.spot.address import RobotAddress
 
 # On a busy computer importing the SDK takes long; nothing moves before it has answered.
 START_S = 60.0
 ANSWER_S = 3.0
-WORDS = {
+LEVELS = {
     Command.ESTOP_GENTLE: "gentle",
     Command.ESTOP_HARD: "hard",
     Command.ESTOP_RELEASE: "allow",
@@ -27,7 +27,7 @@ WORDS = {
 class EstopProcess:
     """An endpoint of our own in another process, so that it outlives a bridge that hangs."""
 
-    def __init__(self, where: Where, safety: SafetyOptions) -> None:
+    def __init__(self, where: RobotAddress, safety: SafetyOptions) -> None:
         """Starts it and sets the endpoint up, which takes a robot with its motors off.
 
         Raises:
@@ -67,7 +67,7 @@ class EstopProcess:
 
     def set(self, command: Command) -> str:
         """Sets the level of one of the estop commands; why it did not come through, or empty."""
-        word = WORDS[command]
+        word = LEVELS[command]
         if not self._tell(word):
             return "the emergency stop's process is gone; the robot stops by itself"
         answer = self._answer(ANSWER_S)

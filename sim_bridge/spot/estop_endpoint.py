@@ -43,11 +43,11 @@ def main() -> int:
 def _set_up(safety: SafetyOptions) -> tuple[Any, float]:
     from bosdyn.client.estop import EstopClient, EstopEndpoint, MotorsOnError
 
+    from sim_bridge.spot.address import resolve_address
     from sim_bridge.spot.advice import SDK_ERRORS, explain
     from sim_bridge.spot.link import SpotLink
-    from sim_bridge.spot.whereabouts import where_is
 
-    link = SpotLink(where_is("", 443, ""), safety, time.time)
+    link = SpotLink(resolve_address("", 443, ""), safety, time.time)
     link.connect()
     client = link.client(EstopClient)
     endpoint = EstopEndpoint(client, NAME, safety.estop.timeout_s)

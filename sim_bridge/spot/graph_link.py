@@ -14,9 +14,9 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.advice import SDK_ERRORS, explain
+from sim_bridge.spot.connection import Channel
 from sim_bridge.spot.convert import pose_in, pose_message, pose_of
 from sim_bridge.spot.graph_map import GraphMap
-from sim_bridge.spot.line import Lane
 from sim_bridge.spot.link import SpotLink
 
 
@@ -25,8 +25,8 @@ class GraphLink:
 
     def __init__(self, link: SpotLink, graph: GraphMap, safety: SafetyOptions) -> None:
         self._link, self.map, self._safety = link, graph, safety
-        self._client = link.client(GraphNavClient, Lane.MOTION)
-        self._finder = link.client(GraphNavClient, Lane.STATE)
+        self._client = link.client(GraphNavClient, Channel.MOTION)
+        self._finder = link.client(GraphNavClient, Channel.STATE)
 
     def prepare(self) -> None:
         """Uploads the map, if the robot has another one or none, and finds the robot in it.
@@ -46,15 +46,15 @@ class GraphLink:
             raise PlannerError(f"spot: the map {self.map.folder}: {explain(error)}") from error
 
     def _call(self, call: Callable[[], Any]) -> Any:
-        return self._link.call(call, Lane.MOTION)
+        return self._link.call(call, Channel.MOTION)
 
     def _upload(self, timeout: float) -> None:
         client, lease = self._client, self._link.body_lease
         self._call(lambda: client.clear_graph(lease=lease(), timeout=timeout))
-        told = self._call(
+        response = self._call(
             lambda: client.upload_graph(lease=lease(), graph=self.map.graph, timeout=timeout)
         )
-        wanted = {*told.unknown_waypoint_snapshot_ids, *told.unknown_edge_snapshot_ids}
+        wanted = {*response.unknown_waypoint_snapshot_ids, *response.unknown_edge_snapshot_ids}
         for kind, snapshot in self.map.snapshots():
             if snapshot.id not in wanted:
                 continue
@@ -87,11 +87,11 @@ class GraphLink:
     def odom_in_map(self) -> Pose | None:
         """The odometry frame in our map as GraphNav sees it; None while it is lost."""
         timeout = self._safety.timeouts.state_s
-        told = self._link.call(lambda: self._finder.get_localization_state(timeout=timeout))
-        if not told.localization.waypoint_id:
+        response = self._link.call(lambda: self._finder.get_localization_state(timeout=timeout))
+        if not response.localization.waypoint_id:
             return None
-        body = self.map.seed_in_map.compose(pose_of(told.localization.seed_tform_body))
-        in_odom = pose_in(told.robot_kinematics.transforms_snapshot, "odom", "body")
+        body = self.map.seed_in_map.compose(pose_of(response.localization.seed_tform_body))
+        in_odom = pose_in(response.robot_kinematics.transforms_snapshot, "odom", "body")
         return body.compose(in_odom.inverse())
 
     def walk(self, waypoint: str, number: int | None) -> int:
@@ -125,5 +125,7 @@ class GraphLink:
     def status(self, number: int) -> str:
         """How a walk stands, in the SDK's word."""
         timeout = self._safety.timeouts.command_s
-        told: Any = self._call(lambda: self._client.navigation_feedback(number, timeout=timeout))
-        return str(graph_nav_pb2.NavigationFeedbackResponse.Status.Name(told.status))
+        response: Any = self._call(
+            lambda: self._client.navigation_feedback(number, timeout=timeout)
+        )
+        return str(graph_nav_pb2.NavigationFeedbackResponse.Status.Name(response.status))

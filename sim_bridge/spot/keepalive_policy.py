@@ -59,8 +59,8 @@ class KeepalivePolicy:
         self._number, self._stray = added.added_policy.policy_id, False
 
     def _strays(self) -> list[int]:
-        told = self._call(lambda: self._client.get_status(timeout=self._timeout_s))
-        return [each.policy_id for each in told.status if each.client_name == self._owner]
+        response = self._call(lambda: self._client.get_status(timeout=self._timeout_s))
+        return [each.policy_id for each in response.status if each.client_name == self._owner]
 
     def check_in(self, lease: Any) -> None:
         """Says that the bridge is well; ties another policy where the robot has none of ours.

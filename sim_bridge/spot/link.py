@@ -42,13 +42,13 @@ from bosdyn.client.world_object import WorldObjectClient
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.address import RobotAddress
 from sim_bridge.spot.advice import LINK_ERRORS, SDK_ERRORS
+from sim_bridge.spot.connection import Channel, Connection
 from sim_bridge.spot.keepalive_policy import KeepalivePolicy
 from sim_bridge.spot.lease_book import LeaseEntry, body_entry
-from sim_bridge.spot.line import Lane, Line
 from sim_bridge.spot.permit import Permit, WithdrawnError
 from sim_bridge.spot.robot_clock import establish
-from sim_bridge.spot.whereabouts import Where
 
 CLIENT_NAME = "planner-bridge"
 # The robot refuses what has expired, which would be the end of a motion that is only to halt.
@@ -61,12 +61,12 @@ class SpotLink:
 
     def __init__(
         self,
-        where: Where,
+        where: RobotAddress,
         safety: SafetyOptions,
         now_s: Callable[[], float],
         permit: Permit | None = None,
         *,
-        lanes_apart: bool = False,
+        separate_channels: bool = False,
     ) -> None:
         """Prepares it.
 
@@ -75,13 +75,13 @@ class SpotLink:
             safety: the limits of what is sent.
             now_s: see above.
             permit: what grants its commands; None: a new one.
-            lanes_apart: whether each `Lane` has a connection of its own.
+            separate_channels: whether each `Channel` has a connection of its own.
         """
         self._where, self._safety, self.now_s = where, safety, now_s
         # Robots show it to people; two bridges of one machine are told apart by it.
         self._name = f"{CLIENT_NAME}-{secrets.token_hex(3)}"
-        self._lanes_apart = lanes_apart
-        self._lines: dict[Lane, Line] = {}
+        self._separate_channels = separate_channels
+        self._connections: dict[Channel, Connection] = {}
         self._thread = threading.local()
         self.permit = permit or Permit()
         self.lease: Any = None
@@ -101,21 +101,21 @@ class SpotLink:
         Raises:
             PlannerError: what is wrong and what to do, in one sentence.
         """
-        first = self._line()
+        first = self._new_connection()
         first.connect()
         self.robot = first.robot
         with first.errors_explained():
             self.sync = establish(first.sync, self._safety.link.most_skew_s)
-            self._lines = dict.fromkeys(Lane, first)
-            if self._lanes_apart:
-                for lane in Lane:
-                    if lane is not Lane.STATE:
-                        self._lines[lane] = self._line()
-                        self._lines[lane].connect(self.robot.lease_wallet)
+            self._connections = dict.fromkeys(Channel, first)
+            if self._separate_channels:
+                for channel in Channel:
+                    if channel is not Channel.STATE:
+                        self._connections[channel] = self._new_connection()
+                        self._connections[channel].connect(self.robot.lease_wallet)
             self._make_clients()
 
-    def _line(self) -> Line:
-        return Line(self._name, self._where, self._safety, self.now_s)
+    def _new_connection(self) -> Connection:
+        return Connection(self._name, self._where, self._safety, self.now_s)
 
     @property
     def skew_s(self) -> float:
@@ -127,66 +127,65 @@ class SpotLink:
         self.call(self.sync.compare)
 
     def _make_clients(self) -> None:
-        lines = self._lines
-        self._states = lines[Lane.STATE].client(RobotStateClient)
-        self._objects = lines[Lane.STATE].client(WorldObjectClient)
-        self._images = lines[Lane.PICTURES].client(ImageClient)
-        self._picks = lines[Lane.MOTION].client(ManipulationApiClient)
-        self._leases = lines[Lane.LEASE].client(LeaseClient)
-        self._keepalive = lines[Lane.LEASE].client(KeepaliveClient)
+        connections = self._connections
+        self._states = connections[Channel.STATE].client(RobotStateClient)
+        self._objects = connections[Channel.STATE].client(WorldObjectClient)
+        self._images = connections[Channel.PICTURES].client(ImageClient)
+        self._picks = connections[Channel.MOTION].client(ManipulationApiClient)
+        self._leases = connections[Channel.LEASE].client(LeaseClient)
+        self._keepalive = connections[Channel.LEASE].client(KeepaliveClient)
         self._policy = KeepalivePolicy(
             CLIENT_NAME,
             generate_client_name(self._name),
             self._keepalive,
-            partial(self.call, lane=Lane.LEASE),
+            partial(self.call, channel=Channel.LEASE),
             self._safety,
         )
-        self._faults = lines[Lane.LEASE].client(FaultClient)
-        self._commands = {
-            lane: lines[lane].client(RobotCommandClient) for lane in (Lane.MOTION, Lane.STOP)
-        }
-        self._power = {lane: lines[lane].client(PowerClient) for lane in (Lane.MOTION, Lane.STOP)}
-        if self._lanes_apart:
-            for lane in (Lane.MOTION, Lane.STOP):
-                lines[lane].warm_up((self._commands[lane], self._power[lane]))
-            lines[Lane.LEASE].warm_up((self._leases, self._keepalive))
-            lines[Lane.PICTURES].warm_up((self._images,))
+        self._faults = connections[Channel.LEASE].client(FaultClient)
+        both = (Channel.MOTION, Channel.STOP)
+        self._commands = {name: connections[name].client(RobotCommandClient) for name in both}
+        self._power = {name: connections[name].client(PowerClient) for name in both}
+        if self._separate_channels:
+            for channel in both:
+                connections[channel].warm_up((self._commands[channel], self._power[channel]))
+            connections[Channel.LEASE].warm_up((self._leases, self._keepalive))
+            connections[Channel.PICTURES].warm_up((self._images,))
 
     def keep_warm(self) -> None:
         """Has the line of stops used, so that its connection is there when it is needed."""
         timeout = self._safety.timeouts.command_s
-        power, commands = self._power[Lane.STOP], self._commands[Lane.STOP]
+        power, commands = self._power[Channel.STOP], self._commands[Channel.STOP]
         for ask in (power.power_command_feedback, commands.robot_command_feedback):
             # Of no command: the answer does not matter, only that there is one.
             with suppress(*SDK_ERRORS):
-                self.call(partial(ask, 0, timeout=timeout), Lane.STOP)
+                self.call(partial(ask, 0, timeout=timeout), Channel.STOP)
 
     @contextmanager
     def urgently(self) -> Iterator[None]:
         """What this thread commands meanwhile goes over the line of stops."""
-        self._thread.lane = Lane.STOP
+        self._thread.channel = Channel.STOP
         try:
             yield
         finally:
-            self._thread.lane = Lane.MOTION
+            self._thread.channel = Channel.MOTION
 
     @property
-    def _lane(self) -> Lane:
-        lane: Lane = getattr(self._thread, "lane", Lane.MOTION)
-        return lane
+    def _channel(self) -> Channel:
+        channel: Channel = getattr(self._thread, "channel", Channel.MOTION)
+        return channel
 
-    def call(self, call: Callable[[], ResultT], lane: Lane = Lane.STATE) -> ResultT:
+    def call(self, call: Callable[[], ResultT], channel: Channel = Channel.STATE) -> ResultT:
         """A call that heals an expired token once."""
-        return self._lines[lane].call(call)
+        return self._connections[channel].call(call)
 
-    def client(self, kind: Any, lane: Lane = Lane.STATE) -> Any:
+    def client(self, kind: Any, channel: Channel = Channel.STATE) -> Any:
         """The client of another service."""
-        return self._lines[lane].client(kind)
+        return self._connections[channel].client(kind)
 
     def close(self) -> None:
         """Ends the connection; what is held was given back before."""
-        for line in self._lines.values():
-            line.close()
+        for connection in self._connections.values():
+            connection.close()
 
     def _look(self, call: Callable[[], ResultT]) -> ResultT:
         """A question that changes nothing: where one answer is lost it is asked once more."""
@@ -197,7 +196,7 @@ class SpotLink:
 
     def _do(self, call: Callable[[], ResultT]) -> ResultT:
         """A call about what the robot does."""
-        return self._lines[self._lane].call(call)
+        return self._connections[self._channel].call(call)
 
     def send(self, send: Callable[[Any], ResultT]) -> ResultT:
         """A call that makes the robot do something, with the next lease.
@@ -233,13 +232,13 @@ class SpotLink:
         """Pictures, all of one moment."""
         wanted = [build_image_request(name, quality_percent=quality) for name in names]
         timeout = self._safety.timeouts.image_s
-        found = self.call(lambda: self._images.get_image(wanted, timeout=timeout), Lane.PICTURES)
+        found = self.call(lambda: self._images.get_image(wanted, timeout=timeout), Channel.PICTURES)
         return list(found)
 
     def lease_book(self) -> LeaseEntry:
         """Who has the lease of the body, as the robot says."""
         timeout = self._safety.timeouts.lease_s
-        resources = self.call(lambda: self._leases.list_leases(timeout=timeout), Lane.LEASE)
+        resources = self.call(lambda: self._leases.list_leases(timeout=timeout), Channel.LEASE)
         return body_entry(resources, self.lease)
 
     # Lease and keepalive (rules 3, 5 and 6)
@@ -252,7 +251,7 @@ class SpotLink:
         timeout = self._safety.timeouts.lease_s
         with self._keeping:
             try:
-                self.lease = self.call(lambda: self._leases.acquire(timeout=timeout), Lane.LEASE)
+                self.lease = self.call(lambda: self._leases.acquire(timeout=timeout), Channel.LEASE)
             except TimedOutError:
                 self._unanswered = True
                 self._adopt_or_raise()
@@ -266,7 +265,7 @@ class SpotLink:
     def _adopt_or_raise(self) -> None:
         """Takes up the lease that was given to us in an answer that never came, or raises on."""
         timeout, name = self._safety.timeouts.lease_s, generate_client_name(self._name)
-        for resource in self.call(lambda: self._leases.list_leases(timeout=timeout), Lane.LEASE):
+        for resource in self.call(lambda: self._leases.list_leases(timeout=timeout), Channel.LEASE):
             # The name has a random part of this process.
             if resource.resource == "body" and resource.lease_owner.client_name == name:
                 self.lease = Lease(resource.lease)
@@ -290,7 +289,7 @@ class SpotLink:
         """Takes the lease by force; only for a person who knows whose it was."""
         timeout = self._safety.timeouts.lease_s
         with self._keeping:
-            self.lease = self.call(lambda: self._leases.take(timeout=timeout), Lane.LEASE)
+            self.lease = self.call(lambda: self._leases.take(timeout=timeout), Channel.LEASE)
             self._tie_or_return()
 
     def body_lease(self) -> Any:
@@ -310,7 +309,7 @@ class SpotLink:
                 return
             # Not a newer one: a command that is under way must not be older than this.
             lease = self.robot.lease_wallet.get_lease()
-            self.call(lambda: self._leases.retain_lease(lease, timeout=timeout), Lane.LEASE)
+            self.call(lambda: self._leases.retain_lease(lease, timeout=timeout), Channel.LEASE)
             self._policy.check_in(held)
 
     def release(self) -> None:
@@ -329,7 +328,7 @@ class SpotLink:
             with suppress(*SDK_ERRORS):
                 newest = self.robot.lease_wallet.get_lease()
             try:
-                self.call(lambda: self._leases.return_lease(lease, timeout=timeout), Lane.LEASE)
+                self.call(lambda: self._leases.return_lease(lease, timeout=timeout), Channel.LEASE)
             except LINK_ERRORS:
                 # The SDK forgets it before it asks.
                 if newest is not None:
@@ -350,7 +349,7 @@ class SpotLink:
         kinds = power_pb2.PowerCommandRequest
         wanted = kinds.REQUEST_ON_MOTORS if on else kinds.REQUEST_OFF_MOTORS
         timeout = self._safety.timeouts.command_s
-        power = self._power[self._lane]
+        power = self._power[self._channel]
         self.send(lambda lease: power.power_command(wanted, lease=lease, timeout=timeout))
 
     def command(
@@ -362,7 +361,7 @@ class SpotLink:
         """
         ends_s = self.now_s() + (ttl_s or self._safety.motion.command_ttl_s)
         timeout = answer_s or self._safety.timeouts.command_s
-        commands = self._commands[self._lane]
+        commands = self._commands[self._channel]
         return int(
             self.send(
                 lambda lease: commands.robot_command(
@@ -377,7 +376,7 @@ class SpotLink:
 
     def feedback(self, number: int) -> Any:
         """How a command stands."""
-        timeout, commands = self._safety.timeouts.command_s, self._commands[self._lane]
+        timeout, commands = self._safety.timeouts.command_s, self._commands[self._channel]
         found = self._look(lambda: commands.robot_command_feedback(number, timeout=timeout))
         return found.feedback
 
@@ -416,10 +415,10 @@ class SpotLink:
         """Sits down."""
         return self.command(RobotCommandBuilder.synchro_sit_command(params=self.mobility()))
 
-    def sits(self, told: Any) -> bool:
+    def sits(self, feedback: Any) -> bool:
         """Whether the feedback of a mobility command says that the robot has sat down."""
         return bool(
-            told.sit_feedback.status == basic_command_pb2.SitCommand.Feedback.STATUS_IS_SITTING
+            feedback.sit_feedback.status == basic_command_pb2.SitCommand.Feedback.STATUS_IS_SITTING
         )
 
     def halt(self, answer_s: float | None = None) -> None:
@@ -451,13 +450,13 @@ class SpotLink:
 
     def undock(self) -> int:
         """Begins to walk off the dock that it is on."""
-        client = self.client(DockingClient, Lane.MOTION)
+        client = self.client(DockingClient, Channel.MOTION)
         timeout = self._safety.timeouts.state_s
         dock = self._do(lambda: client.get_docking_state(timeout=timeout))
         return self._docking(dock.dock_id, docking_pb2.PREP_POSE_UNDOCK)
 
     def _docking(self, number: int, how: int) -> int:
-        client = self.client(DockingClient, Lane.MOTION)
+        client = self.client(DockingClient, Channel.MOTION)
         clock, ends = self.sync.clock_identifier, self._docking_ends()
         timeout = self._safety.timeouts.command_s
         return int(
@@ -474,14 +473,14 @@ class SpotLink:
 
     def docking(self, command: int) -> str:
         """Prolongs the way onto or off the dock; the name of how it stands."""
-        client = self.client(DockingClient, Lane.MOTION)
+        client = self.client(DockingClient, Channel.MOTION)
         timeout = self._safety.timeouts.command_s
-        told = self._look(
+        feedback = self._look(
             lambda: client.docking_command_feedback_full(
                 command, self._docking_ends(), timeout=timeout
             )
         )
-        return str(docking_pb2.DockingCommandFeedbackResponse.Status.Name(told.status))
+        return str(docking_pb2.DockingCommandFeedbackResponse.Status.Name(feedback.status))
 
     def reach(self, hand: Pose) -> int:
         """Brings the hand to a pose of the odometry frame, at the speed that is allowed."""
@@ -580,18 +579,19 @@ class SpotLink:
             severity=service_fault_pb2.ServiceFault.SEVERITY_WARN,
         )
         timeout = self._safety.timeouts.command_s
-        self.call(lambda: self._faults.trigger_service_fault(fault, timeout=timeout), Lane.LEASE)
+        self.call(lambda: self._faults.trigger_service_fault(fault, timeout=timeout), Channel.LEASE)
 
     def withdraw_fault(self, name: str) -> None:
         """Clears it again."""
         timeout = self._safety.timeouts.command_s
         self.call(
-            lambda: self._faults.clear_service_fault(_fault_id(name), timeout=timeout), Lane.LEASE
+            lambda: self._faults.clear_service_fault(_fault_id(name), timeout=timeout),
+            Channel.LEASE,
         )
 
     def clear_fault(self, number: int) -> None:
         """Clears one behaviour fault."""
-        timeout, commands = self._safety.timeouts.command_s, self._commands[Lane.MOTION]
+        timeout, commands = self._safety.timeouts.command_s, self._commands[Channel.MOTION]
         self.send(lambda lease: commands.clear_behavior_fault(number, lease=lease, timeout=timeout))
 
 

@@ -44,8 +44,8 @@ class NoGoRegions:
             # What it does not know any more is told as new the next time.
             self._numbers.pop(zone.name, None)
             send = partial(self._client.mutate_world_objects, request, timeout=self._timeout_s)
-            told = self._link.call(send)
-            self._numbers[zone.name] = int(told.mutated_object_id)
+            response = self._link.call(send)
+            self._numbers[zone.name] = int(response.mutated_object_id)
 
     @staticmethod
     def _region(zone: Zone, odom_in_map: Pose) -> Any:

@@ -10,11 +10,11 @@ from planner.world.geometry import Pose, Vec3
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.body import BodyState
-from sim_bridge.spot.eyes import Picture
 from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.options import SpotOptions
+from sim_bridge.spot.picture import Picture
 
 # Phase and progress.
 Stage = tuple[str, float]

@@ -43,7 +43,7 @@ class RobotClock:
         """How far the robot's clock is ahead of ours."""
         return self._skew_s
 
-    def hear(self, stamp_s: float, asked_s: float, answered_s: float) -> float:
+    def check(self, stamp_s: float, asked_s: float, answered_s: float) -> float:
         """Holds the estimate against an answer, and mends it where they differ.
 
         Args:
@@ -99,11 +99,11 @@ class RobotClock:
         return self.get_robot_time_converter().robot_timestamp_from_local_secs(local_s)
 
 
-def establish(endpoint: Any, most_skew_s: float) -> RobotClock:
+def establish(endpoint: Any, max_skew_s: float) -> RobotClock:
     """Compares the clocks for the first time (rule 1: ends of commands are robot time).
 
     Raises:
-        PlannerError: where that fails, or they are further apart than `most_skew_s`.
+        PlannerError: where that fails, or they are further apart than `max_skew_s`.
     """
     try:
         done = endpoint.establish_timesync(max_samples=25, break_on_success=True)
@@ -114,10 +114,10 @@ def establish(endpoint: Any, most_skew_s: float) -> RobotClock:
             "spot: the robot's clock cannot be compared; wait until it has booted, try again"
         )
     clock = RobotClock(endpoint)
-    if abs(clock.skew_s) > most_skew_s:
+    if abs(clock.skew_s) > max_skew_s:
         way = "ahead of" if clock.skew_s > 0 else "behind"
         raise PlannerError(
             f"spot: the robot's clock is {abs(clock.skew_s):.0f} s {way} this computer's, more "
-            f"than {most_skew_s:g} s (link.most_skew_s); set both clocks by the same time server"
+            f"than {max_skew_s:g} s (link.max_skew_s); set both clocks by the same time server"
         )
     return clock

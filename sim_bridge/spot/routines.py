@@ -12,11 +12,11 @@ from planner.world.vocabulary import Relation
 from sim_bridge.embedded.manipulation import RefusalError
 from sim_bridge.spot.advice import LINK_ERRORS
 from sim_bridge.spot.body import hand_before_body
-from sim_bridge.spot.eyes import Picture, apart_m
+from sim_bridge.spot.picture import Picture, distance_m
 from sim_bridge.spot.robot import Check, Ended, Motion, Robot, Routine, Stage, success
 from sim_bridge.spot.walking import bearing, navigate, turn
 
-PATIENCE_S = 12.0
+TIMEOUT_S = 12.0
 DWELL_S = 0.25
 # What a pixel measures lies on the surface of a thing, not in its middle.
 SURFACE_M = 0.3
@@ -50,7 +50,7 @@ def routine(
 
 def _await(robot: Robot, done: Callable[[], bool], phase: str) -> Check:
     """Waits until something is done; whether it was in time."""
-    until_s = robot.clock_s() + PATIENCE_S
+    until_s = robot.clock_s() + TIMEOUT_S
     while robot.clock_s() < until_s:
         yield phase, 0.5
         # An answer that is late is asked for again; a lost link ends the routine from outside.
@@ -62,10 +62,10 @@ def _await(robot: Robot, done: Callable[[], bool], phase: str) -> Check:
 
 def _arm_done(robot: Robot, number: int) -> Callable[[], bool]:
     def done() -> bool:
-        told = robot.link.feedback(number).synchronized_feedback.arm_command_feedback
-        kind = told.WhichOneof("feedback")
+        feedback = robot.link.feedback(number).synchronized_feedback.arm_command_feedback
+        kind = feedback.WhichOneof("feedback")
         # 1 is complete in the feedback of gazes, of poses and of named positions.
-        return kind is not None and getattr(told, kind).status == 1
+        return kind is not None and getattr(feedback, kind).status == 1
 
     return done
 
@@ -161,7 +161,7 @@ def _find(
         if pixel is None:
             continue
         seen = picture.point_at(pixel)
-        if apart_m(seen, target) <= max(tolerance_m, SURFACE_M):
+        if distance_m(seen, target) <= max(tolerance_m, SURFACE_M):
             return picture, pixel
         eye = picture.in_odom.position_m
         hidden = hidden or (seen is not None and math.dist(eye, seen) < math.dist(eye, target))
@@ -176,7 +176,7 @@ def _grasp(
     """Grasps what a pixel shows; the name of the state in which the robot ended it."""
     number = robot.link.pick(picture.color.shot, picture.color.source, pixel)
     state = ""
-    until_s = robot.clock_s() + PATIENCE_S
+    until_s = robot.clock_s() + TIMEOUT_S
     while robot.clock_s() < until_s:
         yield "grasping", 0.7
         state = robot.link.pick_state(number)
@@ -274,10 +274,10 @@ def _joint(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     troubles: list[int] = []
 
     def moved() -> bool:
-        told = robot.link.feedback(number).full_body_feedback.constrained_manipulation_feedback
+        feedback = robot.link.feedback(number).full_body_feedback.constrained_manipulation_feedback
         # 1 is running; 2 and 3 are stuck and lost.
-        troubles.extend(status for status in (2, 3) if told.status == status)
-        return bool(troubles or told.estimation_activated.value)
+        troubles.extend(status for status in (2, 3) if feedback.status == status)
+        return bool(troubles or feedback.estimation_activated.value)
 
     in_time = yield from _await(robot, moved, "moving")
     robot.link.gripper(1.0)

@@ -24,7 +24,7 @@ from sim_bridge.spot.no_go import RENEW_S, NoGoRegions
 RETAIN_S = 0.5
 # How long a robot may take to switch its motors on, to stand up, to sit down, to fold its arm.
 POSTURE_TIMEOUT_S = 15.0
-JUMP_S = 1.0
+MAX_CLOCK_JUMP_S = 1.0
 Check = Callable[[], bool]
 # Carried out over the line of stops: what makes a robot do less.
 CALMING = frozenset(
@@ -62,13 +62,13 @@ class Supervision:
         self.stopper: Stopper | None = None
         self._no_go = NoGoRegions(link, safety.keep_out, safety.timeouts)
         self._reported: set[str] = set()
-        self._heard = False
+        self._answered = False
         self.forget()
 
     def forget(self) -> None:
         """Begins anew, for another episode."""
         self._state: BodyState | None = None
-        self.good_s = self._retained_s = self._told_s = -math.inf
+        self.good_s = self._retained_s = self._zones_sent_s = -math.inf
         self._compared_s, self._skew_s = self.link.now_s(), self.link.skew_s
         self._entry = LeaseEntry()
         self._clock_jumped = self._clock_set_back = False
@@ -110,23 +110,23 @@ class Supervision:
         """
         if self.estop is not None:
             self.estop.alive()
-        if not self.hear():
+        if not self.poll():
             return False
         if self.good_s - self._retained_s >= RETAIN_S:
             self.keep_lease(well=True)
         self.tidy()
         return True
 
-    def hear(self) -> bool:
+    def poll(self) -> bool:
         """Asks how the robot is; whether it answered."""
         asked_s = self.link.now_s()
-        self._heard = not self.attempt(self.read_state)
-        if self._heard:
+        self._answered = not self.attempt(self.read_state)
+        if self._answered:
             self.good_s = asked_s
             took_s = self.link.now_s() - asked_s
             # Grows at once and falls slowly: what is late now and then is late.
             self.round_trip_s = max(took_s, self.round_trip_s + 0.1 * (took_s - self.round_trip_s))
-        return self._heard
+        return self._answered
 
     def keep_lease(self, *, well: bool) -> None:
         """Asks whose the lease is; keeps it, and where the bridge is `well` its policy, too."""
@@ -145,8 +145,8 @@ class Supervision:
         if now_s - self._compared_s >= self.safety.link.compare_clocks_s:
             self._compared_s = now_s
             self._compare_clocks()
-        if self.safety.keep_out.zones and now_s - self._told_s >= RENEW_S:
-            self._told_s = now_s
+        if self.safety.keep_out.zones and now_s - self._zones_sent_s >= RENEW_S:
+            self._zones_sent_s = now_s
             self.attempt(lambda: self._no_go.renew(self.localisation.odom_in_map))
 
     def _compare_clocks(self) -> None:
@@ -155,14 +155,14 @@ class Supervision:
 
     def _judge_clock(self) -> None:
         skew_s = self.link.skew_s
-        self._clock_jumped = self._clock_jumped or abs(skew_s - self._skew_s) > JUMP_S
+        self._clock_jumped = self._clock_jumped or abs(skew_s - self._skew_s) > MAX_CLOCK_JUMP_S
         self._skew_s = skew_s
 
     def read_state(self) -> None:
         """Asks for the state alone, and so for the robot's time."""
         asked_s = self.link.now_s()
         told = self.link.state()
-        moved_s = self.link.sync.hear(stamp_s(told), asked_s, self.link.now_s())
+        moved_s = self.link.sync.check(stamp_s(told), asked_s, self.link.now_s())
         if moved_s:
             self._judge_clock()
             # The next comparison is due at once.
@@ -290,7 +290,7 @@ class Supervision:
                 sat = yield from self._sit(within_s)
                 if not sat.success and (gentle or self.state.standing):
                     return _no_stop(sat) if gentle else _still_up(sat)
-        deeds: Mapping[Command, tuple[Callable[[], object], str, Check]] = {
+        actions: Mapping[Command, tuple[Callable[[], object], str, Check]] = {
             Command.CLAIM: (self._claim, "claimed", lambda: True),
             Command.RELEASE: (self._release, "released", lambda: True),
             Command.POWER_ON: (lambda: link.power(on=True), "motors on", self._is_on),
@@ -300,7 +300,7 @@ class Supervision:
             Command.ESTOP_HARD: (lambda: link.power(on=False), "motors cut", self._is_off),
             Command.ESTOP_RELEASE: (lambda: None, "released", lambda: True),
         }
-        outcome = yield from self._done(*deeds[command], within_s)
+        outcome = yield from self._done(*actions[command], within_s)
         hard = command is Command.ESTOP_HARD
         return _no_stop(outcome) if hard and not outcome.success else outcome
 
@@ -410,9 +410,9 @@ class Supervision:
         if self.stopper is None:
             self.refresh()
         else:
-            self.hear()
+            self.poll()
         while self.link.now_s() < until_s:
-            if self._heard and self._holds(there):
+            if self._answered and self._holds(there):
                 return Outcome(True, text)
             yield
         return Outcome(False, f"the robot did not get there within {within_s:.0f} s")

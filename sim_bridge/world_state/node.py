@@ -15,12 +15,12 @@ from planner.world import topics
 from planner.world.state_updates import StateUpdate, UpdateEncoder
 from sim_bridge.runtime import Runtime
 
-# Wall seconds after which a reader that missed a change gets a keyframe, though the world rests.
+# Wall seconds after the last change until a keyframe repeats it, for readers that missed it.
 KEYFRAME_WAIT_S = 1.0
 
 
 class WorldStateTopic:
-    """Publishes what changed, and the whole world to whoever joins."""
+    """Publishes changes, and a keyframe for each late joiner."""
 
     def __init__(self, node: Node, runtime: Runtime, losses: Counter[str]) -> None:
         """Advertises the topic."""
@@ -41,7 +41,7 @@ class WorldStateTopic:
         self._publish(begins=True)
 
     def publish(self) -> None:
-        """Publishes the present where it changed or somebody joined, while somebody listens."""
+        """Publishes the state if it changed or a subscriber joined."""
         if self._publisher.has_subscribers:
             self._publish(begins=False)
 
@@ -56,7 +56,7 @@ class WorldStateTopic:
             self._repeat()
 
     def keep_readable(self, wall_s: float) -> None:
-        """Repeats the newest state as a keyframe where none followed a change for long."""
+        """Repeats the newest state as a keyframe if none has followed a change for a while."""
         since_s = self._changed_since_s
         if since_s is not None and wall_s - since_s >= KEYFRAME_WAIT_S:
             self._repeat()

@@ -106,7 +106,7 @@ def test_no_refuses_it(client: Client, asked: Asked) -> None:
 def test_another_pixel_may_be_given(client: Client, asked: Asked) -> None:
     status, said = approve(AGENT, "--yes", asked.question_id, "--pixel", "9999", "0")
     assert status == 1, said
-    assert "pixel (9999, 0) of the picture shows nothing; it still waits" in said
+    assert "pixel (9999, 0) of the picture shows nothing; the question is still open" in said
     status, said = approve(AGENT, "--yes", asked.question_id, "--pixel", "320", "200")
     assert (status, said) == (0, "pick was approved at another place\n")
     assert asked.pick.result().code != PrimitiveCode.NOT_ALLOWED

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_bridge.lockstep.waiting import PATIENCE_S, REPEAT_S, Lockstep
+from sim_bridge.lockstep.waiting import REPEAT_S, TIMEOUT_S, Lockstep
 
 NOBODY: frozenset[str] = frozenset()
 ROBOT = frozenset({"agent_0"})
@@ -14,17 +14,17 @@ ROBOT = frozenset({"agent_0"})
 
 def remembering() -> Lockstep:
     """A world whose memory has seen its beginning through one agent's camera."""
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     lockstep.shown("agent_0", 0.0)
     lockstep.memory_looks("agent_0", 0.001)
     return lockstep
 
 
 def test_nobody_is_waited_for_who_never_spoke() -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     lockstep.shown("agent_0", 0.1)
     assert not lockstep.holds(0.1, 0.0, ROBOT)
-    assert not lockstep.unseen()
+    assert not lockstep.unseen_pictures()
 
 
 def test_a_picture_is_waited_for_until_the_memory_has_seen_it() -> None:
@@ -61,29 +61,29 @@ def test_a_memory_that_is_silent_is_given_up_once_and_waited_for_when_it_speaks(
     lockstep = remembering()
     lockstep.shown("agent_0", 0.1)
     assert lockstep.holds(0.1, 0.0, ROBOT)
-    assert lockstep.holds(0.1, PATIENCE_S - 0.1, ROBOT)
-    assert not lockstep.holds(0.1, PATIENCE_S, ROBOT)
-    assert "agent_0" in lockstep.complaint
-    assert "memory" in lockstep.complaint
-    lockstep.complaint = ""
+    assert lockstep.holds(0.1, TIMEOUT_S - 0.1, ROBOT)
+    assert not lockstep.holds(0.1, TIMEOUT_S, ROBOT)
+    assert "agent_0" in lockstep.warning
+    assert "memory" in lockstep.warning
+    lockstep.warning = ""
     lockstep.shown("agent_0", 0.2)
-    assert not lockstep.holds(0.2, PATIENCE_S + 1, ROBOT)
-    assert not lockstep.complaint
+    assert not lockstep.holds(0.2, TIMEOUT_S + 1, ROBOT)
+    assert not lockstep.warning
     lockstep.memory_looks("agent_0", 0.3)
     lockstep.shown("agent_0", 0.3)
-    assert lockstep.holds(0.3, PATIENCE_S + 2, ROBOT)
+    assert lockstep.holds(0.3, TIMEOUT_S + 2, ROBOT)
 
 
 def test_a_memory_that_left_is_not_waited_for() -> None:
     lockstep = remembering()
     lockstep.shown("agent_0", 0.1)
-    lockstep.lost(memory=True)
+    lockstep.drop(memory=True)
     assert not lockstep.holds(0.1, 0.0, ROBOT)
-    assert not lockstep.complaint
+    assert not lockstep.warning
 
 
 def test_the_others_stand_while_somebody_thinks_for_one() -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     lockstep.planner_acts("agent_1", 0.0)
     assert lockstep.holds(3.0, 0.0, ROBOT)
     assert not lockstep.holds(3.0, 0.0, ROBOT | {"agent_1"})
@@ -92,7 +92,7 @@ def test_the_others_stand_while_somebody_thinks_for_one() -> None:
 
 
 def test_a_skill_s_word_counts_while_it_is_under_way() -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     lockstep.planner_acts("agent_1", 0.0)
     lockstep.skills_act("agent_1", 5.0)
     assert lockstep.wakes(4.9)
@@ -103,34 +103,34 @@ def test_a_skill_s_word_counts_while_it_is_under_way() -> None:
 
 
 def test_time_that_stands_for_nobody_is_no_waiting() -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     lockstep.planner_acts("agent_0", 0.0)
     # A planner may think for hours about the only agent: nobody is held up.
     assert not any(lockstep.holds(1.0, wall_s, NOBODY) for wall_s in (0.0, 1e4))
-    assert not lockstep.complaint
+    assert not lockstep.warning
 
 
 def test_who_acts_for_an_agent_and_is_silent_is_given_up_by_name() -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     lockstep.planner_acts("agent_1", 0.0)
     assert lockstep.holds(1.0, 0.0, ROBOT)
-    assert not lockstep.holds(1.0, PATIENCE_S, ROBOT)
-    assert "agent_1" in lockstep.complaint
-    assert not lockstep.holds(1.0, PATIENCE_S + 1, ROBOT)
+    assert not lockstep.holds(1.0, TIMEOUT_S, ROBOT)
+    assert "agent_1" in lockstep.warning
+    assert not lockstep.holds(1.0, TIMEOUT_S + 1, ROBOT)
 
 
 @pytest.mark.parametrize("who", ["skills", "planner"])
 def test_skills_or_planner_that_left_are_not_waited_for(who: str) -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     act = lockstep.skills_act if who == "skills" else lockstep.planner_acts
     act("agent_1", 0.0)
     assert lockstep.holds(1.0, 0.0, ROBOT)
-    lockstep.lost(**{who: True})
+    lockstep.drop(**{who: True})
     assert not lockstep.holds(1.0, 0.0, ROBOT)
 
 
 def test_without_turns_only_the_memory_is_waited_for() -> None:
-    lockstep = Lockstep(turns=False)
+    lockstep = Lockstep(wait_for_agents=False)
     lockstep.planner_acts("agent_1", 0.0)
     assert not lockstep.holds(1.0, 0.0, ROBOT)
     assert not lockstep.wakes(0.0)
@@ -158,7 +158,7 @@ WORDS = st.lists(
 def test_whatever_is_said_the_world_never_stands_for_longer_than_the_patience(
     words: list[tuple[str, str, float]], busy: set[str]
 ) -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     say = {
         "shown": lockstep.shown,
         "looks": lockstep.memory_looks,
@@ -168,7 +168,7 @@ def test_whatever_is_said_the_world_never_stands_for_longer_than_the_patience(
     for what, agent, stamp_s in words:
         say[what](agent, stamp_s)
     lockstep.holds(1.0, 0.0, frozenset(busy))
-    assert not lockstep.holds(1.0, PATIENCE_S, frozenset(busy))
+    assert not lockstep.holds(1.0, TIMEOUT_S, frozenset(busy))
 
 
 def test_a_planner_that_speaks_does_not_speak_for_skills_or_a_memory_that_hang() -> None:
@@ -177,12 +177,12 @@ def test_a_planner_that_speaks_does_not_speak_for_skills_or_a_memory_that_hang()
     lockstep.skills_act("agent_1", 0.0)
     assert lockstep.holds(0.1, 0.0, ROBOT)
     lockstep.planner_acts("agent_1", 0.0)
-    lockstep.holds(0.1, PATIENCE_S, ROBOT)
-    assert not lockstep.holds(0.1, PATIENCE_S, ROBOT)
+    lockstep.holds(0.1, TIMEOUT_S, ROBOT)
+    assert not lockstep.holds(0.1, TIMEOUT_S, ROBOT)
 
 
 def test_a_planner_that_thinks_for_long_is_waited_for_as_long_as_it_speaks() -> None:
-    lockstep = Lockstep(turns=True)
+    lockstep = Lockstep(wait_for_agents=True)
     for wall_s in range(0, 100, 2):
         lockstep.planner_acts("agent_1", 0.0)
         assert lockstep.holds(1.0, float(wall_s), ROBOT)

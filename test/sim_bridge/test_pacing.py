@@ -8,11 +8,11 @@ from sim_bridge.pacing import (
     FAST_SLICE_TICKS,
     MAX_TICKS_AT_ONCE,
     TICK_S,
-    Every,
     Exposures,
     IdleTime,
     Pace,
     Pacer,
+    Periodic,
     TimeMode,
     split_step,
     ticks_in,
@@ -95,10 +95,10 @@ def test_no_more_ticks_are_waited_for_than_are_made_at_once() -> None:
 
 
 def test_a_schedule_says_how_many_ticks_are_left() -> None:
-    every = Every(10.0)
-    assert ticks_in(every.left_s(3.0)) == 1
+    every = Periodic(10.0)
+    assert ticks_in(every.until_due_s(3.0)) == 1
     every.due(3.0)
-    assert [ticks_in(every.left_s(3.0 + n * TICK_S)) for n in range(4)] == [3, 2, 1, 1]
+    assert [ticks_in(every.until_due_s(3.0 + n * TICK_S)) for n in range(4)] == [3, 2, 1, 1]
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf, 1e6])
@@ -125,12 +125,12 @@ def test_a_step_of_no_sensible_length_is_refused(duration_s: float) -> None:
 
 
 def test_a_rate_neither_drifts_nor_misses_on_the_ticks_of_a_clock() -> None:
-    every = Every(10.0)
+    every = Periodic(10.0)
     assert sum(every.due(tick * TICK_S) for tick in range(3000)) == 1000
 
 
 def test_a_rate_follows_a_clock_that_started_anew() -> None:
-    every = Every(1.0)
+    every = Periodic(1.0)
     assert every.due(50.0)
     assert not every.due(50.5)
     assert every.due(0.0)
@@ -155,9 +155,9 @@ def test_what_begins_to_move_is_seen_at_the_next_moment_of_the_faster_rate() -> 
     exposures = Exposures(10.0, 2.0)
     assert exposures.due(0.0, still=False)
     assert not exposures.due(0.1, still=True)
-    assert exposures.left_s(0.1, still=True) == pytest.approx(0.4)
+    assert exposures.until_due_s(0.1, still=True) == pytest.approx(0.4)
     assert exposures.due(0.2, still=False)
-    assert exposures.left_s(0.2, still=False) == pytest.approx(0.1)
+    assert exposures.until_due_s(0.2, still=False) == pytest.approx(0.1)
 
 
 def test_rarer_is_never_more_often() -> None:

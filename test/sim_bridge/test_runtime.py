@@ -62,13 +62,13 @@ def test_a_robots_pictures_are_asked_for_again_and_come_back_without_a_restart()
     runtime = Runtime(robot, no_approval())
     runtime.load(HOUSE, EPISODE, 0)
     assert runtime.sense(ROBOT, ("hand",)).cameras == {}
-    assert "check the network" in runtime.blind
+    assert "check the network" in runtime.picture_fault
     robot.shut = False
     runtime.sense(ROBOT, ("hand",))
     assert robot.looks == 1, "not with every tick: each may take a second of a dead link"
     runtime.step(CAMERA_RETRY_S)
     assert "hand" in runtime.sense(ROBOT, ("hand",)).cameras
-    assert runtime.blind == ""
+    assert runtime.picture_fault == ""
 
 
 def test_a_simulator_that_cannot_draw_is_asked_once_an_episode(
@@ -90,5 +90,5 @@ def test_a_simulator_that_cannot_draw_is_asked_once_an_episode(
         runtime.sense(ROBOT, ("hand",))
         runtime.step(2 * CAMERA_RETRY_S)
     assert looks == [ROBOT]
-    assert runtime.blind == "no renderer"
+    assert runtime.picture_fault == "no renderer"
     runtime.close()

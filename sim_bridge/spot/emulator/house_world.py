@@ -44,7 +44,7 @@ class Shot:
     """One exposure: its pictures, its lens, and the optical frame in `base_link`."""
 
     images: Images
-    lens: Intrinsics
+    intrinsics: Intrinsics
     on_base: Pose
 
 

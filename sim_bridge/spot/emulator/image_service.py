@@ -40,8 +40,8 @@ def _sources(machine: Machine, _request: Any, response: Any) -> None:
 
 def _describe(machine: Machine, name: str, shown: Any) -> None:
     source = SOURCES[name]
-    lens = intrinsics_of(mount_of(machine.world.agent, source.camera))
-    shown.name, shown.cols, shown.rows = name, lens.width_px, lens.height_px
+    intrinsics = intrinsics_of(mount_of(machine.world.agent, source.camera))
+    shown.name, shown.cols, shown.rows = name, intrinsics.width_px, intrinsics.height_px
     shown.pixel_formats.extend(_FORMATS[source.kind])
     shown.image_formats.append(_IMAGE.FORMAT_RAW)
     if source.kind is Kind.DEPTH:
@@ -51,8 +51,8 @@ def _describe(machine: Machine, name: str, shown: Any) -> None:
         shown.image_formats.append(_IMAGE.FORMAT_JPEG)
         shown.image_type = image_pb2.ImageSource.IMAGE_TYPE_VISUAL
     focal = shown.pinhole.intrinsics
-    focal.focal_length.x, focal.focal_length.y = lens.fx_px, lens.fy_px
-    focal.principal_point.x, focal.principal_point.y = lens.cx_px, lens.cy_px
+    focal.focal_length.x, focal.focal_length.y = intrinsics.fx_px, intrinsics.fy_px
+    focal.principal_point.x, focal.principal_point.y = intrinsics.cx_px, intrinsics.cy_px
 
 
 def _images(machine: Machine, request: Any, response: Any) -> None:
@@ -86,7 +86,7 @@ def _fill(machine: Machine, wanted: Any, shot: Shot, answer: Any) -> None:
     set_stamp(capture.acquisition_time, machine.now_s + machine.skew_s)
     frames.fill(capture.transforms_snapshot, machine)
     capture.frame_name_image_sensor = source.frame
-    image.cols, image.rows = shot.lens.width_px, shot.lens.height_px
+    image.cols, image.rows = shot.intrinsics.width_px, shot.intrinsics.height_px
     image.pixel_format = wanted.pixel_format or _FORMATS[source.kind][0]
     if source.kind is Kind.DEPTH:
         millimetres = np.clip(np.rint(shot.images.depth_m * DEPTH_SCALE), 0, 65534)

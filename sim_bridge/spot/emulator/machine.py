@@ -16,6 +16,7 @@ from shapely.geometry import Polygon
 from planner.world.geometry import Pose
 from sim_bridge.spot.emulator.clock import Clock
 from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
+from sim_bridge.spot.emulator.keepalive_state import Endpoint, Policy
 from sim_bridge.spot.emulator.lease_book import LeaseBook
 from sim_bridge.spot.emulator.motions import (
     ArmDrift,
@@ -26,7 +27,6 @@ from sim_bridge.spot.emulator.motions import (
     Reach,
     Walk,
 )
-from sim_bridge.spot.emulator.watches import Endpoint, Policy
 
 # Invented, as no robot was measured: how long each takes.
 POWERING_S = 1.5

@@ -123,8 +123,8 @@ def _aim(machine: Machine, grasp: Grasp, kind: str, command: Any) -> None:
                 command.frame_name_image_sensor,
             )
             camera = frames.odom_in_map(machine).compose(in_odom)
-            lens = command.camera_model.intrinsics
-            instance, point = world.hit(camera, _ray(command.pixel_xy, lens))
+            intrinsics = command.camera_model.intrinsics
+            instance, point = world.hit(camera, _ray(command.pixel_xy, intrinsics))
         else:
             start = _point(machine, command.frame_name, command.ray_start_rt_frame)
             end = _point(machine, command.frame_name, command.ray_end_rt_frame)
@@ -160,9 +160,9 @@ def _point(machine: Machine, frame: str, point: geometry_pb2.Vec3) -> Vec3:
     return frames.in_map(machine, frame, Pose((point.x, point.y, point.z))).position_m
 
 
-def _ray(pixel: Any, lens: Any) -> Vec3:
-    x = (pixel.x - lens.principal_point.x) / lens.focal_length.x
-    y = (pixel.y - lens.principal_point.y) / lens.focal_length.y
+def _ray(pixel: Any, intrinsics: Any) -> Vec3:
+    x = (pixel.x - intrinsics.principal_point.x) / intrinsics.focal_length.x
+    y = (pixel.y - intrinsics.principal_point.y) / intrinsics.focal_length.y
     length = math.sqrt(x * x + y * y + 1)
     return (x / length, y / length, 1 / length)
 

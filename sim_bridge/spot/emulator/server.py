@@ -17,11 +17,11 @@ from planner.world.state import WorldState
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.spot.emulator import (
     control_services,
+    geometry_services,
     identity_services,
     image_service,
     keepalive_service,
     lease_service,
-    reckoning_services,
     sensing_services,
 )
 from sim_bridge.spot.emulator.call_faults import CALL_KINDS, CallFaults
@@ -41,6 +41,7 @@ from sim_bridge.spot.emulator.house_world import HouseWorld
 from sim_bridge.spot.emulator.identity_services import NO_TOKEN, Accounts
 from sim_bridge.spot.emulator.log_services import Logs
 from sim_bridge.spot.emulator.machine import Machine
+from sim_bridge.spot.emulator.maintenance_services import Upkeep
 from sim_bridge.spot.emulator.manipulation_service import Picks
 from sim_bridge.spot.emulator.mission_service import Missions
 from sim_bridge.spot.emulator.motion_services import Commands
@@ -50,7 +51,6 @@ from sim_bridge.spot.emulator.registry_services import Registry
 from sim_bridge.spot.emulator.relay import LinkRelay
 from sim_bridge.spot.emulator.service import Calls, Recorded
 from sim_bridge.spot.emulator.tls import make_identity
-from sim_bridge.spot.emulator.upkeep_services import Upkeep
 from sim_bridge.spot.emulator.world_object_service import WorldObjects
 
 USER, PASSWORD = "user", "emulated-robot"
@@ -131,7 +131,7 @@ class SpotEmulator:
             self._registry.handlers(),
             Devices().handlers(),
             upkeep.handlers(),
-            reckoning_services.handlers(),
+            geometry_services.handlers(),
             Contacts().handlers(),
             Missions().handlers(),
             Logs().handlers(),

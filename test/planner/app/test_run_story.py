@@ -72,7 +72,7 @@ def test_a_story_changes_nothing_and_follows_each_way() -> None:
 
     try:
         plain, told = prepared(False), prepared(True)
-        ends = {agent: backend.whereabouts(agent)[0][:2] for agent in agents}
+        ends = {agent: backend.localised_position(agent)[0][:2] for agent in agents}
     finally:
         backend.close()
     assert told == plain

@@ -285,7 +285,7 @@ def test_an_idle_agent_makes_way(backend: EmbeddedBackend, do: Do) -> None:
 
 def test_what_a_hand_holds_hides_nothing(backend: EmbeddedBackend, do: Do) -> None:
     fetch(backend, do, "cup_0")
-    world, scene = backend._loaded(), backend._scene_now()
+    world, scene = backend._loaded(), backend._synced_scene()
     x, y, z = world.things["cup_0"].center_m
     cup = world.things["cup_0"].instance_id
     instance, distance = scene.first_hit((x, y, z + 0.3), (x, y, 0.0))

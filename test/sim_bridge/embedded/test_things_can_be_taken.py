@@ -36,12 +36,12 @@ def _refusal(backend: EmbeddedBackend, thing: Thing, start_m: tuple[float, float
     world = backend._loaded()
     robot = world.agents["agent_0"]
     robot.x_m, robot.y_m = start_m
-    stand = place_to_stand(world, backend._scene_now(), robot, thing.center_m, math.nan)
+    stand = place_to_stand(world, backend._synced_scene(), robot, thing.center_m, math.nan)
     if stand.cell is None:
         return stand.reason
     robot.x_m, robot.y_m = world.ground.grid(robot.body.radius_m).point(stand.cell)
     try:
-        check_pick(world, backend._scene_now(), robot, thing.center_m)
+        check_pick(world, backend._synced_scene(), robot, thing.center_m)
     except RefusalError as refusal:
         return refusal.result.text
     return ""

@@ -45,8 +45,8 @@ PICTURE = Exposure(
 class Records:
     """An ear that hears what the test says."""
 
-    def __init__(self, heard: RobotReadings) -> None:
-        self.said = heard
+    def __init__(self, readings: RobotReadings) -> None:
+        self.said = readings
         self.time_s = 0.0
         self.asked: list[str] = []
         self.answer = Outcome(True, "done")
@@ -56,7 +56,7 @@ class Records:
         self.time_s += 0.01
         return self.time_s
 
-    def heard(self) -> RobotReadings:
+    def readings(self) -> RobotReadings:
         return self.said
 
     def trigger(self, name: str, within_s: float) -> Outcome:
@@ -73,9 +73,9 @@ def opened() -> Opened:
 
 
 def observed(
-    opened: Opened, heard: RobotReadings = HEARD, options: ExternalOptions = OPTIONS
+    opened: Opened, readings: RobotReadings = HEARD, options: ExternalOptions = OPTIONS
 ) -> tuple[ExternalBackend, Records]:
-    ear = Records(heard)
+    ear = Records(readings)
     backend = ExternalBackend(ear, options)
     backend.reset(opened.house, opened.episode, 0)
     return backend, ear
@@ -149,7 +149,7 @@ def test_triggers_can_be_switched_off(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("heard", "words"),
+    ("readings", "words"),
     [
         (
             RobotReadings(),
@@ -159,9 +159,9 @@ def test_triggers_can_be_switched_off(opened: Opened) -> None:
     ],
 )
 def test_a_robot_that_is_not_heard_is_an_error_that_says_what_to_do(
-    opened: Opened, heard: RobotReadings, words: str
+    opened: Opened, readings: RobotReadings, words: str
 ) -> None:
-    ear = Records(heard)
+    ear = Records(readings)
     backend = ExternalBackend(ear, OPTIONS)
     with pytest.raises(PlannerError, match=words):
         backend.reset(opened.house, opened.episode, 0)

@@ -20,7 +20,7 @@ from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.options import HabitatOptions
 from sim_bridge.habitat.process import HabitatError
-from sim_bridge.habitat.shown import camera_pose
+from sim_bridge.habitat.scene import camera_pose
 from sim_bridge.registry import make_backend
 from sim_bridge.runtime import Runtime
 
@@ -81,11 +81,11 @@ def test_a_thing_is_walked_to_and_looked_at(
     assert frame.depth_m.dtype == np.float32
     assert (frame.depth_m == 2.0).all()
     first = small_house.furniture[0].name
-    sighting = backend.sightings("agent_0", farthest_m=100.0)[0]
+    sighting = backend.sightings("agent_0", max_distance_m=100.0)[0]
     assert (sighting.name, sighting.fraction, sighting.distance_m) == (first, 1.0, 2.0)
     assert sighting.pixel == (191.5, 191.5)
-    assert backend.shows_any("agent_0", [first], 100.0, 0.5)
-    assert not backend.shows_any("agent_0", [small_house.furniture[1].name], 100.0, 0.5)
+    assert backend.sees_any("agent_0", [first], 100.0, 0.5)
+    assert not backend.sees_any("agent_0", [small_house.furniture[1].name], 100.0, 0.5)
 
 
 def test_what_the_simulator_loses_is_told_once_and_reset_finds_another(
@@ -172,7 +172,7 @@ def test_the_runtime_tells_of_the_loss_and_looks_again_after_a_load(
     runtime.load(small_house, small_episode, 3)
     orders.write_text(json.dumps({"view": "abort"}))
     assert not runtime.sense("agent_0", ("hand",)).cameras
-    assert "SIGABRT" in runtime.blind
+    assert "SIGABRT" in runtime.picture_fault
     assert "SIGABRT" in runtime.fault
     orders.write_text("{}")
     runtime.load(small_house, small_episode, 3)

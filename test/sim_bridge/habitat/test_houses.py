@@ -10,31 +10,31 @@ from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
 from planner.world.house import House
 from sim_bridge.habitat.footprints import write_footprints
-from sim_bridge.habitat.houses import written_house
+from sim_bridge.habitat.houses import write_house_dataset
 
 
 def test_a_house_is_written_once_and_mended(small_house: House, tmp_path: Path) -> None:
     catalogue = default_catalogue()
-    first = written_house(small_house, str(tmp_path), catalogue)
+    first = write_house_dataset(small_house, str(tmp_path), catalogue)
     assert first.things == {}
     assert set(first.furniture) == set(small_house.furniture_by_name)
     written = first.config.stat().st_mtime_ns
-    again = written_house(small_house, str(tmp_path), catalogue)
+    again = write_house_dataset(small_house, str(tmp_path), catalogue)
     assert again.config == first.config
     assert again.config.stat().st_mtime_ns == written
     first.stage.unlink()
-    assert written_house(small_house, str(tmp_path), catalogue).stage.is_file()
+    assert write_house_dataset(small_house, str(tmp_path), catalogue).stage.is_file()
     assert [path.name for path in tmp_path.iterdir()] == [first.directory.name]
     moved = small_house.furniture[0].model_copy(update={"x_m": small_house.furniture[0].x_m + 0.01})
     other = small_house.model_copy(update={"furniture": (moved, *small_house.furniture[1:])})
-    assert written_house(other, str(tmp_path), catalogue).directory != first.directory
+    assert write_house_dataset(other, str(tmp_path), catalogue).directory != first.directory
 
 
 def test_a_cache_that_cannot_be_written_is_told(small_house: House, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(FileError, match="cannot be written"):
-        written_house(small_house, str(file), default_catalogue())
+        write_house_dataset(small_house, str(file), default_catalogue())
 
 
 def test_footprints_are_written_beside_the_house(small_house: House, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from walker import (
 from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveCode
 from sim_bridge.control import Command
-from sim_bridge.safety.attendance import REMEMBERED, Attendance, Beat, Step
+from sim_bridge.safety.attendance import MAX_EXECUTIVES, Attendance, Heartbeat, Step
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.health import Health
@@ -47,7 +47,7 @@ class Executives:
         for name in names:
             self.sent[name] = self.sent.get(name, 0) + 1
             stamp_s = self.gate.now_s() + 1000.0
-            self.gate.attend(ROBOT, Beat(name, self.sent[name], stamp_s, leaving))
+            self.gate.attend(ROBOT, Heartbeat(name, self.sent[name], stamp_s, leaving))
 
     def pass_(self, seconds: float, *names: str) -> None:
         for _ in range(round(seconds / 0.1)):
@@ -58,7 +58,7 @@ class Executives:
 def attended(safety: SafetyOptions | None = None) -> tuple[SafetyGate, Walker, Executives]:
     gate, robot = made(safety)
     # Whoever was there while it was made ready has gone.
-    gate.attend(ROBOT, Beat("this process", 10**6, 0.0, leaving=True))
+    gate.attend(ROBOT, Heartbeat("this process", 10**6, 0.0, leaving=True))
     executives = Executives(gate)
     executives.pass_(0.5, ONE)
     return gate, robot, executives
@@ -146,7 +146,7 @@ def test_rule_8_an_operators_word_puts_off_sitting_down() -> None:
 
 def test_rule_8_without_an_executive_an_idle_robot_is_the_operators() -> None:
     gate, robot = made(ready=False)
-    gate.attend(ROBOT, Beat("this process", 10**6, 0.0, leaving=True))
+    gate.attend(ROBOT, Heartbeat("this process", 10**6, 0.0, leaving=True))
     for command in (Command.CLAIM, Command.POWER_ON, Command.STAND):
         assert gate.command(ROBOT, command).success
     Executives(gate).pass_(60)
@@ -321,20 +321,20 @@ class Simulator(Walker):
 
 def test_a_repeated_or_an_older_beat_does_not_count() -> None:
     attendance = Attendance(TIMES)
-    assert attendance.hear(Beat(ONE, 7), 0.0)
+    assert attendance.receive(Heartbeat(ONE, 7), 0.0)
     for sequence in (7, 6, 0):
-        assert not attendance.hear(Beat(ONE, sequence), 1.0)
+        assert not attendance.receive(Heartbeat(ONE, sequence), 1.0)
     assert attendance.executives(1.0) == frozenset()
-    assert attendance.hear(Beat(ONE, 8), 1.0)
+    assert attendance.receive(Heartbeat(ONE, 8), 1.0)
     assert attendance.executives(1.0) == {ONE}
 
 
 def test_a_goodbye_is_no_way_to_count_again() -> None:
     attendance = Attendance(TIMES)
-    attendance.hear(Beat(ONE, 7, leaving=True), 0.0)
+    attendance.receive(Heartbeat(ONE, 7, leaving=True), 0.0)
     assert attendance.executives(0.0) == frozenset()
-    assert not attendance.hear(Beat(ONE, 7), 0.1)
-    assert attendance.hear(Beat(ONE, 8), 0.1), "it is back"
+    assert not attendance.receive(Heartbeat(ONE, 7), 0.1)
+    assert attendance.receive(Heartbeat(ONE, 8), 0.1), "it is back"
     assert attendance.executives(0.1) == {ONE}
 
 
@@ -345,11 +345,11 @@ def test_a_beat_that_waited_on_its_way_is_as_old_as_it_is(ahead_s: float, late_s
     base_s = 2e6
     for number in range(1, 20):
         sent_s = base_s + number * 0.1
-        attendance.hear(Beat(ONE, number, sent_s + ahead_s), sent_s + 0.002)
+        attendance.receive(Heartbeat(ONE, number, sent_s + ahead_s), sent_s + 0.002)
     sent_s = base_s + 2.0
-    attendance.hear(Beat(ONE, 20, sent_s + ahead_s), sent_s + late_s)
+    attendance.receive(Heartbeat(ONE, 20, sent_s + ahead_s), sent_s + late_s)
     assert attendance.executives(sent_s + late_s) == frozenset()
-    attendance.hear(Beat(ONE, 21, sent_s + late_s + ahead_s), sent_s + late_s + 0.002)
+    attendance.receive(Heartbeat(ONE, 21, sent_s + late_s + ahead_s), sent_s + late_s + 0.002)
     assert attendance.executives(sent_s + late_s + 0.002) == {ONE}
 
 
@@ -358,18 +358,18 @@ def test_clocks_that_drift_apart_do_not_silence_anybody(drift: float) -> None:
     attendance = Attendance(TIMES)
     for number in range(1, 3601):
         now_s = 1000.0 + number
-        attendance.hear(Beat(ONE, number, now_s * (1.0 + drift)), now_s)
+        attendance.receive(Heartbeat(ONE, number, now_s * (1.0 + drift)), now_s)
         assert attendance.executives(now_s + 0.1) == {ONE}
 
 
 def test_executives_without_end_are_not_all_remembered() -> None:
     attendance = Attendance(TIMES)
-    attendance.hear(Beat(ONE, 1), 0.0)
+    attendance.receive(Heartbeat(ONE, 1), 0.0)
     attendance.begin(0.0)
-    for number in range(10 * REMEMBERED):
-        attendance.hear(Beat(f"flood-{number}", 1), 0.1)
+    for number in range(10 * MAX_EXECUTIVES):
+        attendance.receive(Heartbeat(f"flood-{number}", 1), 0.1)
     assert attendance.executives(0.1) >= {ONE}
-    assert len(attendance.executives(0.1)) <= REMEMBERED
+    assert len(attendance.executives(0.1)) <= MAX_EXECUTIVES
 
 
 def test_what_nobody_asked_for_depends_on_nobody() -> None:

@@ -30,7 +30,7 @@ def refusals(runtime: Runtime) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
-        (Request("dance", (1.0, 1.0, 0.0), "map"), "'dance' is no primitive"),
+        (Request("dance", (1.0, 1.0, 0.0), "map"), "unknown primitive 'dance'"),
         (Request("navigate", (1.0, 1.0, 0.0), "moon"), "unknown frame"),
         (Request("navigate", (1e18, 1.0, 0.0), "map"), "1e+18"),
         (Request("place", (1.0, 1.0, 0.0), "map"), "place needs a relation"),

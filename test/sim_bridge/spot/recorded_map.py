@@ -10,7 +10,7 @@ from bosdyn.api.graph_nav import map_pb2
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose
 from planner.world.house import House
-from sim_bridge.embedded.ways import Ways
+from sim_bridge.embedded.paths import PathSearch
 from sim_bridge.spot.convert import pose_message
 
 # The map's own frame lies somewhere: it begins where the recording began.
@@ -46,7 +46,7 @@ def _connect(
     places: dict[tuple[int, int], tuple[float, float]],
     names: dict[tuple[int, int], str],
 ) -> None:
-    ways, squares = Ways(grid), sorted(places)
+    ways, squares = PathSearch(grid), sorted(places)
     for index, one in enumerate(squares):
         for other in squares[index + 1 :]:
             a, b = places[one], places[other]

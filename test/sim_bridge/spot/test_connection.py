@@ -140,7 +140,7 @@ def test_a_robot_that_is_switched_off_says_so(
 ) -> None:
     # 192.0.2.0/24 is for documentation: nobody is there.
     monkeypatch.setenv("SPOT_IP", "192.0.2.1")
-    monkeypatch.setattr("sim_bridge.spot.whereabouts.PROBE_S", 0.2)
+    monkeypatch.setattr("sim_bridge.spot.address.PROBE_S", 0.2)
     safety = default_safety()
     brief = safety.timeouts.model_copy(update={"login_s": 0.5})
     backend = SpotBackend(safety=safety.model_copy(update={"timeouts": brief}))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import FloatArray
-from sim_bridge.embedded.ways import NO_WAY, Discs, Ways
+from sim_bridge.embedded.paths import NO_PATH, Discs, PathSearch
 
 CELL_M = 0.1
 ORIGIN_M = (-1.0, 2.0)
@@ -84,10 +84,10 @@ def test_a_way_is_walkable_and_as_short_as_the_distance_field_has_it(
 ) -> None:
     grid, start, goal, discs = errand
     bare = without(grid, discs, start)
-    way = Ways(grid).between(start, goal, discs)
+    way = PathSearch(grid).between(start, goal, discs)
     shortest_m = bare.field(goal).at(start) if bare.free.flat[goal] else math.inf
     if not math.isfinite(shortest_m):
-        assert way == NO_WAY
+        assert way == NO_PATH
         return
     assert way.cells[0] == start
     assert way.cells[-1] == goal
@@ -101,10 +101,10 @@ def test_one_search_leaves_nothing_to_the_next(
     errand: tuple[FloorGrid, int, int, Discs],
 ) -> None:
     grid, start, goal, discs = errand
-    ways = Ways(grid)
+    ways = PathSearch(grid)
     ways.between(goal, start, discs)
     ways.off(start, np.array([grid.point(goal)]), 0.5, discs)
-    assert ways.between(start, goal, discs) == Ways(grid).between(start, goal, discs)
+    assert ways.between(start, goal, discs) == PathSearch(grid).between(start, goal, discs)
 
 
 @given(errands())
@@ -112,7 +112,7 @@ def test_between_corners_the_straight_line_stays_on_free_floor(
     errand: tuple[FloorGrid, int, int, Discs],
 ) -> None:
     grid, start, goal, _ = errand
-    ways = Ways(grid)
+    ways = PathSearch(grid)
     whole, corners = ways.between(start, goal), ways.corners(start, goal)
     assert corners.length_m == whole.length_m
     if not whole.cells:
@@ -134,7 +134,7 @@ def test_the_way_off_goes_to_the_nearest_cell_that_is_far_from_all_points(
     grid, start, other, discs = errand
     points_m = np.array([grid.point(other), grid.point(start)])
     bare = without(grid, discs, start)
-    cells = Ways(grid).off(start, points_m, gap_m, discs)
+    cells = PathSearch(grid).off(start, points_m, gap_m, discs)
     at_m = middles_m(grid).reshape(-1, 1, 2)
     apart_m = np.hypot(*np.moveaxis(at_m - points_m, -1, 0)).min(axis=1)
     away_m = np.where(apart_m > gap_m, bare.field(start).distance_m, math.inf)
@@ -150,13 +150,13 @@ def test_the_way_off_goes_to_the_nearest_cell_that_is_far_from_all_points(
 def test_there_is_no_way_onto_what_is_not_free() -> None:
     free = np.ones((3, 3), np.bool_)
     free[1, 1] = False
-    ways = Ways(FloorGrid(free, ORIGIN_M, CELL_M))
-    assert ways.corners(0, 4) == NO_WAY
-    assert ways.between(0, 4, [(9.0, 9.0, 0.1)]) == NO_WAY
+    ways = PathSearch(FloorGrid(free, ORIGIN_M, CELL_M))
+    assert ways.corners(0, 4) == NO_PATH
+    assert ways.between(0, 4, [(9.0, 9.0, 0.1)]) == NO_PATH
 
 
 def test_a_place_is_its_own_way() -> None:
-    ways = Ways(FloorGrid(np.ones((3, 3), np.bool_), ORIGIN_M, CELL_M))
+    ways = PathSearch(FloorGrid(np.ones((3, 3), np.bool_), ORIGIN_M, CELL_M))
     assert ways.between(4, 4) == ([4], 0.0)
     assert ways.corners(4, 4) == ([4], 0.0)
     assert ways.off(4, np.empty((0, 2)), 1.0) == [4]
@@ -164,7 +164,7 @@ def test_a_place_is_its_own_way() -> None:
 
 @pytest.mark.parametrize("cell", [-1, 9])
 def test_a_cell_off_the_grid_is_refused(cell: int) -> None:
-    ways = Ways(FloorGrid(np.ones((3, 3), np.bool_), ORIGIN_M, CELL_M))
+    ways = PathSearch(FloorGrid(np.ones((3, 3), np.bool_), ORIGIN_M, CELL_M))
     for seek in (
         lambda: ways.between(cell, 4),
         lambda: ways.corners(4, cell),

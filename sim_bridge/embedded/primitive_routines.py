@@ -12,7 +12,6 @@ from planner.world.geometry import Vec3, rounded_m, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import State
 from sim_bridge.embedded.entities import Agent, Thing
-from sim_bridge.embedded.foreseen import view_after
 from sim_bridge.embedded.manipulation import (
     RefusalError,
     check_joint,
@@ -20,6 +19,7 @@ from sim_bridge.embedded.manipulation import (
     check_place,
     check_state_change,
 )
+from sim_bridge.embedded.prediction import predicted_view
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.walking import Motion, Routine, place_to_stand, turn_to, walk
 from sim_bridge.embedded.world import KinematicWorld
@@ -29,7 +29,7 @@ _DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class RoutineContext:
     """What a routine works with: targets already in the map frame, the seed of its own chance."""
 
     world: KinematicWorld
@@ -42,10 +42,10 @@ class Act:
     stream: tuple[int, ...]
 
 
-def routine(act: Act) -> Routine:
+def routine(context: RoutineContext) -> Routine:
     """The primitive's routine; a refused precondition is its result."""
     try:
-        result = yield from _ROUTINES[act.primitive.name](act)
+        result = yield from _ROUTINES[context.primitive.name](context)
     except RefusalError as refusal:
         return refusal.result
     return result
@@ -55,20 +55,22 @@ def _success(text: str, position_m: Vec3 | None = None, /, **evidence: str) -> P
     return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence, position_m)
 
 
-def _navigate(act: Act) -> Routine:
-    world, agent = act.world, act.agent
-    stand = place_to_stand(world, act.rays(), agent, act.target_m, act.primitive.standoff_m)
+def _navigate(context: RoutineContext) -> Routine:
+    world, agent = context.world, context.agent
+    stand = place_to_stand(
+        world, context.rays(), agent, context.target_m, context.primitive.standoff_m
+    )
     if stand.cell is None:
         return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
-    _rest(act)
+    _rest(context)
     failed = yield from walk(world, agent, stand.cell)
     if failed is not None:
         return failed
-    heading = act.heading_rad
+    heading = context.heading_rad
     if math.isnan(heading):
-        heading = _bearing(agent, act.target_m)
+        heading = _bearing(agent, context.target_m)
     yield from turn_to(world, agent, heading)
-    return _success("arrived", distance_m=f"{agent.distance_m(act.target_m):.2f}")
+    return _success("arrived", distance_m=f"{agent.distance_m(context.target_m):.2f}")
 
 
 def _bearing(agent: Agent, point_m: Vec3) -> float:
@@ -76,19 +78,19 @@ def _bearing(agent: Agent, point_m: Vec3) -> float:
     return agent.yaw_rad if math.hypot(dx, dy) < 0.05 else math.atan2(dy, dx)
 
 
-def _rest(act: Act) -> None:
-    agent = act.agent
+def _rest(context: RoutineContext) -> None:
+    agent = context.agent
     if agent.pan_rad or agent.tilt_rad != agent.rest_tilt_rad:
         agent.pan_rad, agent.tilt_rad = 0.0, agent.rest_tilt_rad
-        act.world.carry(agent)
+        context.world.carry(agent)
 
 
-def _look(act: Act) -> Routine:
-    views = act.primitive.views_rad or (_view_of(act.agent, act.target_m),)
-    dwell = act.world.options.durations.look_dwell
+def _look(context: RoutineContext) -> Routine:
+    views = context.primitive.views_rad or (_view_of(context.agent, context.target_m),)
+    dwell = context.world.options.durations.look_dwell
     for index, (pan, tilt) in enumerate(views):
-        yield from _point_camera(act, pan, tilt, index / len(views))
-        yield from _spend(act.agent, dwell, "looking", index / len(views), 1 / len(views))
+        yield from _point_camera(context, pan, tilt, index / len(views))
+        yield from _spend(context.agent, dwell, "looking", index / len(views), 1 / len(views))
     return _success("looked", views=str(len(views)))
 
 
@@ -101,14 +103,16 @@ def _view_of(agent: Agent, point_m: Vec3) -> tuple[float, float]:
     return pan, math.atan2(mount[2] - point_m[2], ahead)
 
 
-def _point_camera(act: Act, pan_rad: float, tilt_rad: float, progress: float) -> Motion:
-    agent = act.agent
+def _point_camera(
+    context: RoutineContext, pan_rad: float, tilt_rad: float, progress: float
+) -> Motion:
+    agent = context.agent
     agent.points_to_rad = (pan_rad, tilt_rad)
     try:
         while (off := _off_view(agent, pan_rad, tilt_rad)) >= 1e-6:
             dt = yield "looking", progress, off / agent.body.look_speed_rad_s
-            agent.pan_rad, agent.tilt_rad = view_after(agent, dt)
-            act.world.carry(agent)
+            agent.pan_rad, agent.tilt_rad = predicted_view(agent, dt)
+            context.world.carry(agent)
     finally:
         agent.points_to_rad = None
 
@@ -131,25 +135,25 @@ def _spend(
         agent.is_still = False
 
 
-def _face(act: Act, point_m: Vec3) -> Motion:
+def _face(context: RoutineContext, point_m: Vec3) -> Motion:
     """Turns to what the hand will work on and brings the camera back to the front."""
-    agent = act.agent
+    agent = context.agent
     heading = _bearing(agent, point_m)
     if abs(wrap_angle_rad(heading - agent.yaw_rad)) > FACING_RAD:
-        yield from turn_to(act.world, agent, heading)
-    yield from _point_camera(act, *_view_of(agent, point_m), progress=0.0)
+        yield from turn_to(context.world, agent, heading)
+    yield from _point_camera(context, *_view_of(agent, point_m), progress=0.0)
 
 
-def _pick(act: Act) -> Routine:
-    world, agent = act.world, act.agent
-    tolerance_m = act.primitive.tolerance_m
-    check_pick(world, act.rays(), agent, act.target_m, tolerance_m)
-    yield from _face(act, act.target_m)
+def _pick(context: RoutineContext) -> Routine:
+    world, agent = context.world, context.agent
+    tolerance_m = context.primitive.tolerance_m
+    check_pick(world, context.rays(), agent, context.target_m, tolerance_m)
+    yield from _face(context, context.target_m)
     yield from _spend(agent, world.options.durations.pick, "reaching")
     # The world may have changed while the hand was on its way.
-    thing = check_pick(world, act.rays(), agent, act.target_m, tolerance_m)
+    thing = check_pick(world, context.rays(), agent, context.target_m, tolerance_m)
     where = _at(thing)
-    if _fails(act, world.options.noise.failed_grasps):
+    if _fails(context, world.options.noise.failed_grasps):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the grasp slipped", {})
     world.take(agent, thing)
     return _success("picked", where, thing=thing.name)
@@ -160,18 +164,18 @@ def _at(thing: Thing) -> Vec3:
     return rounded_m(thing.center_m)
 
 
-def _fails(act: Act, probability: float) -> bool:
-    return probability > 0 and float(np.random.default_rng(act.stream).random()) < probability
+def _fails(context: RoutineContext, probability: float) -> bool:
+    return probability > 0 and float(np.random.default_rng(context.stream).random()) < probability
 
 
-def _place(act: Act) -> Routine:
-    world, agent = act.world, act.agent
-    arguments = (act.primitive, act.target_m, act.reference_m)
-    spot = check_place(world, act.rays(), agent, *arguments)
-    yield from _face(act, spot.pose[:3])
+def _place(context: RoutineContext) -> Routine:
+    world, agent = context.world, context.agent
+    arguments = (context.primitive, context.target_m, context.reference_m)
+    spot = check_place(world, context.rays(), agent, *arguments)
+    yield from _face(context, spot.pose[:3])
     yield from _spend(agent, world.options.durations.place, "placing")
-    spot = check_place(world, act.rays(), agent, *arguments)
-    if _fails(act, world.options.noise.failed_places):
+    spot = check_place(world, context.rays(), agent, *arguments)
+    if _fails(context, world.options.noise.failed_places):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the thing was not released", {})
     support = spot.support
     thing = world.put(agent, support.parent, support.part, support.relation, spot.pose)
@@ -179,16 +183,16 @@ def _place(act: Act) -> Routine:
     return _success("placed", _at(thing), thing=thing.name, on=on)
 
 
-def _joint(act: Act) -> Routine:
-    world, agent, name = act.world, act.agent, act.primitive.name
+def _joint(context: RoutineContext) -> Routine:
+    world, agent, name = context.world, context.agent, context.primitive.name
     goal = 1.0 if name is PrimitiveName.OPEN else 0.0
     durations = world.options.durations
     seconds = durations.open if name is PrimitiveName.OPEN else durations.close
-    piece, joint = check_joint(world, act.rays(), agent, name, act.target_m)
+    piece, joint = check_joint(world, context.rays(), agent, name, context.target_m)
     where = {"furniture": piece.name, "joint": joint.name}
     if piece.opening[joint.name] == goal:
         return _success(f"already {'open' if goal else 'closed'}", **where)
-    yield from _face(act, piece.handle(joint))
+    yield from _face(context, piece.handle(joint))
     start, spent = piece.opening[joint.name], 0.0
     world.opening[piece.name, joint.name] = None
     # The furniture moves; who opens it stands where it is.
@@ -205,20 +209,20 @@ def _joint(act: Act) -> Routine:
     return _success("opened" if goal else "closed", **where)
 
 
-def _change_state(act: Act) -> Routine:
-    world, agent, name = act.world, act.agent, act.primitive.name
-    tolerance_m = act.primitive.tolerance_m
-    check_state_change(world, act.rays(), agent, name, act.target_m, tolerance_m)
+def _change_state(context: RoutineContext) -> Routine:
+    world, agent, name = context.world, context.agent, context.primitive.name
+    tolerance_m = context.primitive.tolerance_m
+    check_state_change(world, context.rays(), agent, name, context.target_m, tolerance_m)
     durations = world.options.durations
     seconds = {
         PrimitiveName.CLEAN: durations.clean,
         PrimitiveName.FILL: durations.fill,
         PrimitiveName.POUR: durations.pour,
     }.get(name, durations.power)
-    yield from _face(act, act.target_m)
+    yield from _face(context, context.target_m)
     yield from _spend(agent, seconds, name.value)
     entity, state, value = check_state_change(
-        world, act.rays(), agent, name, act.target_m, tolerance_m
+        world, context.rays(), agent, name, context.target_m, tolerance_m
     )
     world.set_state(entity, state, value)
     if name is PrimitiveName.POUR and agent.holding is not None:
@@ -226,7 +230,7 @@ def _change_state(act: Act) -> Routine:
     return _success(f"{entity} is {'' if value else 'not '}{state}", entity=entity)
 
 
-_ROUTINES: dict[PrimitiveName, Callable[[Act], Routine]] = {
+_ROUTINES: dict[PrimitiveName, Callable[[RoutineContext], Routine]] = {
     PrimitiveName.NAVIGATE: _navigate,
     PrimitiveName.LOOK: _look,
     PrimitiveName.PICK: _pick,

@@ -8,20 +8,20 @@ from planner.world.geometry import wrap_angle_rad
 from sim_bridge.embedded.entities import Agent, Leg, Stance
 
 
-def legs(agent: Agent, most_s: float) -> list[Leg]:
-    """The way along an agent's remaining path, at least up to the leg in which `most_s` passes.
+def legs(agent: Agent, horizon_s: float) -> list[Leg]:
+    """The way along an agent's remaining path, at least up to the leg in which `horizon_s` passes.
 
     One that does not walk has one leg without end. The legs are kept until the agent moves, waits
     or takes another way: several ask for them before every step.
     """
     now = (agent.x_m, agent.y_m, agent.yaw_rad, agent.pause_s, *agent.remaining_path)
     known = agent.known_legs
-    if known is None or known[0] != now or known[1] < most_s:
-        known = agent.known_legs = (now, most_s, _legs(agent, most_s))
+    if known is None or known[0] != now or known[1] < horizon_s:
+        known = agent.known_legs = (now, horizon_s, _legs(agent, horizon_s))
     return known[2]
 
 
-def _legs(agent: Agent, most_s: float) -> list[Leg]:
+def _legs(agent: Agent, horizon_s: float) -> list[Leg]:
     x, y, yaw, now_s = agent.x_m, agent.y_m, agent.yaw_rad, 0.0
     speed_m_s, turning_rad_s = agent.body.speed_m_s, agent.body.turn_speed_rad_s
     found: list[Leg] = []
@@ -44,22 +44,22 @@ def _legs(agent: Agent, most_s: float) -> list[Leg]:
         along = (dx / gap_m * speed_m_s, dy / gap_m * speed_m_s)
         found.append(Leg(now_s, ends_s, (x, y), along, heading, 0.0))
         x, y, yaw, now_s = corner_x, corner_y, heading, ends_s
-        if now_s > most_s:
+        if now_s > horizon_s:
             return found
     if not agent.remaining_path:
         found.append(Leg(0.0, math.inf, (x, y), (0.0, 0.0), yaw, 0.0))
     return found
 
 
-def stance_after(agent: Agent, seconds: float) -> Stance:
+def predicted_stance(agent: Agent, seconds: float) -> Stance:
     """How an agent stands after some seconds in which it only goes on with what it does.
 
-    Where `foresees_stance` says that this is not known, only x and y are right.
+    Where `can_predict_stance` says that this is not known, only x and y are right.
     """
     if not agent.remaining_path:
         if agent.turns_to_rad is None and agent.points_to_rad is None:
             return agent.stance
-        yaw, (pan, tilt) = heading_after(agent, seconds), view_after(agent, seconds)
+        yaw, (pan, tilt) = predicted_heading(agent, seconds), predicted_view(agent, seconds)
         return Stance(agent.x_m, agent.y_m, yaw, pan, tilt)
     leg = next(leg for leg in reversed(legs(agent, seconds)) if leg.begins_s <= seconds)
     past_s = min(seconds, leg.ends_s) - leg.begins_s
@@ -68,29 +68,29 @@ def stance_after(agent: Agent, seconds: float) -> Stance:
     return Stance(x, y, yaw, agent.pan_rad, agent.tilt_rad)
 
 
-def heading_after(agent: Agent, seconds: float) -> float:
+def predicted_heading(agent: Agent, seconds: float) -> float:
     """Where an agent on the spot faces after some seconds."""
     if agent.turns_to_rad is None:
         return agent.yaw_rad
-    most_rad = agent.body.turn_speed_rad_s * seconds
+    max_turn_rad = agent.body.turn_speed_rad_s * seconds
     off_rad = wrap_angle_rad(agent.turns_to_rad - agent.yaw_rad)
-    return wrap_angle_rad(agent.yaw_rad + max(-most_rad, min(most_rad, off_rad)))
+    return wrap_angle_rad(agent.yaw_rad + max(-max_turn_rad, min(max_turn_rad, off_rad)))
 
 
-def view_after(agent: Agent, seconds: float) -> tuple[float, float]:
+def predicted_view(agent: Agent, seconds: float) -> tuple[float, float]:
     """The pan and tilt of an agent's hand after some seconds."""
     if agent.points_to_rad is None:
         return agent.pan_rad, agent.tilt_rad
     pan_rad, tilt_rad = agent.points_to_rad
-    most_rad = agent.body.look_speed_rad_s * seconds
+    max_turn_rad = agent.body.look_speed_rad_s * seconds
     pan_off, tilt_off = wrap_angle_rad(pan_rad - agent.pan_rad), tilt_rad - agent.tilt_rad
     return (
-        wrap_angle_rad(agent.pan_rad + max(-most_rad, min(most_rad, pan_off))),
-        agent.tilt_rad + max(-most_rad, min(most_rad, tilt_off)),
+        wrap_angle_rad(agent.pan_rad + max(-max_turn_rad, min(max_turn_rad, pan_off))),
+        agent.tilt_rad + max(-max_turn_rad, min(max_turn_rad, tilt_off)),
     )
 
 
-def foresees_stance(agent: Agent) -> bool:
+def can_predict_stance(agent: Agent) -> bool:
     """Whether all of an agent's stance is known in advance, as is where its motion ends."""
     return (
         bool(agent.remaining_path)
@@ -101,16 +101,16 @@ def foresees_stance(agent: Agent) -> bool:
     )
 
 
-def first_within_s(one: list[Leg], other: list[Leg], near_m: float, most_s: float) -> float:
+def first_within_s(one: list[Leg], other: list[Leg], near_m: float, horizon_s: float) -> float:
     """When two ways first come nearer to each other than this; the end of what is known if never.
 
-    That is `most_s`, or the end of the way that ends first.
+    That is `horizon_s`, or the end of the way that ends first.
     """
     i = j = 0
     now_s = 0.0
-    while i < len(one) and j < len(other) and now_s < most_s:
+    while i < len(one) and j < len(other) and now_s < horizon_s:
         a, b = one[i], other[j]
-        until_s = min(a.ends_s, b.ends_s, most_s)
+        until_s = min(a.ends_s, b.ends_s, horizon_s)
         met_s = _met_s(a, b, now_s, until_s, near_m)
         if met_s is not None:
             return met_s

@@ -14,7 +14,7 @@ PROBE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class RobotAddress:
     """How to reach a robot; an empty certificate means the SDK's own."""
 
     address: str
@@ -24,7 +24,7 @@ class Where:
     password: str
 
 
-def where_is(address: str, port: int, certificate: str) -> Where:
+def resolve_address(address: str, port: int, certificate: str) -> RobotAddress:
     """A robot's whereabouts: what is given, then the environment that spot_ros2 uses as well.
 
     Raises:
@@ -44,10 +44,10 @@ def where_is(address: str, port: int, certificate: str) -> Where:
     if not (number.isascii() and number.isdigit() and 0 < int(number) < 65536):
         raise PlannerError(f"spot: SPOT_PORT {number!r} is not a port, 1 to 65535")
     certificate = certificate or env.get("SPOT_CERTIFICATE", "")
-    return Where(address, int(number), certificate, user, password)
+    return RobotAddress(address, int(number), certificate, user, password)
 
 
-def why_no_answer(where: Where) -> str:
+def explain_no_answer(where: RobotAddress) -> str:
     """Why a connection failed, which the SDK does not tell apart, and what to do about it."""
     try:
         with socket.create_connection((where.address, where.port), PROBE_S) as plain:

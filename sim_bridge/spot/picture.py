@@ -24,7 +24,7 @@ class Picture:
 
     rgb: RgbImage
     depth_m: DepthImage
-    lens: Intrinsics
+    intrinsics: Intrinsics
     in_odom: Pose
     taken_s: float
     color: Any
@@ -34,9 +34,9 @@ class Picture:
         x, y, z = self.in_odom.inverse().apply(point_m)
         if z <= 0.05:
             return None
-        u = self.lens.fx_px * x / z + self.lens.cx_px
-        v = self.lens.fy_px * y / z + self.lens.cy_px
-        inside = 0 <= u <= self.lens.width_px - 1 and 0 <= v <= self.lens.height_px - 1
+        u = self.intrinsics.fx_px * x / z + self.intrinsics.cx_px
+        v = self.intrinsics.fy_px * y / z + self.intrinsics.cy_px
+        inside = 0 <= u <= self.intrinsics.width_px - 1 and 0 <= v <= self.intrinsics.height_px - 1
         return (u, v) if inside else None
 
     def point_at(self, pixel: tuple[float, float]) -> Vec3 | None:
@@ -45,8 +45,8 @@ class Picture:
         depth = float(self.depth_m[round(v), round(u)])
         if depth <= 0:
             return None
-        x = (u - self.lens.cx_px) / self.lens.fx_px * depth
-        y = (v - self.lens.cy_px) / self.lens.fy_px * depth
+        x = (u - self.intrinsics.cx_px) / self.intrinsics.fx_px * depth
+        y = (v - self.intrinsics.cy_px) / self.intrinsics.fy_px * depth
         return self.in_odom.apply((x, y, depth))
 
 
@@ -74,7 +74,7 @@ def read_picture(color: Any, depth: Any) -> Picture:
     return Picture(
         rgb=rgb,
         depth_m=metres,
-        lens=Intrinsics(
+        intrinsics=Intrinsics(
             width_px=rgb.shape[1],
             height_px=rgb.shape[0],
             fx_px=pinhole.focal_length.x,
@@ -112,6 +112,6 @@ def _metres(answer: Any) -> DepthImage:
     return metres
 
 
-def apart_m(one: Vec3 | None, other: Vec3) -> float:
+def distance_m(one: Vec3 | None, other: Vec3) -> float:
     """How far apart two points are; infinitely far from none."""
     return math.inf if one is None else math.dist(one, other)

@@ -13,13 +13,13 @@ from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Handle
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.entities import Leg
-from sim_bridge.embedded.foreseen import (
-    first_within_s,
-    foresees_stance,
-    legs,
-    stance_after,
-)
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.prediction import (
+    can_predict_stance,
+    first_within_s,
+    legs,
+    predicted_stance,
+)
 
 
 def straight(x: float, y: float, vx: float, vy: float, ends_s: float = math.inf) -> list[Leg]:
@@ -50,7 +50,7 @@ def test_where_a_walker_is_said_to_stand_it_then_stands(
     agent = backend._loaded().agents["agent_0"]
     state = backend.world_state()
     assert state is not None
-    assert foresees_stance(agent)
+    assert can_predict_stance(agent)
     target = state.entities["book_0"].box.center_m
     handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, target))
     seen = _stands_as_said(backend, handle)
@@ -69,9 +69,9 @@ def _stands_as_said(backend: EmbeddedBackend, handle: Handle) -> Counter[str]:
     """Lets a primitive end; in how many steps of its phases agent_0 stood as was said before."""
     agent, seen = backend._loaded().agents["agent_0"], Counter[str]()
     while not backend.poll(handle).done:
-        assert foresees_stance(agent)
+        assert can_predict_stance(agent)
         phase, steps = backend.poll(handle).phase, backend.steady_steps(1 / 30, ["agent_0"])
-        said = [stance_after(agent, step / 30) for step in range(1, min(20, steps))]
+        said = [predicted_stance(agent, step / 30) for step in range(1, min(20, steps))]
         for stance in said:
             backend.step(1 / 30)
             assert stance == pytest.approx(agent.stance, abs=1e-9)

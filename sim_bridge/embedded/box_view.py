@@ -53,7 +53,7 @@ class BoxRows:
     agents_from: int
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """The rows that are looked for, as C takes them.
 
     Attributes:
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     own: int
 
     @classmethod
-    def of(cls, rows: Rows, own: int) -> Asked:
+    def of(cls, rows: Rows, own: int) -> Query:
         """Some rows but one's own."""
         return cls(indices(rows), len(rows), own)
 
@@ -74,15 +74,15 @@ class Limits(NamedTuple):
     """What is looked for.
 
     Attributes:
-        farthest_m: along the floor; only agents are looked for beyond.
-        least_fraction: of the picture; `Gaze.met` leaves out what certainly fills less.
+        max_distance_m: along the floor; only agents are looked for beyond.
+        min_fraction: of the picture; `Gaze.met` leaves out what certainly fills less.
     """
 
-    farthest_m: float
-    least_fraction: float
+    max_distance_m: float
+    min_fraction: float
 
 
-class Met(NamedTuple):
+class Hit(NamedTuple):
     """A row that rays met, the share of the picture that it fills, and where its centre is.
 
     Attributes:
@@ -105,7 +105,7 @@ def lens_of(mount: CameraMount) -> Lens:
     return lens
 
 
-class Gaze:
+class BoxView:
     """An eye, and what the latest look through it found."""
 
     def __init__(self, rows: BoxRows, scene: Scene) -> None:
@@ -173,7 +173,7 @@ class Gaze:
         lens_m: Vec3,
         heading_rad: float,
         tilt_rad: float,
-        asked: Asked,
+        query: Query,
         hidden: Integers,
         limits: Limits,
     ) -> int:
@@ -186,13 +186,13 @@ class Gaze:
             lens_m: where in the map.
             heading_rad: along which it looks, seen from above.
             tilt_rad: by which it looks down.
-            asked: what is looked for.
+            query: what is looked for.
             hidden: (regions + 1) whether walls hide a region; `NOTHING_HIDDEN` where none do.
             limits: beyond which nothing is looked for.
         """
         return lib.glance(
             self._boxes, self._eye, lens, *lens_m, heading_rad, tilt_rad,
-            *asked, hidden, *limits, self._look,
+            *query, hidden, *limits, self._look,
         )  # fmt: skip
 
     @property
@@ -200,7 +200,7 @@ class Gaze:
         """The rows whose centre is in the picture."""
         return ffi.unpack(self._look.view, self._look.in_view)
 
-    def met(self, without: str, held: Rows | None = None) -> list[Met]:
+    def met(self, without: str, held: Rows | None = None) -> list[Hit]:
         """Those of the rows in view that rays meet.
 
         Args:
@@ -227,7 +227,7 @@ class Gaze:
             ffi.unpack(look.distances_m, count),
             zip(pixels[::2], pixels[1::2], strict=True),
         )
-        return [Met(*values) for values in zip(*columns, strict=True)]
+        return [Hit(*values) for values in zip(*columns, strict=True)]
 
     def _aim(self, held: Rows | None) -> None:
         """Makes the rays, and shows them those geoms only that they may meet."""

@@ -127,7 +127,7 @@ class Sandbox:
         self.house = dataset
 
 
-class ShownWorld:
+class HabitatScene:
     """A world as habitat-sim shows it; see `embedded.rays.Rays`."""
 
     def __init__(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Discs = Sequence[tuple[float, float, float]]
 
 
-class CellWay(NamedTuple):
+class CellPath(NamedTuple):
     """A way over a grid.
 
     Attributes:
@@ -34,10 +34,10 @@ class CellWay(NamedTuple):
     length_m: float
 
 
-NO_WAY = CellWay([], math.inf)
+NO_PATH = CellPath([], math.inf)
 
 
-class Ways:
+class PathSearch:
     """Ways over one grid. They go to the eight cells around one, and never cut a corner.
 
     Of ways that are equally short the same one is always found. Cells are numbered as in the grid;
@@ -68,7 +68,7 @@ class Ways:
         self._kept += [free, state, order]
         self._cells, self._length = room(), floats(np.zeros(1))
 
-    def between(self, start: int, goal: int, discs: Discs = ()) -> CellWay:
+    def between(self, start: int, goal: int, discs: Discs = ()) -> CellPath:
         """The cells of the shortest way between two free ones.
 
         It keeps out of discs but for its start.
@@ -76,7 +76,7 @@ class Ways:
         with self._room:
             return self._result(self._found(start, goal, discs))
 
-    def corners(self, start: int, goal: int) -> CellWay:
+    def corners(self, start: int, goal: int) -> CellPath:
         """Of the same way only the cells where it turns once it is as straight as it may be."""
         with self._room:
             found = self._found(start, goal, ())
@@ -115,10 +115,10 @@ class Ways:
             self._grid, start, goal, floats(apart), len(apart), self._cells, self._length
         )
 
-    def _result(self, found: int) -> CellWay:
+    def _result(self, found: int) -> CellPath:
         if not found:
-            return NO_WAY
-        return CellWay(ffi.unpack(self._cells, found), self._length[0] * self._cell_m)
+            return NO_PATH
+        return CellPath(ffi.unpack(self._cells, found), self._length[0] * self._cell_m)
 
 
 def _three(discs: Discs) -> NDArray[np.float64]:

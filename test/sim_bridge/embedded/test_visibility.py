@@ -14,7 +14,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.screens import Screens
-from sim_bridge.embedded.sight import Sight
+from sim_bridge.embedded.visibility import Visibility
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.opening import bare_episode
 from sim_bridge.structure import wall_segments
@@ -58,8 +58,8 @@ def test_sightings_are_what_the_picture_shows(
     assert rows.min() - 1 <= v <= rows.max() + 1
     for name in (e.name for e in state.entities.values() if e.instance_id > 0):
         shown = name in told and told[name].fraction >= 0.001
-        assert name == "agent_0" or backend.shows_any("agent_0", [name], 6.0, 0.001) == shown
-    assert not backend.shows_any("agent_0", [], 6.0, 0.001)
+        assert name == "agent_0" or backend.sees_any("agent_0", [name], 6.0, 0.001) == shown
+    assert not backend.sees_any("agent_0", [], 6.0, 0.001)
     backend.close()
 
 
@@ -74,7 +74,7 @@ def test_what_walls_are_said_to_hide_no_ray_meets(name: str) -> None:
             world.set_opening(piece, joint, 0.8)
     scene = Scene(world, house_spec(house, default_catalogue()), default_catalogue())
     screens = Screens(house, wall_segments(house))
-    behind, open_plan = Sight(world, scene, screens), Sight(world, scene)
+    behind, open_plan = Visibility(world, scene, screens), Visibility(world, scene)
     agent = world.agents["agent_0"]
     rng = np.random.default_rng(0)
     cells = ground.grid(agent.body.radius_m).free_points_m
@@ -85,7 +85,9 @@ def test_what_walls_are_said_to_hide_no_ray_meets(name: str) -> None:
         assert behind.sightings(agent, 6.0, 0.0) == seen
         names = [thing for thing in world.things if rng.random() < 0.5]
         large = {s for s in seen if s.name in names and s.fraction >= 0.001}
-        glimpsed = {s for s in behind.glimpse(agent, names, 6.0, 0.001) if s.fraction >= 0.001}
+        glimpsed = {
+            s for s in behind.sightings_among(agent, names, 6.0, 0.001) if s.fraction >= 0.001
+        }
         assert {s for s in glimpsed if s.name in names} == large
         # Besides these only what they are on or in.
         parents = {world.things[name].parent for name in names}
@@ -110,7 +112,7 @@ def test_what_is_said_not_to_show_does_not_show_then(
         while not backend.poll(handle).done:
             steps = backend.steady_steps(1 / 30, ["agent_0"])
             ahead = {
-                (name, step): backend.looks_that_show_none([name], [step / 30], 6.0, 0.001) == 0
+                (name, step): backend.looks_seeing_none([name], [step / 30], 6.0, 0.001) == 0
                 for name in names
                 for step in range(3, min(steps, 30), 9)
             }
@@ -118,7 +120,7 @@ def test_what_is_said_not_to_show_does_not_show_then(
             for name in names:
                 each = [ahead[name, round(look * 30)] for look in looks]
                 first = each.index(True) if True in each else len(each)
-                assert backend.looks_that_show_none([name], looks, 6.0, 0.001) == first
+                assert backend.looks_seeing_none([name], looks, 6.0, 0.001) == first
             for step in range(1, min(steps, 30) + 1):
                 backend.step(1 / 30)
                 for name in names:
@@ -126,7 +128,7 @@ def test_what_is_said_not_to_show_does_not_show_then(
                     if expected is None:
                         continue
                     shown = any(
-                        backend.shows_any(agent, [name], 6.0, 0.001) for agent in backend.agents
+                        backend.sees_any(agent, [name], 6.0, 0.001) for agent in backend.agents
                     )
                     assert expected or not shown, (name, step)
                     counts[expected] += 1

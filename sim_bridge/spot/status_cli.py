@@ -25,17 +25,17 @@ def run(args: argparse.Namespace) -> int:
         PlannerError: where it cannot be reached, with what to do.
     """
     try:
+        from sim_bridge.spot.address import resolve_address
         from sim_bridge.spot.advice import SDK_ERRORS, advice
         from sim_bridge.spot.body import read_state
         from sim_bridge.spot.link import SpotLink
         from sim_bridge.spot.options import SpotOptions, default_spot
-        from sim_bridge.spot.whereabouts import where_is
     except ImportError as error:
         raise PlannerError(
             "this needs the Spot SDK: pip install -e '.[spot]' (see its licence)"
         ) from error
     options = read_model(Path(args.settings), SpotOptions) if args.settings else default_spot()
-    where = where_is(options.address, options.port, options.certificate)
+    where = resolve_address(options.address, options.port, options.certificate)
     link = SpotLink(where, default_safety(), time.time)
     link.connect()
     try:

@@ -15,21 +15,21 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.geometry import FloatArray
 from planner.world.house import House
-from sim_bridge.embedded.compiled import flags
-from sim_bridge.embedded.gaze import (
+from sim_bridge.embedded.box_view import (
     _POINTS,
     NOTHING_HIDDEN,
-    Asked,
     BoxRows,
-    Gaze,
+    BoxView,
     Limits,
+    Query,
     lens_of,
 )
+from sim_bridge.embedded.compiled import flags
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene, house_spec
 from sim_bridge.embedded.sensing import optical_rotation
-from sim_bridge.embedded.sight import Sight
 from sim_bridge.embedded.views import intrinsics_of
+from sim_bridge.embedded.visibility import Visibility
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 
 PROBES = 6
@@ -40,7 +40,7 @@ FILL = 0.7
 class Room:
     """A world's boxes where they are, some of them hidden."""
 
-    gaze: Gaze
+    view: BoxView
     rows: BoxRows
     scene: Scene
     mount: CameraMount
@@ -55,7 +55,7 @@ def room(small_house: House, small_episode: Episode) -> Room:
     options = EmbeddedOptions(renderer="none")
     world = KinematicWorld(HouseGround(small_house), small_episode, 0, catalogue, options)
     scene = Scene(world, house_spec(small_house, catalogue), catalogue)
-    sight = Sight(world, scene)
+    sight = Visibility(world, scene)
     sight._follow()
     rows, rng = sight._boxes, np.random.default_rng(0)
     rows.may_show[::7] = False
@@ -64,11 +64,11 @@ def room(small_house: House, small_episode: Episode) -> Room:
     for row in range(0, len(places), 2):
         # Nothing in this house stands askew.
         places[row] = (*places[row][:3], float(rng.uniform(-3, 3)))
-        sight._gaze.place(row, places[row])
+        sight._view.place(row, places[row])
     centers_m, points_m = _boxes(places, rows.halves_m)
     mount = world.agents["agent_0"].body.cameras["hand"]
     hidden = np.array([False, True, False, False])
-    return Room(sight._gaze, rows, scene, mount, hidden, centers_m, points_m)
+    return Room(sight._view, rows, scene, mount, hidden, centers_m, points_m)
 
 
 def _boxes(
@@ -92,7 +92,7 @@ eyes = st.tuples(
 def _glance(
     room: Room,
     eye: tuple[float, float, float, float, float],
-    asked: Asked,
+    asked: Query,
     limits: Limits,
     hidden: NDArray[np.bool_] | None = None,
 ) -> int:
@@ -100,30 +100,30 @@ def _glance(
     x, y, z, heading, tilt = eye
     screen = NOTHING_HIDDEN if hidden is None else flags(hidden)
     lens = lens_of(room.mount)
-    return room.gaze.glance(lens, (x, y, z), heading, tilt, asked, screen, limits)
+    return room.view.glance(lens, (x, y, z), heading, tilt, asked, screen, limits)
 
 
 @given(eyes, st.floats(0.0, 8.0), st.sampled_from([0.0, 0.001, 0.05]), st.booleans())
 def test_what_is_in_view_is_what_the_formula_says(
     room: Room,
     eye: tuple[float, float, float, float, float],
-    farthest_m: float,
-    least_fraction: float,
+    max_distance_m: float,
+    min_fraction: float,
     screened: bool,
 ) -> None:
     x, y, z, heading, tilt = eye
     rows = room.rows
     every = np.arange(len(rows.instances), dtype=np.intp)
     hidden = room.hidden if screened else None
-    count = _glance(room, eye, Asked.of(every, 2), Limits(farthest_m, least_fraction), hidden)
-    found = room.gaze.in_view
+    count = _glance(room, eye, Query.of(every, 2), Limits(max_distance_m, min_fraction), hidden)
+    found = room.view.in_view
     assert len(found) == count
     optical = (room.centers_m - (x, y, z)) @ optical_rotation(heading, tilt)
     lens = intrinsics_of(room.mount)
     depth = optical[:, 2]
     wide = depth * lens.width_px / 2 / lens.fx_px + rows.slacks_m - np.abs(optical[:, 0])
     high = depth * lens.height_px / 2 / lens.fy_px + rows.slacks_m - np.abs(optical[:, 1])
-    near = farthest_m - np.hypot(*(room.centers_m - (x, y, z))[:, :2].T)
+    near = max_distance_m - np.hypot(*(room.centers_m - (x, y, z))[:, :2].T)
     near[rows.agents_from :] = np.inf
     margins = np.stack([depth - room.mount.near_m, room.mount.far_m - depth, wide, high, near])
     may = rows.may_show & (every != 2)
@@ -136,24 +136,24 @@ def test_what_is_in_view_is_what_the_formula_says(
 
 
 # At this one's edge of the picture an agent fills nothing of it.
-@example(eye=(5.5, 1.25, 1.0, 0.0, 0.0), least_fraction=0.0)
+@example(eye=(5.5, 1.25, 1.0, 0.0, 0.0), min_fraction=0.0)
 @given(eyes, st.sampled_from([0.0, 0.001, 0.05]))
 def test_what_rays_meet_is_what_the_formula_says(
-    room: Room, eye: tuple[float, float, float, float, float], least_fraction: float
+    room: Room, eye: tuple[float, float, float, float, float], min_fraction: float
 ) -> None:
     x, y, z, heading, tilt = eye
     rows, at_m, turn = room.rows, np.array((x, y, z)), optical_rotation(heading, tilt)
     every = np.arange(len(rows.instances), dtype=np.intp)
-    _glance(room, eye, Asked.of(every, -1), Limits(8.0, least_fraction))
-    in_view = np.array(room.gaze.in_view, np.intp)
-    met = {found.row: found for found in room.gaze.met("agent_0")}
+    _glance(room, eye, Query.of(every, -1), Limits(8.0, min_fraction))
+    in_view = np.array(room.view.in_view, np.intp)
+    met = {found.row: found for found in room.view.met("agent_0")}
     shares = _shares(room, (room.points_m[in_view] - at_m) @ turn)
     lens = intrinsics_of(room.mount)
     for row, share in zip(in_view.tolist(), shares.tolist(), strict=True):
         fraction = share * _part_met(room, row, at_m, turn)
-        if share < least_fraction - 1e-9 or fraction == 0.0:
+        if share < min_fraction - 1e-9 or fraction == 0.0:
             assert row not in met
-        elif share > least_fraction + 1e-9:
+        elif share > min_fraction + 1e-9:
             across, down, depth = (room.centers_m[row] - at_m) @ turn
             assert met[row].fraction == pytest.approx(fraction, rel=1e-6)
             assert met[row].distance_m == pytest.approx(depth)
@@ -169,12 +169,12 @@ def test_rays_pass_through_what_is_held_and_meet_the_rest(room: Room) -> None:
     rng, met, passed = np.random.default_rng(0), 0, 0
     for _ in range(100):
         x, y, heading = rng.uniform((0, 0, -3), (8, 4, 3)).tolist()
-        asked, limits = Asked.of(every, -1), Limits(8.0, 0.0)
+        asked, limits = Query.of(every, -1), Limits(8.0, 0.0)
         _glance(room, (x, y, 1.2, heading, 0.5), asked, limits)
-        whole = {found.row for found in room.gaze.met("agent_0")}
+        whole = {found.row for found in room.view.met("agent_0")}
         held = sorted(whole)[:2]
         _glance(room, (x, y, 1.2, heading, 0.5), asked, limits)
-        without = {found.row for found in room.gaze.met("agent_0", np.array(held, np.intp))}
+        without = {found.row for found in room.view.met("agent_0", np.array(held, np.intp))}
         assert not without & {*held, *range(room.rows.agents_from, len(every))}
         assert without >= {row for row in whole if row < room.rows.agents_from} - set(held)
         met, passed = met + len(whole), passed + len(held)

@@ -12,7 +12,7 @@ from sim_bridge.embedded.world import KinematicWorld
 _SLACK_M = 1e-3
 
 
-def carried_reach(agent: Agent, thing: Thing, seconds: float) -> Box:
+def held_object_bounds(agent: Agent, thing: Thing, seconds: float) -> Box:
     """The box of the map that a held thing stays in while its agent goes on for some seconds.
 
     The agent walks its remaining path, or stays where it is and turns or looks about.
@@ -35,7 +35,7 @@ def carried_reach(agent: Agent, thing: Thing, seconds: float) -> Box:
     )
 
 
-def opened_reach(world: KinematicWorld, piece: Piece, joint: str) -> dict[str, Box]:
+def moving_furniture_bounds(world: KinematicWorld, piece: Piece, joint: str) -> dict[str, Box]:
     """The boxes of a piece of furniture whose joint moves, and of all that goes along with it.
 
     Where it has no drawers nothing in it moves, and nothing lies on its doors.

@@ -14,14 +14,22 @@ import numpy as np
 from planner.world.geometry import Box
 from planner.world.observation import Sighting
 from planner.world.vocabulary import Relation
+from sim_bridge.embedded.box_view import (
+    NOTHING_HIDDEN,
+    BoxRows,
+    BoxView,
+    Hit,
+    Limits,
+    Query,
+    lens_of,
+)
 from sim_bridge.embedded.entities import Agent, Stance, Thing
-from sim_bridge.embedded.gaze import NOTHING_HIDDEN, Asked, BoxRows, Gaze, Limits, Met, lens_of
 from sim_bridge.embedded.scene import Scene
 from sim_bridge.embedded.screens import Screens, contains
 from sim_bridge.embedded.world import KinematicWorld
 
 
-class Sight:
+class Visibility:
     """The boxes of everything in a world, kept up to date, and the looks at them.
 
     A row is a thing, a piece of furniture or an agent.
@@ -42,10 +50,10 @@ class Sight:
         self._halves = np.array(sizes, float).reshape(-1, 3) / 2
         self._nowhere = 0 if screens is None else len(screens.regions)
         self._boxes = self._no_boxes(len(agents))
-        self._gaze = Gaze(self._boxes, scene)
+        self._view = BoxView(self._boxes, scene)
         self._places: dict[str, tuple[float, float, float, float]] = {}
         # Of each agent, what it looked for last.
-        self._asked: dict[str, tuple[Sequence[str], Asked]] = {}
+        self._queries: dict[str, tuple[Sequence[str], Query]] = {}
         self._missed: dict[str, tuple[tuple[object, ...], Sequence[str], bool]] = {}
         self._scenery = -1
         for piece in pieces:
@@ -69,43 +77,45 @@ class Sight:
         )
 
     def sightings(
-        self, agent: Agent, farthest_m: float, least_fraction: float = 0.0
+        self, agent: Agent, max_distance_m: float, min_fraction: float = 0.0
     ) -> list[Sighting]:
         """The things, furniture and agents in an agent's hand camera, nearest first.
 
         Args:
             agent: who looks.
-            farthest_m: horizontal distance beyond which only other agents are looked for.
-            least_fraction: of the view; what certainly fills less is left out.
+            max_distance_m: horizontal distance beyond which only other agents are looked for.
+            min_fraction: of the view; what certainly fills less is left out.
         """
         self._follow()
-        asked = Asked.of(self._all, self._rows[agent.name])
-        self._glance(agent, agent.stance, asked, Limits(farthest_m, least_fraction))
-        return self._told(self._gaze.met(agent.name))
+        query = Query.of(self._all, self._rows[agent.name])
+        self._glance(agent, agent.stance, query, Limits(max_distance_m, min_fraction))
+        return self._sightings(self._view.met(agent.name))
 
-    def glimpse(
-        self, agent: Agent, names: Sequence[str], farthest_m: float, least_fraction: float
+    def sightings_among(
+        self, agent: Agent, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> list[Sighting]:
         """What `sightings` has of some entities in the picture, and of what those are on or in."""
         self._follow_scenery()
         self._follow_hands()
-        asked, limits = self._rows_asked(agent, names), Limits(farthest_m, least_fraction)
-        if not self._glance(agent, agent.stance, asked, limits):
+        query, limits = self._query(agent, names), Limits(max_distance_m, min_fraction)
+        if not self._glance(agent, agent.stance, query, limits):
             return []
-        gaze, things = self._gaze, self._world.things
-        in_view = gaze.in_view
-        found = gaze.met(agent.name)
+        view, things = self._view, self._world.things
+        in_view = view.in_view
+        found = view.met(agent.name)
         if not found:
             return []
         parents = {things[n].parent for n in map(self._names.__getitem__, in_view) if n in things}
         under = [r for r in map(self._rows.get, parents) if r is not None and r not in in_view]
         if under:
-            beneath = Asked.of(np.array(under, np.intp), asked.own)
+            beneath = Query.of(np.array(under, np.intp), query.own)
             self._glance(agent, agent.stance, beneath, limits)
-            found += gaze.met(agent.name)
-        return self._told(found)
+            found += view.met(agent.name)
+        return self._sightings(found)
 
-    def misses(self, agent: Agent, stance: Stance, names: Sequence[str], limits: Limits) -> bool:
+    def surely_sees_none(
+        self, agent: Agent, stance: Stance, names: Sequence[str], limits: Limits
+    ) -> bool:
         """Whether an agent that comes to a stance surely sees none of some entities.
 
         That is, as long as nothing but agents and what they hold moves until then: those are
@@ -117,11 +127,11 @@ class Sight:
         known = self._missed.get(agent.name)
         # Who stands still misses the same later.
         if known is None or known[0] != key or known[1] is not names:
-            missed = self._surely_misses(agent, stance, names, held, limits)
+            missed = self._search_stance(agent, stance, names, held, limits)
             known = self._missed[agent.name] = (key, names, missed)
         return known[2]
 
-    def _surely_misses(
+    def _search_stance(
         self,
         agent: Agent,
         stance: Stance,
@@ -130,12 +140,12 @@ class Sight:
         limits: Limits,
     ) -> bool:
         self._follow_scenery()
-        if not self._glance(agent, stance, self._rows_asked(agent, names), limits):
+        if not self._glance(agent, stance, self._query(agent, names), limits):
             return True
-        found = self._gaze.met(agent.name, np.array(held, np.intp))
-        return all(met.fraction < limits.least_fraction for met in found)
+        found = self._view.met(agent.name, np.array(held, np.intp))
+        return all(met.fraction < limits.min_fraction for met in found)
 
-    def _glance(self, agent: Agent, stance: Stance, asked: Asked, limits: Limits) -> int:
+    def _glance(self, agent: Agent, stance: Stance, query: Query, limits: Limits) -> int:
         """Looks through an agent's hand camera, as it would stand; how much is in the picture."""
         # The hand swings around the body's upright axis, as the body itself turns.
         heading = stance.yaw_rad + stance.pan_rad
@@ -144,17 +154,17 @@ class Sight:
         x, y = stance.x_m + x * c - y * s, stance.y_m + x * s + y * c
         hidden = NOTHING_HIDDEN if self._screens is None else self._screens.flags_from(x, y)
         lens = self._lenses[agent.name]
-        return self._gaze.glance(lens, (x, y, z), heading, stance.tilt_rad, asked, hidden, limits)
+        return self._view.glance(lens, (x, y, z), heading, stance.tilt_rad, query, hidden, limits)
 
-    def _rows_asked(self, agent: Agent, names: Sequence[str]) -> Asked:
+    def _query(self, agent: Agent, names: Sequence[str]) -> Query:
         """The rows of some names, which are often the very same as those before."""
-        known = self._asked.get(agent.name)
+        known = self._queries.get(agent.name)
         if known is None or known[0] is not names:
             rows = np.array([self._rows[name] for name in names], np.intp)
-            known = self._asked[agent.name] = (names, Asked.of(rows, self._rows[agent.name]))
+            known = self._queries[agent.name] = (names, Query.of(rows, self._rows[agent.name]))
         return known[1]
 
-    def _told(self, found: list[Met]) -> list[Sighting]:
+    def _sightings(self, found: list[Hit]) -> list[Sighting]:
         """What rays met as sightings, nearest first."""
         sightings = [
             Sighting(
@@ -209,7 +219,7 @@ class Sight:
         if self._places.get(name) == place:
             return False
         self._places[name] = place
-        self._gaze.place(self._rows[name], place)
+        self._view.place(self._rows[name], place)
         return True
 
 

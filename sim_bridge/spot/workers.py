@@ -14,16 +14,16 @@ from sim_bridge.spot.supervision import Supervision
 
 STATE_S = 0.05
 LEASE_S = 0.5
-CHORES_S = 0.5
+MAINTENANCE_S = 0.5
 MOTION_S = 1 / 30
 WATCH_S = 0.05
 PICTURES_S = 0.1
 # A bridge whose main loop is silent for so long lets no walk go on, and later nothing at all.
-HUNG_S = 0.3
-DEAD_S = 1.0
+LOOP_PAUSE_S = 0.3
+LOOP_DEAD_S = 1.0
 # A stop that is lost is sent again soon; it does no harm twice.
 STOP_TRIES = 4
-AGAIN_S = 0.2
+RESEND_S = 0.2
 # An answer that comes so late counts all the same, and any of them will do.
 STOP_ANSWER_S = 1.0
 _BRIDGE, _CLOCK = "bridge", "clock"
@@ -66,7 +66,7 @@ class Worker:
             self._due.wait(max(0.0, began_s + self._period_s - time.monotonic()))
 
 
-class Crew:
+class WorkerThreads:
     """Hears the robot, keeps the lease, moves, stops and looks: each on a thread of its own."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Crew:
         """
         self._on_answer = on_answer
         self._watch, self._motion = watch, motion
-        self._beat_s = time.monotonic()
+        self._alive_s = time.monotonic()
         self._lock = threading.Lock()
         self._stops_wanted = self._stops_done = 0
         # The stop that a walk waits for whose end the robot takes for later than it is; 0 for none.
@@ -99,9 +99,9 @@ class Crew:
         self._workers = [
             self._stop,
             self._mover,
-            Worker("state", self._hear, STATE_S),
+            Worker("state", self._poll_state, STATE_S),
             Worker("lease", self._keep_lease, LEASE_S),
-            Worker("chores", tidy, CHORES_S),
+            Worker("chores", tidy, MAINTENANCE_S),
             Worker("pictures", look, PICTURES_S),
         ]
 
@@ -114,13 +114,13 @@ class Crew:
 
     # The main loop
 
-    def beat(self) -> None:
+    def report_alive(self) -> None:
         """The main loop is well.
 
         Raises:
             BaseException: what broke one of the threads.
         """
-        self._beat_s = time.monotonic()
+        self._alive_s = time.monotonic()
         self._motion.let_go(_BRIDGE)
         for worker in self._workers:
             if worker.error is not None:
@@ -128,7 +128,7 @@ class Crew:
 
     @property
     def _silent_s(self) -> float:
-        return time.monotonic() - self._beat_s
+        return time.monotonic() - self._alive_s
 
     def move(self) -> None:
         """Something new is to be done."""
@@ -158,13 +158,13 @@ class Crew:
             self._stopped = self._halt()
             self._stops_done = number
             self._on_answer()
-        hangs = self._silent_s > HUNG_S and self._motion.busy and not self._motion.held
+        hangs = self._silent_s > LOOP_PAUSE_S and self._motion.busy and not self._motion.held
         # A walk goes on when the loop does; what an arm does ends by itself, soon.
         if hangs and self._motion.hold(_BRIDGE):
             self.halt()
 
     def _halt(self) -> Outcome:
-        again_s = max(AGAIN_S, 2.0 * self._watch.round_trip_s)
+        again_s = max(RESEND_S, 2.0 * self._watch.round_trip_s)
         why = first_answer(self._halt_once, STOP_TRIES, again_s)
         return Outcome(False, why) if why else Outcome(True, "stopped")
 
@@ -174,8 +174,8 @@ class Crew:
 
     # What goes on
 
-    def _hear(self) -> None:
-        self._watch.hear()
+    def _poll_state(self) -> None:
+        self._watch.poll()
         if self._clock_stop:
             if self.halted(self._clock_stop) is not None:
                 self._clock_stop = 0
@@ -193,4 +193,4 @@ class Crew:
             self._clock_stop = self.halt()
 
     def _keep_lease(self) -> None:
-        self._watch.keep_lease(well=self._silent_s < DEAD_S)
+        self._watch.keep_lease(well=self._silent_s < LOOP_DEAD_S)

@@ -21,13 +21,13 @@ from bosdyn.client.time_sync import TimeSyncClient
 
 from planner.world.errors import PlannerError
 from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.address import RobotAddress, explain_no_answer
 from sim_bridge.spot.advice import SDK_ERRORS, advice
-from sim_bridge.spot.whereabouts import Where, why_no_answer
 
 ResultT = TypeVar("ResultT")
 
 
-class Lane(StrEnum):
+class Channel(StrEnum):
     """What a connection is for, so that nothing urgent queues behind anything slow."""
 
     STATE = "state"
@@ -37,11 +37,11 @@ class Lane(StrEnum):
     LEASE = "lease"
 
 
-class Line:
+class Connection:
     """One SDK robot object. `now_s` is the SDK's clock, too."""
 
     def __init__(
-        self, name: str, where: Where, safety: SafetyOptions, now_s: Callable[[], float]
+        self, name: str, where: RobotAddress, safety: SafetyOptions, now_s: Callable[[], float]
     ) -> None:
         self._name, self._where, self._safety, self._now_s = name, where, safety, now_s
         self.robot: Any = None
@@ -122,7 +122,7 @@ class Line:
 
 
 class _Explained:
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: RobotAddress) -> None:
         self._where = where
 
     def __enter__(self) -> None:
@@ -131,7 +131,7 @@ class _Explained:
     def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
         if isinstance(error, SDK_ERRORS):
             silent = isinstance(error, (ProxyConnectionError, UnableToConnectToRobotError))
-            why = why_no_answer(self._where) if silent else advice(error)
+            why = explain_no_answer(self._where) if silent else advice(error)
             where = f"{self._where.address}:{self._where.port}"
             raise PlannerError(f"spot at {where}: {why}") from error
 
@@ -147,4 +147,4 @@ def _prompt(client: type[Any], within_s: float) -> type[Any]:
     return Prompt
 
 
-Lines = Mapping[Lane, Line]
+Lines = Mapping[Channel, Connection]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from sim_bridge.embedded.entities import Agent, Leg
-from sim_bridge.embedded.foreseen import first_within_s, legs
+from sim_bridge.embedded.prediction import first_within_s, legs
 from sim_bridge.embedded.world import AGENT_GAP_M
 
 # Nearer than this to touching, one may have to make way for another.
@@ -14,28 +14,28 @@ CLOSE_M = 0.3
 # One that stands so much farther off than that from another's way need not make way for it.
 CLEAR_OF_WAY_M = 0.2
 # The world's steps are no longer than this.
-MOMENT_S = 1 / 30
+STEP_S = 1 / 30
 # Times add up to this.
-EQUAL_S = 1e-6
+TIME_TOLERANCE_S = 1e-6
 
 
-def apart_s(agents: Iterable[Agent], most_s: float) -> float:
-    """For how long none of those who walk gets into another's way; no more than `most_s`."""
+def undisturbed_s(agents: Iterable[Agent], horizon_s: float) -> float:
+    """For how long none of those who walk gets into another's way; no more than `horizon_s`."""
     near = list(agents)
     for index, agent in enumerate(near):
-        if not agent.remaining_path or agent.pause_s > EQUAL_S:
+        if not agent.remaining_path or agent.pause_s > TIME_TOLERANCE_S:
             continue
-        way = legs(agent, most_s)
+        way = legs(agent, horizon_s)
         for other in near[:index]:
             # Of two that walk on, the first has told of both.
-            if not other.remaining_path or other.pause_s > EQUAL_S:
-                most_s = min(most_s, alone_s(agent, way, other, most_s))
+            if not other.remaining_path or other.pause_s > TIME_TOLERANCE_S:
+                horizon_s = min(horizon_s, undisturbed_by_s(agent, way, other, horizon_s))
         for other in near[index + 1 :]:
-            most_s = min(most_s, alone_s(agent, way, other, most_s))
-    return most_s
+            horizon_s = min(horizon_s, undisturbed_by_s(agent, way, other, horizon_s))
+    return horizon_s
 
 
-def alone_s(agent: Agent, way: list[Leg], other: Agent, most_s: float) -> float:
+def undisturbed_by_s(agent: Agent, way: list[Leg], other: Agent, horizon_s: float) -> float:
     """For how long a walking agent goes on as if another were not there.
 
     Args:
@@ -43,24 +43,24 @@ def alone_s(agent: Agent, way: list[Leg], other: Agent, most_s: float) -> float:
         way: the legs of that.
         other: where it is idle, it may make way when one comes close; where it walks or works
             on something, only touching it would matter.
-        most_s: more than this need not be known.
+        horizon_s: more than this need not be known.
     """
     gap_m = math.hypot(other.x_m - agent.x_m, other.y_m - agent.y_m) - clear_m(agent, other)
-    fastest_m_s = agent.body.speed_m_s + other.body.speed_m_s
-    apart_s = (gap_m - CLOSE_M) / fastest_m_s
-    if apart_s >= most_s:
-        return apart_s
+    closing_speed_m_s = agent.body.speed_m_s + other.body.speed_m_s
+    undisturbed_s = (gap_m - CLOSE_M) / closing_speed_m_s
+    if undisturbed_s >= horizon_s:
+        return undisturbed_s
     # One takes a step before the other has taken its own.
-    step_m = max(agent.body.speed_m_s, other.body.speed_m_s) * MOMENT_S
+    step_m = max(agent.body.speed_m_s, other.body.speed_m_s) * STEP_S
     near_m = clear_m(agent, other) + step_m
     if not other.busy and not other.remaining_path:
         at_m = (other.x_m, other.y_m)
         if gap_to_way_m(agent, at_m) > clear_m(agent, other) + CLEAR_OF_WAY_M:
-            return most_s
+            return horizon_s
         near_m += CLOSE_M
-    known_s = first_within_s(way, legs(other, most_s), near_m, most_s)
+    known_s = first_within_s(way, legs(other, horizon_s), near_m, horizon_s)
     # A step that would only begin before they meet is too long.
-    return math.floor(known_s / MOMENT_S + 1e-6) * MOMENT_S if known_s < most_s else known_s
+    return math.floor(known_s / STEP_S + 1e-6) * STEP_S if known_s < horizon_s else known_s
 
 
 def gap_to_way_m(walker: Agent, point_m: tuple[float, float]) -> float:
