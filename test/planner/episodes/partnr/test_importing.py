@@ -81,7 +81,7 @@ OWN = [
     ),
     _entry(7, "Pick it up.", _record(1, "book", "floor", "living_room_0")),
     _entry(8, "Dust them.", _record(40, "basket", "table_4", "living_room_0")),
-    {"episode_id": 9, "instruction": "No state."},
+    {"episode_id": 9, "scene_id": "no_scene", "instruction": "No state."},
     _entry(10, "Dust it.", _record(1, "vase", "table_4", "kitchen_0")),
     _entry(
         11,
