@@ -39,8 +39,8 @@ from planner.models.replies.turn_grammar import (
 )
 from planner.models.scripted import ScriptedModel
 from planner.planning.expert.expert import Expert
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode
 from planner.world.house_checks import load_episode

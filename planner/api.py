@@ -11,7 +11,7 @@ from pathlib import Path
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import RunResult
 from planner.app.run_story import RunStory
-from planner.app.trace import HeardTrace, decided, traced
+from planner.app.trace import ObservedTrace, decided, traced
 from planner.bench.runs.models import Models
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import Job
@@ -21,8 +21,8 @@ from planner.evaluation.trace_builder import Decided
 from planner.models.trace import ModelCall
 from planner.narrator.picture import Moment
 from planner.parts.option import OptionValue
-from planner.planning.making import make_planner
 from planner.planning.planner import Planner, Task
+from planner.planning.planner_choice import make_planner
 from planner.planning.session import Ask
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -182,7 +182,7 @@ async def play(
         models = Models(settings)
         opened.push_async_callback(models.close)
         story = RunStory(house, episode, acting, backend, has_pictures=pictures, say=say)
-        builder = HeardTrace(lambda state, progress: story.on_progress(state.stamp_s, progress))
+        builder = ObservedTrace(lambda state, progress: story.on_progress(state.stamp_s, progress))
         if on_state is not None:
             builder.hear(lambda state, _progress: on_state(state))
         decisions: list[Decided] = []
@@ -197,7 +197,9 @@ async def play(
         def make(task: Task) -> Planner:
             choice = settings.choice(len(task.agents))
             if ask is not None:
-                choice = replace(choice, ask=replace(choice.ask, most_questions=MAX_QUESTIONS))
+                choice = replace(
+                    choice, dialogue=replace(choice.dialogue, max_questions=MAX_QUESTIONS)
+                )
             return make_planner(choice, task, chat, hear)
 
         prepared = prepare_embedded(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from planner.models.making import part_and_source
+from planner.models.model_choice import part_and_source
 from planner.namespace import full_namespace
 from planner.params_file import checked_params_file
 from planner.parts.catalog import Catalog, Part, PartT

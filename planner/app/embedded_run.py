@@ -8,7 +8,7 @@ from functools import partial
 
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.time_steps import Foresight, Steps
-from planner.evaluation.asked import evaluation_of
+from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
@@ -183,7 +183,7 @@ class _Eyes:
     def look(self, agent: str) -> None:
         """Shows the memory what an agent senses now."""
         now_s, memory = self.backend.now_s(), self.memory
-        if self.watch is None and not self.privileged.is_worth_it(agent, now_s, memory.entities):
+        if self.watch is None and not self.privileged.needs_look(agent, now_s, memory.entities):
             base_m, holds = self.backend.localised_position(agent)
             memory.note_self(agent, base_m, now_s, holds=holds)
             return
@@ -192,7 +192,7 @@ class _Eyes:
             self.watch(observation, memory)
         memory.observe(observation)
 
-    def redundant_looks(self, seconds: Sequence[float]) -> int:
+    def redundant_frames(self, seconds: Sequence[float]) -> int:
         """From how many of looks, so many seconds from now, the memory would surely learn nothing.
 
         Counted up to the first from which it may.
@@ -200,7 +200,7 @@ class _Eyes:
         if self.watch is not None:
             return 0
         backend, known = self.backend, self.memory.entities
-        return self.privileged.redundant_looks(backend.agents, backend.now_s(), seconds, known)
+        return self.privileged.redundant_frames(backend.agents, backend.now_s(), seconds, known)
 
     def pass_over(self, seconds: float) -> None:
         """Tells the memory that all looked in some seconds, and from where."""

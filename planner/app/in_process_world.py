@@ -100,8 +100,8 @@ class InProcessWorld:
                 ended.append(AgentResult(agent, self._running.pop(agent), result, self.now_s))
         return ended
 
-    async def next_event(self, *, or_news: bool) -> bool:
-        """Steps the world until a call has ended or, with `or_news`, the memory may have looked."""
+    async def next_event(self, *, or_belief_change: bool) -> bool:
+        """Steps the world until a call has ended or, with `or_belief_change`, a frame is due."""
         working = {a: one for a, one in self._executors.items() if a in self._running}
         while self.sim_steps < MAX_STEPS:
             self.sim_steps += self._steps.advance(working, MAX_STEPS - self.sim_steps)
@@ -110,7 +110,7 @@ class InProcessWorld:
             for executor in stirring:
                 executor.step()
             self._steps.look()
-            if or_news or any(one.running is None for one in stirring):
+            if or_belief_change or any(one.running is None for one in stirring):
                 break
         return self.sim_steps < MAX_STEPS
 

@@ -18,8 +18,8 @@ from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.parts.check import Finding, Report, Verdict
 from planner.parts.kinds import METRICS
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName

@@ -15,8 +15,8 @@ from planner.app.run import End, RunResult
 from planner.models.chat import ChatModel
 from planner.parts.calls import roles_of
 from planner.parts.check import Finding, Report, Verdict
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House

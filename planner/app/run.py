@@ -12,7 +12,7 @@ from planner.app.time_steps import Steps
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.progress import Verdict
 from planner.memory.memory import Memory
-from planner.models.chat import ModelAwayError
+from planner.models.chat import ModelUnavailableError
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Ask, Outcome, Session
 from planner.planning.session_world import Event
@@ -110,7 +110,7 @@ class EpisodeRun:
         A model without a usable answer ends the run, which is judged as it stands.
 
         Raises:
-            ModelAwayError: where the model is not there, which says nothing about the planner.
+            ModelUnavailableError: where the model cannot be reached; not the planner's fault.
             PlannerError: of a planner that cannot work.
         """
         agents, layout = self.task.agents, self.house.layout
@@ -140,6 +140,7 @@ def _raise(outcome: Outcome) -> None:
     if outcome.code is InstructionCode.CANCELED:
         raise asyncio.CancelledError
     if outcome.error is not None and (
-        outcome.code is InstructionCode.PLANNER_FAULT or isinstance(outcome.error, ModelAwayError)
+        outcome.code is InstructionCode.PLANNER_FAULT
+        or isinstance(outcome.error, ModelUnavailableError)
     ):
         raise outcome.error

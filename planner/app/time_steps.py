@@ -59,7 +59,7 @@ class Eyes(Protocol):
     def look(self, agent: str) -> None:
         """Shows the memory what an agent senses now."""
 
-    def redundant_looks(self, seconds: Sequence[float]) -> int:
+    def redundant_frames(self, seconds: Sequence[float]) -> int:
         """How many of looks, so many seconds from now each, tell nothing before one may.
 
         That is, as agents go on with what they do.
@@ -188,7 +188,7 @@ class Foresight(Steps):
             look = self._look_after(look, now_s + looks[-1])
         if not looks:
             return steady
-        redundant = self.eyes.redundant_looks(looks)
+        redundant = self.eyes.redundant_frames(looks)
         if redundant < len(looks):
             return round(looks[redundant] / STEP_S)
         if look > last:

@@ -17,7 +17,7 @@ from planner.world.state import WorldState
 Hear: TypeAlias = Callable[[WorldState, Progress], None]
 
 
-class HeardTrace(TraceBuilder):
+class ObservedTrace(TraceBuilder):
     """Others hear every state that is judged, too, with how the task stands in it."""
 
     def __init__(self, *hearers: Hear) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from planner.app.embedded_run import run_embedded
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import STATE_PREDICATES
-from planner.memory.entity_list import EntityList, Occasion
+from planner.memory.entity_list import EntityList, Provenance
 from planner.memory.epm_prompt import model_image, update_prompt, view_points
 from planner.memory.memory import Memory
 from planner.memory.operations import CoordinateFrame, to_pixel, write
@@ -148,8 +148,8 @@ class _Recorder:
         prompt = update_prompt(view_points(frame), known, self._action)
         answer = write(told)
         self.samples.append(Sample(model_image(frame), prompt, answer, kind_of(told)))
-        occasion = Occasion(observation.stamp_s, "labels", Source.SEEN, AGENT, frame)
-        self._list.apply([_in_frame(operation, frame) for operation in made], occasion)
+        provenance = Provenance(observation.stamp_s, "labels", Source.SEEN, AGENT, frame)
+        self._list.apply([_in_frame(operation, frame) for operation in made], provenance)
 
 
 def _in_frame(operation: Operation, frame: CameraFrame) -> Operation:

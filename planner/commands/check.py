@@ -12,11 +12,11 @@ from planner.app.planner_check import check_planner
 from planner.app.skill_check import check_skill
 from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterModel, UpdaterRequest
-from planner.models.making import ModelChoice, make_model, model_forms
+from planner.models.model_choice import ModelChoice, make_model, model_forms
 from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import MODELS, PLANNERS, SUITES, UPDATERS
 from planner.parts.option import read_options
-from planner.planning.making import PlannerChoice
+from planner.planning.planner_choice import PlannerChoice
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode, load_house
 from planner.world.skill import CallError

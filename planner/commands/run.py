@@ -14,7 +14,7 @@ from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
-from planner.models.making import model_forms, part_and_source
+from planner.models.model_choice import model_forms, part_and_source
 from planner.narrator import story
 from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import MODELS, PLANNERS

@@ -96,7 +96,7 @@ class _Step:
             free = [name for name in target.names if name not in moves] or list(target.names)
             for name in [str(n) for n in self._rng.permutation(free)][: target.number]:
                 relation, places = self._places(target, name, moves)
-                tied, apart = target.wish.same_place, target.wish.other_place
+                tied, apart = target.spec.same_place, target.spec.other_place
                 if apart:
                     places = tuple(p for p in places if p not in used.setdefault(apart, []))
                 if places and (tied or apart):

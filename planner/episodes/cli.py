@@ -87,6 +87,6 @@ def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
         from planner.episodes.lint.cli import run_lint
 
         return run_lint(args, solve)
-    from planner.episodes.making_cli import build_shipped, import_tasks
+    from planner.episodes.creation_cli import build_shipped, import_tasks
 
     return build_shipped(args.output) if args.action == "build" else import_tasks(args)

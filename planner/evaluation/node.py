@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from planner.evaluation.asked import evaluation_of
+from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.latch_file import Latched, LatchFile
 from planner.evaluation.perceived import PerceivedWorld

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from planner.evaluation.asked import evaluation_of
+from planner.evaluation.episode_goal import evaluation_of
 from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

@@ -14,7 +14,7 @@ from planner.houses.clutter import scatter
 from planner.houses.doors import DoorPlan
 from planner.houses.furnish import Furnishing, draw_furnishing, furnish
 from planner.houses.groups import GroupMaker, Member
-from planner.houses.layout import Plan, RoomWish, plan_layout
+from planner.houses.layout import Plan, RoomSpec, plan_layout
 from planner.houses.room_floor import DoorMouth, RoomFloor, door_mouth
 from planner.houses.room_program import HousePrograms, Zone, default_programs
 from planner.world.agents import default_bodies
@@ -76,19 +76,19 @@ def generate_house(
     names = _room_names(program, programs)
     _check_required(required, names, catalogue)
     maker = GroupMaker(catalogue, programs, rng)
-    wishes = {
+    specs = {
         room: draw_furnishing(programs.rooms[cls], required.get(room, {}), maker, rng)
         for room, cls in names.items()
     }
     try:
-        plan, members = _plan_and_furnish(names, wishes, maker, programs, rng)
+        plan, members = _plan_and_furnish(names, specs, maker, programs, rng)
     except PlannerError:
         if _HALLWAY in names or len(names) < _MIN_ROOMS:
             raise
         # Rooms too unequal to stand around one of them do fit along a hallway.
         names[_HALLWAY] = "hallway"
-        wishes[_HALLWAY] = draw_furnishing(programs.rooms["hallway"], {}, maker, rng)
-        plan, members = _plan_and_furnish(names, wishes, maker, programs, rng)
+        specs[_HALLWAY] = draw_furnishing(programs.rooms["hallway"], {}, maker, rng)
+        plan, members = _plan_and_furnish(names, specs, maker, programs, rng)
     bare = House(
         version=1,
         name=name,
@@ -160,7 +160,7 @@ def _check_required(
 
 def _plan_and_furnish(
     names: Mapping[str, str],
-    wishes: Mapping[str, Furnishing],
+    specs: Mapping[str, Furnishing],
     maker: GroupMaker,
     programs: HousePrograms,
     rng: np.random.Generator,
@@ -170,7 +170,7 @@ def _plan_and_furnish(
     areas = {}
     for room, cls in names.items():
         low, high = programs.rooms[cls].area_m2
-        areas[room] = max(float(rng.uniform(low, high)), wishes[room].area_m2)
+        areas[room] = max(float(rng.uniform(low, high)), specs[room].area_m2)
         if areas[room] > _LARGEST_ROOM_M2:
             raise PlannerError(
                 f"no place was found for the furniture of {room}: it needs {areas[room]:.0f} m2"
@@ -179,7 +179,7 @@ def _plan_and_furnish(
     for _ in range(_ATTEMPTS):
         try:
             plan = plan_layout(
-                [RoomWish(room, programs.rooms[cls], areas[room]) for room, cls in names.items()],
+                [RoomSpec(room, programs.rooms[cls], areas[room]) for room, cls in names.items()],
                 rng,
             )
         except PlannerError:
@@ -187,9 +187,9 @@ def _plan_and_furnish(
             continue
         members: dict[str, tuple[Member, ...]] = {}
         cramped = set()
-        for room, wish in wishes.items():
+        for room, spec in specs.items():
             floor = RoomFloor(plan.rooms[room], _mouths(room, plan), radius)
-            pieces = furnish(floor, wish, maker, rng)
+            pieces = furnish(floor, spec, maker, rng)
             if pieces is None:
                 cramped.add(room)
                 areas[room] *= _GROWTH

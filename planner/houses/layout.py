@@ -27,7 +27,7 @@ _BLOCKS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RoomWish:
+class RoomSpec:
     """One room to be laid out: at least `area_m2`, except hallways, which follow the plan."""
 
     name: str
@@ -43,17 +43,17 @@ class Plan:
     doors: tuple[DoorPlan, ...]
 
 
-def plan_layout(wishes: Sequence[RoomWish], rng: np.random.Generator) -> Plan:
+def plan_layout(specs: Sequence[RoomSpec], rng: np.random.Generator) -> Plan:
     """The best of several random plans.
 
     Raises:
         PlannerError: where no plan had sane and connected rooms.
     """
-    rules = {wish.name: wish.rule for wish in wishes}
+    rules = {spec.name: spec.rule for spec in specs}
     best: tuple[float, dict[str, Rect], list[tuple[str, str]]] | None = None
     for _ in range(_CANDIDATES):
-        rects = _draw(wishes, rng)
-        cost = _shape_cost(wishes, rects)
+        rects = _draw(specs, rng)
+        cost = _shape_cost(specs, rects)
         if best is not None and cost >= best[0]:
             continue
         tree = connect(rects, rules)
@@ -63,18 +63,18 @@ def plan_layout(wishes: Sequence[RoomWish], rng: np.random.Generator) -> Plan:
         if best is None or cost < best[0]:
             best = (cost, rects, tree.edges)
     if best is None or math.isinf(best[0]):
-        names = ", ".join(wish.name for wish in wishes)
+        names = ", ".join(spec.name for spec in specs)
         raise PlannerError(f"no floor plan was found for the rooms {names}")
-    rects = _settle({wish.name: best[1][wish.name] for wish in wishes}, rng)
+    rects = _settle({spec.name: best[1][spec.name] for spec in specs}, rng)
     doors = place_doors(rects, rules, best[2], rng)
     return Plan(rects, (*doors, entrance(rects, rules, doors)))
 
 
-def _draw(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str, Rect]:
-    passages = [wish for wish in wishes if wish.rule.zone is Zone.PASSAGE]
-    others = [wish for wish in wishes if wish.rule.zone is not Zone.PASSAGE]
+def _draw(specs: Sequence[RoomSpec], rng: np.random.Generator) -> dict[str, Rect]:
+    passages = [spec for spec in specs if spec.rule.zone is Zone.PASSAGE]
+    others = [spec for spec in specs if spec.rule.zone is not Zone.PASSAGE]
     hub = not others or (not passages and len(others) <= _MAX_HUB_ROOMS)
-    drawn = _hub_plan(wishes, rng) if hub else _corridor_plan(passages, others, rng)
+    drawn = _hub_plan(specs, rng) if hub else _corridor_plan(passages, others, rng)
     return {name: _snapped(rect) for name, rect in drawn.items()}
 
 
@@ -84,20 +84,20 @@ def _snapped(rect: Rect) -> Rect:
     return Rect(round(x0, 3), round(y0, 3), round(x1, 3), round(y1, 3))
 
 
-def _area(wishes: Sequence[RoomWish]) -> float:
-    return sum(wish.area_m2 for wish in wishes)
+def _area(specs: Sequence[RoomSpec]) -> float:
+    return sum(spec.area_m2 for spec in specs)
 
 
-def _shuffled(wishes: Sequence[RoomWish], rng: np.random.Generator) -> list[RoomWish]:
-    return [wishes[i] for i in rng.permutation(len(wishes))]
+def _shuffled(specs: Sequence[RoomSpec], rng: np.random.Generator) -> list[RoomSpec]:
+    return [specs[i] for i in rng.permutation(len(specs))]
 
 
-def _hub_plan(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str, Rect]:
+def _hub_plan(specs: Sequence[RoomSpec], rng: np.random.Generator) -> dict[str, Rect]:
     """The largest public room (or else the largest) with columns of rooms left and right."""
-    ranked = sorted(wishes, key=lambda wish: (wish.rule.zone is not Zone.PUBLIC, -wish.area_m2))
+    ranked = sorted(specs, key=lambda spec: (spec.rule.zone is not Zone.PUBLIC, -spec.area_m2))
     hub, rest = ranked[0], _shuffled(ranked[1:], rng)
     left = int(rng.integers(0, len(rest) // 2 + 1))
-    height = math.sqrt(_area(wishes) * float(rng.uniform(0.4, 1.5)))
+    height = math.sqrt(_area(specs) * float(rng.uniform(0.4, 1.5)))
     sides = [_stack(side, height) for side in (rest[:left], rest[left:]) if side]
     height = max(height, *(tall for _, tall, _ in sides)) if sides else height
     width = max(hub.area_m2 / height, hub.rule.min_side_m + 0.1)
@@ -115,34 +115,34 @@ def _hub_plan(wishes: Sequence[RoomWish], rng: np.random.Generator) -> dict[str,
     return rects or {hub.name: Rect(x, 0.0, x + width, height)}
 
 
-def _stack(wishes: Sequence[RoomWish], height: float) -> tuple[dict[str, Rect], float, float]:
+def _stack(specs: Sequence[RoomSpec], height: float) -> tuple[dict[str, Rect], float, float]:
     """Rooms from bottom to top of a column about so high, with its height and width."""
-    width = _area(wishes) / height
-    width = max([width, *(wish.rule.min_side_m + 0.1 for wish in wishes)])
+    width = _area(specs) / height
+    width = max([width, *(spec.rule.min_side_m + 0.1 for spec in specs)])
     rects: dict[str, Rect] = {}
     y = 0.0
-    for wish in wishes:
-        shortest = max(wish.rule.min_side_m, width / wish.rule.max_aspect) + 0.1
-        top = y + max(shortest, wish.area_m2 / width)
-        rects[wish.name] = Rect(0.0, y, width, top)
+    for spec in specs:
+        shortest = max(spec.rule.min_side_m, width / spec.rule.max_aspect) + 0.1
+        top = y + max(shortest, spec.area_m2 / width)
+        rects[spec.name] = Rect(0.0, y, width, top)
         y = top
     return rects, y, width
 
 
-def _column(wishes: Sequence[RoomWish], frame: Rect) -> dict[str, Rect]:
+def _column(specs: Sequence[RoomSpec], frame: Rect) -> dict[str, Rect]:
     """Rooms stacked from bottom to top of a frame, heights in proportion to areas."""
     rects: dict[str, Rect] = {}
-    total, y = _area(wishes), frame.y0
-    for index, wish in enumerate(wishes):
-        last = index == len(wishes) - 1
-        top = frame.y1 if last else y + frame.depth * wish.area_m2 / total
-        rects[wish.name] = Rect(frame.x0, y, frame.x1, top)
+    total, y = _area(specs), frame.y0
+    for index, spec in enumerate(specs):
+        last = index == len(specs) - 1
+        top = frame.y1 if last else y + frame.depth * spec.area_m2 / total
+        rects[spec.name] = Rect(frame.x0, y, frame.x1, top)
         y = top
     return rects
 
 
 def _corridor_plan(
-    passages: Sequence[RoomWish], others: Sequence[RoomWish], rng: np.random.Generator
+    passages: Sequence[RoomSpec], others: Sequence[RoomSpec], rng: np.random.Generator
 ) -> dict[str, Rect]:
     """Two rows of rooms along the hallway; the larger public rooms in a block at its end.
 
@@ -150,13 +150,13 @@ def _corridor_plan(
     """
     largest = max((w.area_m2 for w in others if w.rule.zone is Zone.PUBLIC), default=0.0)
     public = [
-        wish
-        for wish in others
-        if wish.rule.zone is Zone.PUBLIC and wish.area_m2 > _BLOCK_SHARE * largest
+        spec
+        for spec in others
+        if spec.rule.zone is Zone.PUBLIC and spec.area_m2 > _BLOCK_SHARE * largest
     ]
-    private = _shuffled([wish for wish in others if wish not in public], rng)
+    private = _shuffled([spec for spec in others if spec not in public], rng)
     while len(private) < 2 and len(public) > 1:
-        private.append(public.pop(int(np.argmin([wish.area_m2 for wish in public]))))
+        private.append(public.pop(int(np.argmin([spec.area_m2 for spec in public]))))
     aisle = float(rng.uniform(*_HALLWAY_WIDTH_M))
     length = math.sqrt(_area(private)) * float(rng.uniform(0.85, 1.6))
     share = int(rng.integers(len(private) // 2, (len(private) + 1) // 2 + 1))
@@ -165,15 +165,15 @@ def _corridor_plan(
     rects = {name: Rect(r.x0, -r.y1, r.x1, -r.y0) for name, r in below.items()}
     rects |= {name: Rect(r.x0, r.y0 + aisle, r.x1, r.y1 + aisle) for name, r in above.items()}
     width = max(below_end, above_end) / max(1, len(passages))
-    for index, wish in enumerate(passages):
-        rects[wish.name] = Rect(index * width, 0.0, (index + 1) * width, aisle)
+    for index, spec in enumerate(passages):
+        rects[spec.name] = Rect(index * width, 0.0, (index + 1) * width, aisle)
     if public:
         rects |= _public_block(public, -below_depth, aisle + above_depth, aisle, rng)
     return rects
 
 
 def _public_block(
-    public: Sequence[RoomWish], low: float, high: float, aisle: float, rng: np.random.Generator
+    public: Sequence[RoomSpec], low: float, high: float, aisle: float, rng: np.random.Generator
 ) -> dict[str, Rect]:
     """The public rooms left of the hallway, as deep as the house or as suits their area."""
     area, depth = _area(public), high - low
@@ -191,24 +191,24 @@ def _public_block(
 
 
 def _row(
-    wishes: Sequence[RoomWish], length: float, rng: np.random.Generator
+    specs: Sequence[RoomSpec], length: float, rng: np.random.Generator
 ) -> tuple[dict[str, Rect], float, float]:
     """Rooms from left to right on y = 0, with the row's length and depth.
 
     Two service rooms may share a column, the second behind the first. The row
     is stretched where that makes it nearly as long as asked.
     """
-    if not wishes:
+    if not specs:
         return {}, 0.0, 0.0
-    depth = min(6.0, max(2.6, _area(wishes) / length))
-    columns: list[list[RoomWish]] = []
-    for wish in wishes:
+    depth = min(6.0, max(2.6, _area(specs) / length))
+    columns: list[list[RoomSpec]] = []
+    for spec in specs:
         last = columns[-1] if columns else []
-        pair = len(last) == 1 and Zone.SERVICE is wish.rule.zone is last[0].rule.zone
-        if pair and depth > last[0].rule.min_side_m + wish.rule.min_side_m and rng.random() < 0.7:
-            last.append(wish)
+        pair = len(last) == 1 and Zone.SERVICE is spec.rule.zone is last[0].rule.zone
+        if pair and depth > last[0].rule.min_side_m + spec.rule.min_side_m and rng.random() < 0.7:
+            last.append(spec)
         else:
-            columns.append([wish])
+            columns.append([spec])
     widths = [_column_width(column, depth) for column in columns]
     stretch = length / sum(widths)
     if 1.0 <= stretch <= 1.35:
@@ -221,16 +221,16 @@ def _row(
     return rects, x, depth
 
 
-def _column_width(column: Sequence[RoomWish], depth: float) -> float:
-    width = max(_area(column) / depth, max(wish.rule.min_side_m for wish in column))
+def _column_width(column: Sequence[RoomSpec], depth: float) -> float:
+    width = max(_area(column) / depth, max(spec.rule.min_side_m for spec in column))
     return max(width, depth / column[0].rule.max_aspect + 0.1) if len(column) == 1 else width
 
 
-def _sliced(wishes: Sequence[RoomWish], frame: Rect, rng: np.random.Generator) -> dict[str, Rect]:
+def _sliced(specs: Sequence[RoomSpec], frame: Rect, rng: np.random.Generator) -> dict[str, Rect]:
     """A random slicing of a frame, areas in proportion to the wishes."""
-    if len(wishes) == 1:
-        return {wishes[0].name: frame}
-    order = _shuffled(wishes, rng)
+    if len(specs) == 1:
+        return {specs[0].name: frame}
+    order = _shuffled(specs, rng)
     cut = int(rng.integers(1, len(order)))
     first, second = order[:cut], order[cut:]
     share = _area(first) / _area(order)
@@ -244,21 +244,21 @@ def _sliced(wishes: Sequence[RoomWish], frame: Rect, rng: np.random.Generator) -
     return _sliced(first, halves[0], rng) | _sliced(second, halves[1], rng)
 
 
-def _shape_cost(wishes: Sequence[RoomWish], rects: Mapping[str, Rect]) -> float:
+def _shape_cost(specs: Sequence[RoomSpec], rects: Mapping[str, Rect]) -> float:
     """How unlike a house the shapes are: narrow, long, oversized or too small rooms."""
     cost = 0.0
-    for wish in wishes:
-        rect = rects[wish.name]
-        if rect.short_side < (1.3 if wish.rule.zone is Zone.PASSAGE else wish.rule.min_side_m):
+    for spec in specs:
+        rect = rects[spec.name]
+        if rect.short_side < (1.3 if spec.rule.zone is Zone.PASSAGE else spec.rule.min_side_m):
             return math.inf
-        if wish.rule.zone is Zone.PASSAGE:
+        if spec.rule.zone is Zone.PASSAGE:
             cost += 0.05 * rect.area_m2
             continue
-        if rect.aspect > wish.rule.max_aspect or rect.area_m2 < 0.93 * wish.area_m2:
+        if rect.aspect > spec.rule.max_aspect or rect.area_m2 < 0.93 * spec.area_m2:
             return math.inf
         cost += 1.5 * max(0.0, rect.aspect - 1.3) ** 2
-        oversize = 4.0 if wish.rule.zone is Zone.SERVICE else 1.5
-        cost += oversize * max(0.0, rect.area_m2 / wish.area_m2 - 1.15)
+        oversize = 4.0 if spec.rule.zone is Zone.SERVICE else 1.5
+        cost += oversize * max(0.0, rect.area_m2 / spec.area_m2 - 1.15)
     x0, x1 = min(r.x0 for r in rects.values()), max(r.x1 for r in rects.values())
     y0, y1 = min(r.y0 for r in rects.values()), max(r.y1 for r in rects.values())
     whole = Rect(x0, y0, x1, y1)

@@ -11,34 +11,36 @@ from planner.world.geometry import FloatArray, Pose, Vec3
 from planner.world.observation import CameraFrame, Intrinsics
 
 
-def unproject(lens: Intrinsics, pose: Pose, pixel: tuple[float, float], depth_m: float) -> Vec3:
+def unproject(
+    intrinsics: Intrinsics, pose: Pose, pixel: tuple[float, float], depth_m: float
+) -> Vec3:
     """The point of `map` at a pixel (u, v) and a depth along the optical axis.
 
     `pose` is the optical frame (z forward, x right, y down) in `map` (EPM-2.2).
     """
     u, v = pixel
-    x = (u - lens.cx_px) / lens.fx_px * depth_m
-    y = (v - lens.cy_px) / lens.fy_px * depth_m
+    x = (u - intrinsics.cx_px) / intrinsics.fx_px * depth_m
+    y = (v - intrinsics.cy_px) / intrinsics.fy_px * depth_m
     return pose.apply((x, y, depth_m))
 
 
-def project(lens: Intrinsics, pose: Pose, points_m: FloatArray) -> FloatArray:
+def project(intrinsics: Intrinsics, pose: Pose, points_m: FloatArray) -> FloatArray:
     """(n, 3) of u, v and depth for (n, 3) points of `map`; u and v are NaN behind the lens."""
     optical = (points_m - np.asarray(pose.position_m)) @ pose.rotation()
     depth = optical[:, 2]
     with np.errstate(divide="ignore", invalid="ignore"):
         ahead = np.where(depth > 0, depth, np.nan)
-        u = optical[:, 0] / ahead * lens.fx_px + lens.cx_px
-        v = optical[:, 1] / ahead * lens.fy_px + lens.cy_px
+        u = optical[:, 0] / ahead * intrinsics.fx_px + intrinsics.cx_px
+        v = optical[:, 1] / ahead * intrinsics.fy_px + intrinsics.cy_px
     projected: FloatArray = np.stack([u, v, depth], axis=1)
     return projected
 
 
-def in_image(lens: Intrinsics, projected: FloatArray, margin_px: float) -> NDArray[np.bool_]:
+def in_image(intrinsics: Intrinsics, projected: FloatArray, margin_px: float) -> NDArray[np.bool_]:
     """Which rows of `project` lie in the image, at least `margin_px` from its edges."""
     u, v = projected[:, 0], projected[:, 1]
-    inside: NDArray[np.bool_] = (u >= margin_px) & (u < lens.width_px - margin_px)
-    inside &= (v >= margin_px) & (v < lens.height_px - margin_px)
+    inside: NDArray[np.bool_] = (u >= margin_px) & (u < intrinsics.width_px - margin_px)
+    inside &= (v >= margin_px) & (v < intrinsics.height_px - margin_px)
     return inside
 
 

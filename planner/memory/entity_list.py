@@ -31,16 +31,16 @@ from planner.world.vocabulary import DEFAULT_STATES, Relation, State
 
 MAX_DESCRIPTION_CHARACTERS = 500
 # What is seen this near its stored place, with the same text, is the same: no edit is told.
-STILL_M = 0.1
+POSITION_TOLERANCE_M = 0.1
 # No door of the embedded world moves by just so much from one look to another: rounding would
 # decide. What is seen all open, or all closed, is always told: views into it hang on that.
-STILL_OPENNESS = 0.19
+OPENNESS_TOLERANCE = 0.19
 _OBJECT_ID = re.compile(r"Object[. ](\d{1,9})")
 _log = logging.getLogger(__name__)
 
 
 @record
-class Occasion:
+class Provenance:
     """When, by whom and from where operations are made.
 
     Attributes:
@@ -161,7 +161,7 @@ class EntityList:
 
     # Changing
 
-    def apply(self, operations: Sequence[Operation], occasion: Occasion) -> Outcome:
+    def apply(self, operations: Sequence[Operation], provenance: Provenance) -> Outcome:
         """Carries operations out in their order; one that cannot be is skipped and logged."""
         edits: list[Edit] = []
         ids: list[int] = []
@@ -169,10 +169,10 @@ class EntityList:
         confirmed: list[Entity] = []
         for operation in operations:
             try:
-                edit, told = self._apply(operation, occasion)
+                edit, told = self._apply(operation, provenance)
             except _RefusedError as refusal:
                 refused.append(f"{operation.kind.value}: {refusal}")
-                _log.warning("%s: %s", occasion.author, refused[-1])
+                _log.warning("%s: %s", provenance.author, refused[-1])
                 ids.append(0)
                 continue
             ids.append(edit.entity.entity_id)
@@ -183,23 +183,25 @@ class EntityList:
         change = None
         if edits:
             self.sequence += 1
-            change = MemoryChange(self.sequence, occasion.stamp_s, occasion.author, tuple(edits))
+            change = MemoryChange(
+                self.sequence, provenance.stamp_s, provenance.author, tuple(edits)
+            )
         return Outcome(change, tuple(ids), tuple(refused), tuple(confirmed))
 
-    def _apply(self, operation: Operation, occasion: Occasion) -> tuple[Edit, bool]:
+    def _apply(self, operation: Operation, provenance: Provenance) -> tuple[Edit, bool]:
         """The edit, and whether it changed anything worth telling."""
         if operation.kind is OperationKind.ADD:
-            return self._add(operation, occasion), True
+            return self._add(operation, provenance), True
         entity = self.get(operation.entity_id or 0)
         if entity is None:
             raise _RefusedError(f"there is no Object.{operation.entity_id}")
         if operation.kind is OperationKind.REMOVE:
             return self._remove(entity), True
-        return self._update(entity, operation, occasion)
+        return self._update(entity, operation, provenance)
 
-    def _add(self, operation: Operation, occasion: Occasion) -> Edit:
+    def _add(self, operation: Operation, provenance: Provenance) -> Edit:
         text = _checked_text(operation.description)
-        position_m, distance_m = _place(operation, occasion)
+        position_m, distance_m = _place(operation, provenance)
         facts = operation.facts
         class_name = facts.class_name if facts else read_description(text).class_name
         name = operation.name or self._free_name(class_name or UNNAMED_CLASS)
@@ -215,7 +217,7 @@ class EntityList:
         )
         # The pick words are of Updates only; who knows that it is held says so in the facts.
         held = facts is not None and facts.relation is Relation.HELD
-        entity = self._grasped(entity, text, operation, occasion, position_m, distance_m, held)
+        entity = self._grasped(entity, text, operation, provenance, position_m, distance_m, held)
         self._next_id += 1
         self._put(entity)
         return Edit(OperationKind.ADD, entity)
@@ -230,25 +232,27 @@ class EntityList:
         del self._by_name[entity.name]
         return Edit(OperationKind.REMOVE, entity)
 
-    def _update(self, old: Entity, operation: Operation, occasion: Occasion) -> tuple[Edit, bool]:
-        renamed = occasion.source is Source.TOLD and operation.name not in (None, old.name)
+    def _update(
+        self, old: Entity, operation: Operation, provenance: Provenance
+    ) -> tuple[Edit, bool]:
+        renamed = provenance.source is Source.TOLD and operation.name not in (None, old.name)
         if not renamed and _confirms(old, operation):
-            new = _confirmed(old, operation, occasion)
+            new = _confirmed(old, operation, provenance)
             self._put(new)
             return Edit(OperationKind.UPDATE, new), False
         text, flag, both = take_flag_words(_checked_text(operation.description), self._match)
         if both:
             _log.warning(
                 "%s: Update of Object.%d says %s and %s; it counts as %s",
-                occasion.author, old.entity_id, PICKED, PLACED, PLACED,
+                provenance.author, old.entity_id, PICKED, PLACED, PLACED,
             )  # fmt: skip
         if not text:
             raise _RefusedError("it has no description but its flag words")
         picked = old.picked if flag is None else flag
         if picked and old.is_furniture:
             raise _RefusedError(f"Object.{old.entity_id} is furniture and is never held")
-        position_m, distance_m = _place(operation, occasion)
-        new = self._grasped(old, text, operation, occasion, position_m, distance_m, picked)
+        position_m, distance_m = _place(operation, provenance)
+        new = self._grasped(old, text, operation, provenance, position_m, distance_m, picked)
         if renamed and operation.name is not None:
             new = self._renamed(new, operation.name)
         told = renamed or not _same(old, new)
@@ -273,15 +277,15 @@ class EntityList:
         old: Entity,
         text: str,
         operation: Operation,
-        occasion: Occasion,
+        provenance: Provenance,
         position_m: Vec3,
         distance_m: float | None,
         picked: bool,
     ) -> Entity:
         """The entity with everything that an Add or Update says and implies."""
-        seen = occasion.source is Source.SEEN
+        seen = provenance.source is Source.SEEN
         facts = operation.facts or self._facts_of_text(
-            old, read_description(text), position_m, picked, occasion.agent
+            old, read_description(text), position_m, picked, provenance.agent
         )
         return replace(
             old,
@@ -297,9 +301,9 @@ class EntityList:
             room=facts.room,
             states=facts.states if facts.states is not None else old.states,
             openness=facts.openness if facts.openness is not None else old.openness,
-            source=occasion.source,
-            stamp_s=occasion.stamp_s,
-            seen_s=occasion.stamp_s if seen else old.seen_s,
+            source=provenance.source,
+            stamp_s=provenance.stamp_s,
+            seen_s=provenance.stamp_s if seen else old.seen_s,
         )
 
     def _facts_of_text(
@@ -344,7 +348,7 @@ def _checked_text(text: str) -> str:
     return words
 
 
-def _place(operation: Operation, occasion: Occasion) -> tuple[Vec3, float | None]:
+def _place(operation: Operation, provenance: Provenance) -> tuple[Vec3, float | None]:
     """The point of an operation and its distance from the camera, where there was one."""
     if operation.position_m is not None:
         if not all(map(math.isfinite, operation.position_m)):
@@ -352,9 +356,9 @@ def _place(operation: Operation, occasion: Occasion) -> tuple[Vec3, float | None
         return operation.position_m, operation.distance_m
     if operation.pixel is None:
         raise _RefusedError("it has no coordinates")
-    if occasion.camera is None:
+    if provenance.camera is None:
         raise _RefusedError("its coordinates are pixels, and there is no image")
-    found = measured(occasion.camera, operation.pixel)
+    found = measured(provenance.camera, operation.pixel)
     if isinstance(found, str):
         raise _RefusedError(found)
     return found
@@ -376,11 +380,11 @@ def _confirms(old: Entity, operation: Operation) -> bool:
         and facts.openness == old.openness
         and PICKED not in text
         and PLACED not in text
-        and (old.picked or math.dist(old.position_m, operation.position_m) <= STILL_M)
+        and (old.picked or math.dist(old.position_m, operation.position_m) <= POSITION_TOLERANCE_M)
     )
 
 
-def _confirmed(old: Entity, operation: Operation, occasion: Occasion) -> Entity:
+def _confirmed(old: Entity, operation: Operation, provenance: Provenance) -> Entity:
     """The entity as it was, seen again. A constructor is several times as fast as `replace`."""
     distance_m = operation.distance_m
     return Entity(
@@ -398,9 +402,9 @@ def _confirmed(old: Entity, operation: Operation, occasion: Occasion) -> Entity:
         old.room,
         old.states,
         old.openness,
-        occasion.source,
-        occasion.stamp_s,
-        occasion.stamp_s if occasion.source is Source.SEEN else old.seen_s,
+        provenance.source,
+        provenance.stamp_s,
+        provenance.stamp_s if provenance.source is Source.SEEN else old.seen_s,
     )
 
 
@@ -414,7 +418,7 @@ def _same(old: Entity, new: Entity) -> bool:
         and old.room == new.room
         and _same_states(old.states, new.states)
         and old.class_name == new.class_name
-        and (old.picked or math.dist(old.position_m, new.position_m) <= STILL_M)
+        and (old.picked or math.dist(old.position_m, new.position_m) <= POSITION_TOLERANCE_M)
         and _near(old.openness, new.openness)
     )
 
@@ -427,4 +431,4 @@ def _same_states(old: Mapping[State, bool], new: Mapping[State, bool]) -> bool:
 def _near(old: float | None, new: float | None) -> bool:
     # Furniture of which nothing is known is thought closed (PARTNR-D6).
     was, now = old or 0.0, new or 0.0
-    return was == now or (abs(was - now) <= STILL_OPENNESS and now not in (0.0, 1.0))
+    return was == now or (abs(was - now) <= OPENNESS_TOLERANCE and now not in (0.0, 1.0))

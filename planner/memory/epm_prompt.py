@@ -50,8 +50,8 @@ def view_points(frame: CameraFrame) -> list[Vec3 | None]:
     points: list[Vec3 | None] = []
     for u, v in cell_pixels(width, height):
         depth_m = _depth_near(frame, u, v)
-        lens, pose = frame.intrinsics, frame.pose
-        points.append(None if depth_m is None else unproject(lens, pose, (u, v), depth_m))
+        intrinsics, pose = frame.intrinsics, frame.pose
+        points.append(None if depth_m is None else unproject(intrinsics, pose, (u, v), depth_m))
     return points
 
 

@@ -192,11 +192,11 @@ def region_points(
         chosen = mask & good
     rows, columns = np.nonzero(chosen)
     z = depth[rows, columns].astype(np.float64)
-    lens = frame.intrinsics
+    intrinsics = frame.intrinsics
     optical = np.stack(
         [
-            (columns + 0.5 - lens.cx_px) / lens.fx_px * z,
-            (rows + 0.5 - lens.cy_px) / lens.fy_px * z,
+            (columns + 0.5 - intrinsics.cx_px) / intrinsics.fx_px * z,
+            (rows + 0.5 - intrinsics.cy_px) / intrinsics.fy_px * z,
             z,
         ],
         axis=1,

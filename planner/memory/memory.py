@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.memory.effects import effects
-from planner.memory.entity_list import EntityList, Occasion, Outcome
+from planner.memory.entity_list import EntityList, Outcome, Provenance
 from planner.memory.graph import AgentBelief, BeliefBuilder
 from planner.memory.index import EntityIndex
 from planner.memory.store import HISTORY, Content, Store, StoreError, write_file
@@ -194,14 +194,14 @@ class Memory:
                 self._note_seen_agent(operation, observation.stamp_s)
             elif not self._is_overtaken(operation, observation.stamp_s):
                 operations.append(operation)
-        occasion = Occasion(
+        provenance = Provenance(
             stamp_s=observation.stamp_s,
             author=author,
             source=Source.SEEN,
             agent=observation.agent,
             camera=observation.cameras.get(CAMERA),
         )
-        return self._keep(self._list.apply(operations, occasion))
+        return self._keep(self._list.apply(operations, provenance))
 
     def note_result(
         self, agent: str, call: SkillCall, result: SkillResult, ended_s: float
@@ -214,8 +214,8 @@ class Memory:
         made = effects(agent, call, result, self._list, self.layout, near_m)
         if not made:
             return None
-        occasion = Occasion(ended_s, f"{agent} {call.name}", Source.INFERRED, agent)
-        return self._keep(self._list.apply(made, occasion))
+        provenance = Provenance(ended_s, f"{agent} {call.name}", Source.INFERRED, agent)
+        return self._keep(self._list.apply(made, provenance))
 
     def edit(self, operations: Sequence[Operation], author: str, stamp_s: float) -> Outcome:
         """Carries out edits by hand: all of them, or none.
@@ -224,7 +224,7 @@ class Memory:
             EditError: naming the first operation that is refused, and why.
         """
         tried = self._list.copy()
-        outcome = tried.apply(operations, Occasion(stamp_s, author, Source.TOLD))
+        outcome = tried.apply(operations, Provenance(stamp_s, author, Source.TOLD))
         if outcome.refused:
             first = outcome.ids.index(0)
             raise EditError(f"operation {first}: {outcome.refused[0]}")

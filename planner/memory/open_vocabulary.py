@@ -1,6 +1,6 @@
 """Things named in words and found in pictures by OWLv2, checked by SigLIP where there is one.
 
-Two uses: an `Eye` of the learned updater, which looks for a vocabulary of classes; and the
+Two uses: a `FrameDetector` of the learned updater, which looks for a vocabulary of classes; and the
 paper's on the real robot (EPM-2.10), which looks for the one thing to pick and hands a
 pixel on it to the grasp. Needs the extra `vlm` and a model's folder on disk.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.memory.features import SigLipFeatures
-from planner.memory.learned.detector import Detection, Look
+from planner.memory.learned.detector import Detection, FrameDetections
 from planner.memory.wording import words_of
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import PlannerError
@@ -67,7 +67,7 @@ class Box:
         return ((u0 + u1) / 2, (v0 + v1) / 2)
 
 
-class OpenVocabularyEye:
+class OpenVocabularyDetector:
     """Looks for a vocabulary; one thread at a time."""
 
     def __init__(
@@ -101,14 +101,14 @@ class OpenVocabularyEye:
         self._model, self._processor = _load(folder, device)
         self._second = SigLipFeatures(second, device=device) if second is not None else None
 
-    def look(self, frame: CameraFrame) -> Look:
-        """What the frame shows of the vocabulary, with its middle in space; see `Eye`."""
+    def look(self, frame: CameraFrame) -> FrameDetections:
+        """What the frame shows of the vocabulary, with its middle in space; see `FrameDetector`."""
         found = []
         for box in self.boxes(frame.rgb, [*self._classes]):
             detection = self._placed(frame, box)
             if detection is not None:
                 found.append(detection)
-        return Look(tuple(found), *_NO_POINTS)
+        return FrameDetections(tuple(found), *_NO_POINTS)
 
     def find(self, image: RgbImage, words: str) -> Box | None:
         """The likeliest place of what the words name; its pixel is where to grasp."""
@@ -167,11 +167,11 @@ class OpenVocabularyEye:
         class_name = self._classes[box.words]
         # What is seen is the front; the middle lies behind it.
         depth_m = front_m + min(self._objects[class_name].size_m) / 2
-        lens = frame.intrinsics
+        intrinsics = frame.intrinsics
         optical = np.array(
             [
-                (u - lens.cx_px) / lens.fx_px * depth_m,
-                (v - lens.cy_px) / lens.fy_px * depth_m,
+                (u - intrinsics.cx_px) / intrinsics.fx_px * depth_m,
+                (v - intrinsics.cy_px) / intrinsics.fy_px * depth_m,
                 depth_m,
             ]
         )

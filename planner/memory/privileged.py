@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from planner.memory.camera import in_image, project
-from planner.memory.news import News, is_elsewhere
 from planner.memory.sightings import GT_VISIBILITY, Visibility, sightings_of_images
+from planner.memory.stale_entities import News, is_elsewhere
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.world.agents import default_bodies
@@ -104,7 +104,7 @@ class PrivilegedUpdater:
         frame = observation.cameras.get(CAMERA)
         if self._provider is None and frame is None:
             return []
-        if not self.is_worth_it(observation.agent, observation.stamp_s, entities):
+        if not self.needs_look(observation.agent, observation.stamp_s, entities):
             return []
         known = {entity.name: entity for entity in entities}
         agent, at_once = observation.agent, False
@@ -135,7 +135,7 @@ class PrivilegedUpdater:
         gone = self._gone(observation, frame, state, seen, entities)
         return operations + [Operation(OperationKind.REMOVE, entity_id=e.entity_id) for e in gone]
 
-    def is_worth_it(self, agent: str, now_s: float, entities: Sequence[Entity]) -> bool:
+    def needs_look(self, agent: str, now_s: float, entities: Sequence[Entity]) -> bool:
         """Whether a look may tell anything that the memory has not from an earlier look.
 
         Args:
@@ -149,7 +149,7 @@ class PrivilegedUpdater:
             return True
         return bool(self._news.names) and self._in_view(agent, self._news.names)
 
-    def redundant_looks(
+    def redundant_frames(
         self,
         agents: Sequence[str],
         now_s: float,
@@ -158,7 +158,7 @@ class PrivilegedUpdater:
     ) -> int:
         """How many looks of all of some agents are surely not worth it, before one may be.
 
-        That is, if until then agents only go on with what they do; see `is_worth_it`.
+        That is, if until then agents only go on with what they do; see `needs_look`.
 
         Args:
             agents: who would look.
@@ -251,9 +251,9 @@ class PrivilegedUpdater:
         view = _view(observation, frame, state) if hidden else None
         if view is None:
             return
-        lens, pose = view
-        projected = project(lens, pose, np.array([e.position_m for e in hidden], float))
-        inside = in_image(lens, projected, MARGIN_PX)
+        intrinsics, pose = view
+        projected = project(intrinsics, pose, np.array([e.position_m for e in hidden], float))
+        inside = in_image(intrinsics, projected, MARGIN_PX)
         limits = self._visibility
         inside &= (projected[:, 2] >= limits.min_distance_m) & (
             projected[:, 2] <= limits.max_distance_m
@@ -369,11 +369,11 @@ def _view(
     agent, on_base = state.entities.get(observation.agent), observation.optical.get(CAMERA)
     if agent is None or on_base is None or agent.class_name not in _KINDS:
         return None
-    return _lens(AgentKind(agent.class_name)), observation.base.compose(on_base)
+    return _intrinsics(AgentKind(agent.class_name)), observation.base.compose(on_base)
 
 
 @lru_cache
-def _lens(kind: AgentKind) -> Intrinsics:
+def _intrinsics(kind: AgentKind) -> Intrinsics:
     mount = default_bodies()[kind].cameras[CAMERA]
     focal_px = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
     return Intrinsics(

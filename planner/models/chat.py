@@ -29,7 +29,7 @@ class ModelBusyError(ModelError):
         super().__init__(text)
 
 
-class ModelAwayError(ModelBusyError):
+class ModelUnavailableError(ModelBusyError):
     """A model that cannot be reached now, but may be later: its server is down or starting."""
 
 
@@ -128,7 +128,7 @@ class ChatModel(Protocol):
 
         Raises:
             ModelBusyError: where another try may help.
-            ModelAwayError: where the model is not there now.
+            ModelUnavailableError: where the model is not there now.
             ContextFullError: where the dialogue does not fit into the model.
             ModelError: where no usable answer came for another reason.
         """

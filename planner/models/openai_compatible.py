@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from planner.models.chat import (
     Completion,
     Message,
-    ModelAwayError,
     ModelBusyError,
     ModelError,
+    ModelUnavailableError,
     Request,
     Speaker,
 )
@@ -151,13 +151,13 @@ class OpenAiCompatible:
         except openai.APITimeoutError as error:
             raise ModelBusyError(f"{self._url}: {type(error).__name__}: {error}") from None
         except openai.APIConnectionError as error:
-            raise ModelAwayError(f"{self._url}: {type(error).__name__}: {error}") from None
+            raise ModelUnavailableError(f"{self._url}: {type(error).__name__}: {error}") from None
         except openai.OpenAIError as error:
             raise ModelBusyError(f"{self._url}: {type(error).__name__}: {error}") from None
         except OSError as error:
-            raise ModelAwayError(f"{self._url}: the connection broke: {error}") from None
+            raise ModelUnavailableError(f"{self._url}: the connection broke: {error}") from None
         except _transport_errors() as error:
-            raise ModelAwayError(
+            raise ModelUnavailableError(
                 f"{self._url}: the connection broke: {type(error).__name__}"
             ) from None
 

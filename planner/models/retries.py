@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from planner.models.chat import (
     ChatModel,
     Completion,
-    ModelAwayError,
     ModelBusyError,
     ModelError,
+    ModelUnavailableError,
     Request,
     WrappedModel,
 )
@@ -65,7 +65,7 @@ class RetryingModel(WrappedModel):
         """The other model's answer.
 
         Raises:
-            ModelAwayError: where the model did not come back in time.
+            ModelUnavailableError: where the model did not come back in time.
             ModelError: for all else, with a late answer among it.
         """
         # From the first failure on: a client that takes long to start shortens no patience.
@@ -74,7 +74,7 @@ class RetryingModel(WrappedModel):
         while True:
             try:
                 answer = await self._in_time(request)
-            except ModelAwayError as error:
+            except ModelUnavailableError as error:
                 now_s = time.monotonic()
                 away_since_s = now_s if away_since_s is None else away_since_s
                 away_s = now_s - away_since_s
@@ -82,7 +82,9 @@ class RetryingModel(WrappedModel):
                 if self._wait_s <= 0:
                     raise
                 if left_s <= 0:
-                    raise ModelAwayError(f"{error}; waited {away_s:.0f} s for the model") from None
+                    raise ModelUnavailableError(
+                        f"{error}; waited {away_s:.0f} s for the model"
+                    ) from None
                 self.on_wait(f"{WAITING}: {error}")
                 await asyncio.sleep(min(wait_s, left_s))
                 wait_s = min(2 * wait_s, _MAX_WAIT_S)

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from planner.models.chat import (
     Completion,
     ContextFullError,
-    ModelAwayError,
     ModelBusyError,
     ModelError,
+    ModelUnavailableError,
     Timings,
     Usage,
 )
@@ -102,7 +102,7 @@ def _error_of(url: str, status: int, message: str, wait_s: float) -> ModelError:
     said = " ".join(message.split())[:_MAX_REASON]
     if status == 429 or status >= 500 or status in (408, 409):
         wait_s = wait_s if math.isfinite(wait_s) else 0.0
-        kind = ModelAwayError if status in _AWAY else ModelBusyError
+        kind = ModelUnavailableError if status in _AWAY else ModelBusyError
         return kind(f"{url}: status {status}", wait_s)
     if status in (400, 413, 422) and any(word in said.lower() for word in _CONTEXT_WORDS):
         return ContextFullError(f"{url}: the model's context is full: {said}")

@@ -24,9 +24,9 @@ from planner.models.replies.turn_grammar import (
 )
 from planner.models.replies.turn_parser import DONE
 from planner.models.trace import OnCall, ignore_call
-from planner.planning.asking import Asked, Asker, AskOptions
 from planner.planning.axes import Axes
 from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner_model import CheckedTurn, DialogueOptions, PlannerModel
 from planner.planning.repeats import Repeats
 from planner.planning.summaries import shorten
 from planner.world.instruct import InstructionCode
@@ -43,7 +43,7 @@ class Script(Protocol):
     form: TurnForm
     naming: Naming
     axes: Axes
-    most_cycles: int
+    max_cycles: int
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """The actions that an agent's dialogue offers."""
@@ -96,15 +96,15 @@ class AgentDialogues:
         script: Script,
         task: Task,
         model: ChatModel,
-        options: AskOptions | None = None,
-        tell: OnCall = ignore_call,
+        options: DialogueOptions | None = None,
+        on_call: OnCall = ignore_call,
     ) -> None:
         """Takes the model and whoever wants to hear of each call of it."""
         self._script, self._task = script, task
-        self._options = options or AskOptions()
-        self._most = self._options.most_cycles or script.most_cycles
-        self._asker = Asker(
-            script.name, task, model, script.naming, script.axes, self._options, tell
+        self._options = options or DialogueOptions()
+        self._most = self._options.max_cycles or script.max_cycles
+        self._model = PlannerModel(
+            script.name, task, model, script.naming, script.axes, self._options, on_call
         )
         self._dialogues: dict[str, Dialogue] = {}
 
@@ -165,7 +165,7 @@ class AgentDialogues:
 
     def _ability(self, dialogue: Dialogue, context: Context) -> Ability:
         verbs = self._script.verbs(context.capabilities.get(dialogue.agent))
-        may_ask = dialogue.questions < self._options.most_questions
+        may_ask = dialogue.questions < self._options.max_questions
         return Ability(verbs, dialogue.repeats.blocked, may_ask)
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
@@ -220,14 +220,16 @@ class AgentDialogues:
     def _said(self, dialogue: Dialogue, said: str) -> None:
         dialogue.messages.append(Message(Speaker.ASSISTANT, f"{said}\n{END_OF_TURN}"))
 
-    async def _fitting(self, dialogue: Dialogue, grammar: TurnGrammar, context: Context) -> Asked:
+    async def _fitting(
+        self, dialogue: Dialogue, grammar: TurnGrammar, context: Context
+    ) -> CheckedTurn:
         """Asks; where the model's context is full, drops old summaries first (PARTNR-D52)."""
         while True:
             notes = {"blocked": "; ".join(str(call) for call in dialogue.repeats.blocked)}
             if dialogue.shortened:
                 notes["summaries_dropped"] = str(dialogue.shortened)
             try:
-                return await self._asker.ask(
+                return await self._model.ask(
                     tuple(dialogue.messages),
                     grammar,
                     context.belief,

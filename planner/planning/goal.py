@@ -28,7 +28,7 @@ PLACING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Subgoal:
     """One proposition: `number` of `first` shall stand in the relation to one of `second`.
 
     Attributes:
@@ -62,7 +62,7 @@ class Wish:
 class Goal:
     """Everything that is asked. `before[j]` are the wishes that come true earlier than j."""
 
-    wishes: tuple[Wish, ...]
+    subgoals: tuple[Subgoal, ...]
     before: Mapping[int, frozenset[int]]
     gates: tuple[Dependency, ...]
     ties: tuple[Tie, ...]
@@ -71,12 +71,12 @@ class Goal:
     @cached_property
     def gates_of(self) -> dict[int, tuple[Dependency, ...]]:
         """The dependencies that gate each wish."""
-        return {w.index: tuple(g for g in self.gates if w.index in g.gated) for w in self.wishes}
+        return {w.index: tuple(g for g in self.gates if w.index in g.gated) for w in self.subgoals}
 
     @cached_property
     def names(self) -> frozenset[str]:
         """Every entity that the goal speaks of."""
-        return frozenset(n for w in self.wishes for n in (*w.first, *w.second))
+        return frozenset(n for w in self.subgoals for n in (*w.first, *w.second))
 
 
 def read_goal(document: Mapping[str, JsonValue]) -> Goal:
@@ -95,7 +95,7 @@ def goal_of(evaluation: Evaluation) -> Goal:
     for earlier, later in evaluation.edges:
         before[later].add(earlier)
     return Goal(
-        wishes=tuple(_wish(i, p) for i, p in enumerate(evaluation.propositions)),
+        subgoals=tuple(_subgoal(i, p) for i, p in enumerate(evaluation.propositions)),
         before={index: frozenset(earlier) for index, earlier in before.items()},
         gates=evaluation.dependencies,
         ties=evaluation.ties,
@@ -103,11 +103,11 @@ def goal_of(evaluation: Evaluation) -> Goal:
     )
 
 
-def _wish(index: int, p: Proposition) -> Wish:
+def _subgoal(index: int, p: Proposition) -> Subgoal:
     if p.predicate is Predicate.IS_CLUSTERED:
         members = tuple(dict.fromkeys(name for names in p.lists for name in names))
-        return Wish(
+        return Subgoal(
             index, p.predicate, members, number=len(p.lists), within_m=p.threshold_m, lists=p.lists
         )
     second = p.lists[1] if len(p.lists) > 1 else ()
-    return Wish(index, p.predicate, p.lists[0], second, p.number, p.is_same, p.threshold_m)
+    return Subgoal(index, p.predicate, p.lists[0], second, p.number, p.is_same, p.threshold_m)

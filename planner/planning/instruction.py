@@ -65,7 +65,7 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
                 InstructionCode.BAD_REQUEST, f"there is no agent {name[:80]!r}; there are {there}"
             )
     agents = tuple(dict.fromkeys(request.agents)) or tuple(known_agents)
-    text = asked_words(request, episode)
+    text = instruction_text(request, episode)
     for number, turn in enumerate(request.dialogue):
         text += f"\n{'Answer' if number % 2 else 'Question'}: {normal(turn)}"
     return Task(
@@ -76,7 +76,7 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
     )
 
 
-def asked_words(request: Request, episode: Episode | None) -> str:
+def instruction_text(request: Request, episode: Episode | None) -> str:
     """The instruction as one line: the episode's where the request says nothing else."""
     if episode is not None and _is_episodes(request, episode):
         return normal(episode.instruction)

@@ -21,9 +21,9 @@ from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
 from planner.planning import settings
 from planner.planning.instruction import Request, RequestError, task_of
-from planner.planning.making import make_planner
 from planner.planning.part import needs_model
 from planner.planning.planner import Task
+from planner.planning.planner_choice import make_planner
 from planner.planning.questions import Questions
 from planner.planning.ros_world import RosWorld
 from planner.planning.session import Outcome, Session
@@ -383,7 +383,7 @@ class TaskPlannerNode(Node):
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
-        asks = told.choice.ask.most_questions > 0
+        asks = told.choice.dialogue.max_questions > 0
         world = RosWorld(
             self._around,
             start=lambda *call: self._queue.post(partial(self._begin, *call)),

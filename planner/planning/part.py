@@ -9,9 +9,9 @@ from planner.models.chat import ChatModel
 from planner.models.replies.turn_grammar import Naming
 from planner.models.trace import OnCall, ignore_call
 from planner.parts.option import Option, OptionError, OptionValue
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes
 from planner.planning.planner import Planner, Task
+from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
 
 INTERFACE = 1
@@ -25,18 +25,18 @@ class PlannerRequest:
         name: the part's, as it was asked for.
         language_model: for those that talk to one; see `model`.
         axes: the cell of the experiment (PARTNR's `control` and `memory_source` among them).
-        ask: how a model is asked.
+        dialogue: how a model is asked.
         options: the values of all options that the part declares.
-        tell: hears each call of the model.
+        on_call: called with each call of the model.
     """
 
     name: str
     task: Task
     language_model: ChatModel | None = None
     axes: Axes = field(default_factory=Axes)
-    ask: AskOptions = field(default_factory=AskOptions)
+    dialogue: DialogueOptions = field(default_factory=DialogueOptions)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
-    tell: OnCall = ignore_call
+    on_call: OnCall = ignore_call
 
     @property
     def model(self) -> ChatModel:

@@ -10,10 +10,10 @@ from planner.models.chat import ChatModel, Message, Speaker
 from planner.models.replies.turn_grammar import Ability, Naming, TurnForm
 from planner.models.replies.turn_parser import check_reference
 from planner.models.trace import OnCall, ignore_call
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, MemorySource
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import Context, Task
+from planner.planning.planner_model import DialogueOptions
 from planner.planning.prompts.epm import SYSTEM, offered, opening, result_turn
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall
@@ -28,7 +28,7 @@ class EpmScript:
     name = "react"
     form = TurnForm.CALL
     naming = Naming.NUMBERS
-    most_cycles = MAX_CALLS
+    max_cycles = MAX_CALLS
 
     def __init__(self, axes: Axes | None = None) -> None:
         """Takes what else is recorded of the run."""
@@ -63,9 +63,9 @@ class EpmScript:
 def make_react(
     task: Task,
     model: ChatModel,
-    options: AskOptions | None = None,
-    tell: OnCall = ignore_call,
+    options: DialogueOptions | None = None,
+    on_call: OnCall = ignore_call,
     axes: Axes | None = None,
 ) -> AgentDialogues:
     """The planner for one task."""
-    return AgentDialogues(EpmScript(axes), task, model, options, tell)
+    return AgentDialogues(EpmScript(axes), task, model, options, on_call)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from planner.planning.news_wait import NewsSource, NewsWait
+from planner.planning.belief_wait import BeliefSource, BeliefWait
 from planner.planning.planner import AgentResult
 from planner.planning.session_world import Event, Status
 from planner.world.belief import Belief
@@ -19,7 +19,7 @@ from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
 
 
-class Surroundings(NewsSource, Protocol):
+class Surroundings(BeliefSource, Protocol):
     """What came in over ROS; see `planner.planning.surroundings.Surroundings`."""
 
     @property
@@ -50,7 +50,7 @@ class RosWorld:
         """Takes what starts and cancels an agent's call, and who gets the story and the status."""
         self._around, self._start, self._cancel = surroundings, start, cancel
         self._log, self._on_status = log, on_status
-        self._wait = NewsWait(surroundings, log)
+        self._wait = BeliefWait(surroundings, log)
         self._running: dict[str, SkillCall] = {}
         self._ended: list[AgentResult] = []
 
@@ -100,11 +100,11 @@ class RosWorld:
         ended, self._ended = self._ended, []
         return ended
 
-    async def next_event(self, *, or_news: bool) -> bool:
-        """Waits until a call has ended or, with `or_news`, something came in."""
+    async def next_event(self, *, or_belief_change: bool) -> bool:
+        """Waits until a call has ended or, with `or_belief_change`, something came in."""
         while not self._ended:
             await self._around.news()
-            if or_news:
+            if or_belief_change:
                 break
         return True
 

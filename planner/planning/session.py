@@ -109,7 +109,7 @@ class Session:
                 if 0 < self._max_cycles <= self.cycle and not self._running:
                     text = f"the limit of {self._max_cycles} cycles is reached"
                     return self._outcome(InstructionCode.CALL_LIMIT, text)
-            if not await self._world.next_event(or_news=bool(self._idle())):
+            if not await self._world.next_event(or_belief_change=bool(self._idle())):
                 text = "the world's time is used up"
                 return self._outcome(InstructionCode.STEP_LIMIT, text)
             self._collect()

@@ -59,8 +59,8 @@ class World(Protocol):
     def take_results(self) -> Sequence[AgentResult]:
         """The calls that have ended since this was last asked."""
 
-    async def next_event(self, *, or_news: bool) -> bool:
-        """Waits until a call has ended or, with `or_news`, the memory may have changed.
+    async def next_event(self, *, or_belief_change: bool) -> bool:
+        """Waits until a call has ended or, with `or_belief_change`, the memory may have changed.
 
         Returns:
             False where the world's time is used up.

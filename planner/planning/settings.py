@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Any
 
 from planner.models.ledger import Account, Prices
-from planner.models.making import ModelChoice, make_model, model_forms
+from planner.models.model_choice import ModelChoice, make_model, model_forms
 from planner.models.retries import RetryingModel
 from planner.parts.kinds import PLANNERS
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
-from planner.planning.making import PlannerChoice
+from planner.planning.planner_choice import PlannerChoice
+from planner.planning.planner_model import DialogueOptions
 from planner.ros import parameters
 from planner.ros.part_options import declare_options
 
@@ -33,9 +33,9 @@ class Settings:
     answer_wait_s: float
     run: Account = field(default_factory=Account)
 
-    def choice_for(self, most_cycles: int) -> PlannerChoice:
+    def choice_for(self, max_cycles: int) -> PlannerChoice:
         """The planner of one instruction; 0 = as many cycles as the planner itself takes."""
-        return replace(self.choice, ask=replace(self.choice.ask, most_cycles=most_cycles))
+        return replace(self.choice, dialogue=replace(self.choice.dialogue, max_cycles=max_cycles))
 
 
 def declare(node: Any) -> Settings:
@@ -50,7 +50,7 @@ def declare(node: Any) -> Settings:
     choice = PlannerChoice(
         name=name,
         axes=_axes(node),
-        ask=AskOptions(
+        dialogue=DialogueOptions(
             deadline_s=parameters.number(
                 node,
                 "model_deadline",
@@ -59,7 +59,7 @@ def declare(node: Any) -> Settings:
                 min_value=0.1,
                 max_value=3600.0,
             ),
-            most_questions=parameters.whole(
+            max_questions=parameters.whole(
                 node, "max_questions", 0, "questions to the person in a task; 0 = none", min_value=0
             ),
             show_states=parameters.flag(

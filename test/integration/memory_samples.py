@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.memory.entity_list import Occasion
+from planner.memory.entity_list import Provenance
 from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.furnishing import build_furniture
@@ -51,8 +51,8 @@ def flat_frame(depth_m: float = 2.0, pose: Pose | None = None) -> CameraFrame:
     )
 
 
-def seen(frame: CameraFrame | None, stamp_s: float = 1.0) -> Occasion:
-    return Occasion(stamp_s, "test", Source.SEEN, "agent_0", frame)
+def seen(frame: CameraFrame | None, stamp_s: float = 1.0) -> Provenance:
+    return Provenance(stamp_s, "test", Source.SEEN, "agent_0", frame)
 
 
 def thing(

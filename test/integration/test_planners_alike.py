@@ -17,10 +17,10 @@ from planner_msgs.srv import LoadEpisode
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import EpisodeRun
-from planner.models.making import ModelChoice, make_model
+from planner.models.model_choice import ModelChoice, make_model
 from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.parts.kinds import PLANNERS
-from planner.planning.making import PlannerChoice, make_planner
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.planning.session_world import Event
 from planner.planning.trace_store import SolvedTask, TraceStore
 from planner.world.episode import Episode

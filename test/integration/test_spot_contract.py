@@ -23,7 +23,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.evaluation.asked import evaluation_of
+from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.world.episode import Episode
 from planner.world.house import House

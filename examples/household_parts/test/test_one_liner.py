@@ -1,7 +1,7 @@
 """The chat model keeps its promises; run it where the package is installed beside planner."""
 
 from planner.app.model_check import check_model
-from planner.models.making import ModelChoice
+from planner.models.model_choice import ModelChoice
 
 
 def test_the_chat_model_keeps_its_promises() -> None:

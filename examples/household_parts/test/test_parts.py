@@ -8,7 +8,7 @@ from planner.bench.runs.suites import find_suite
 from planner.memory.part import UpdaterRequest
 from planner.parts.check import Verdict
 from planner.parts.kinds import BACKENDS
-from planner.planning.making import PlannerChoice
+from planner.planning.planner_choice import PlannerChoice
 from planner.world.house_checks import load_episode, load_house
 from sim_bridge.conformance import check_backend
 

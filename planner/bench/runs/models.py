@@ -11,7 +11,7 @@ from planner.bench.runs.suites import Job
 from planner.memory.part import MakeUpdater, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.updater import MemoryUpdater
 from planner.models.chat import ChatModel
-from planner.models.making import make_model
+from planner.models.model_choice import make_model
 from planner.parts.option import read_options
 from planner.world.house import House
 from planner.world.state import WorldState

@@ -17,7 +17,7 @@ from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
-from planner.models.making import absolute, model_forms, part_and_source
+from planner.models.model_choice import absolute, model_forms, part_and_source
 from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import MODELS, PLANNERS
 from planner.parts.option import OptionValue

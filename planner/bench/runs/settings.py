@@ -12,13 +12,13 @@ from pydantic import Field, model_validator
 from planner.evaluation.progress import Mode
 from planner.memory.part import UpdaterPart
 from planner.models.ledger import Prices
-from planner.models.making import ModelChoice
+from planner.models.model_choice import ModelChoice
 from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
-from planner.planning.making import PlannerChoice
 from planner.planning.part import PlannerPart, needs_model
+from planner.planning.planner_choice import PlannerChoice
+from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 
@@ -199,8 +199,8 @@ class RunSettings(FileModel):
         return PlannerChoice(
             self.planner,
             self.axes(agents),
-            AskOptions(
-                most_cycles=self.most_cycles,
+            DialogueOptions(
+                max_cycles=self.most_cycles,
                 deadline_s=self.model_deadline_s,
                 show_states=self.show_states,
             ),

@@ -22,12 +22,12 @@ from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import Decided, TraceBuilder
-from planner.models.chat import ChatModel, ModelAwayError
+from planner.models.chat import ChatModel, ModelUnavailableError
 from planner.models.dialogue_file import DialogueWriter, HeadLine
 from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
-from planner.planning.making import make_planner
 from planner.planning.planner import Planner, Task
+from planner.planning.planner_choice import make_planner
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
@@ -90,7 +90,7 @@ class EpisodeWorker:
         began_s, cpu_s = time.monotonic(), time.process_time()
         try:
             outcome = await self._play(job)
-        except ModelAwayError as error:
+        except ModelUnavailableError as error:
             outcome = self._failed(job, Fault.AWAY, str(error))
         except PlannerError as error:
             outcome = self._failed(job, Fault.REFUSED, str(error))

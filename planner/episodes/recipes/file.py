@@ -62,7 +62,7 @@ class Place(FileModel):
         return self
 
 
-class Wish(FileModel):
+class GoalSpec(FileModel):
     """One line of a goal.
 
     Without `number` each of the things has to meet it, as a proposition of its own;
@@ -82,7 +82,7 @@ class Wish(FileModel):
     lasts: bool = True
 
     @model_validator(mode="after")
-    def _arguments(self) -> Wish:
+    def _arguments(self) -> GoalSpec:
         if self.predicate is Predicate.IS_CLUSTERED:
             raise ValueError("is_clustered is written as is_next_to, which names the pairs")
         if (self.predicate in UNARY) == bool(self.at):
@@ -108,8 +108,8 @@ class Recipe(FileModel):
     things: dict[Label, Things] = Field(default_factory=dict)
     places: dict[Label, Place] = Field(default_factory=dict)
     clear: tuple[Label, ...] = ()
-    goal: tuple[Wish, ...] = ()
-    steps: tuple[tuple[Wish, ...], ...] = ()
+    goal: tuple[GoalSpec, ...] = ()
+    steps: tuple[tuple[GoalSpec, ...], ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Recipe:
@@ -120,19 +120,19 @@ class Recipe(FileModel):
             raise ValueError("needs a goal or steps")
         if len(self.steps) == 1:
             raise ValueError("one step alone has no order: write it as goal")
-        used = {label for _, wish in self.wishes() for label in (*wish.things, *wish.at)}
+        used = {label for _, spec in self.specs() for label in (*spec.things, *spec.at)}
         unknown = (used | set(self.clear)) - set(self.things) - set(self.places)
         if unknown:
             raise ValueError(f"{min(unknown)!r} is neither among things nor among places")
         return self
 
-    def wishes(self) -> Iterator[tuple[int | None, Wish]]:
+    def specs(self) -> Iterator[tuple[int | None, GoalSpec]]:
         """All wishes with the number of their step; None for those in any order."""
-        for wish in self.goal:
-            yield None, wish
-        for step, wishes in enumerate(self.steps):
-            for wish in wishes:
-                yield step, wish
+        for spec in self.goal:
+            yield None, spec
+        for step, specs in enumerate(self.steps):
+            for spec in specs:
+                yield step, spec
 
 
 class _RecipeFile(FileModel):

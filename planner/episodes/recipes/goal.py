@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from planner.episodes.recipes.file import UNARY, Recipe, Wish
+from planner.episodes.recipes.file import UNARY, GoalSpec, Recipe
 from planner.evaluation.task import STATE_PREDICATES, Predicate
 
 PLACING = frozenset(
@@ -44,12 +44,12 @@ class Target:
     names: tuple[str, ...]
     at: tuple[str, ...]
     number: int
-    wish: Wish
+    spec: GoalSpec
 
     @property
     def predicate(self) -> Predicate:
         """What has to hold."""
-        return self.wish.predicate
+        return self.spec.predicate
 
     @property
     def entities(self) -> frozenset[str]:
@@ -65,15 +65,15 @@ def targets(recipe: Recipe, names: Mapping[str, Sequence[str]]) -> tuple[Target,
         names: for every label the entities of the house that it stands for.
     """
     found: list[Target] = []
-    for step, wish in recipe.wishes():
-        first = tuple(dict.fromkeys(name for label in wish.things for name in names[label]))
-        second = tuple(dict.fromkeys(name for label in wish.at for name in names[label]))
-        if wish.number is not None:
-            found.append(Target(step, first, second, wish.number, wish))
+    for step, spec in recipe.specs():
+        first = tuple(dict.fromkeys(name for label in spec.things for name in names[label]))
+        second = tuple(dict.fromkeys(name for label in spec.at for name in names[label]))
+        if spec.number is not None:
+            found.append(Target(step, first, second, spec.number, spec))
             continue
         for one in first:
             others = tuple(name for name in second if name != one)
-            target = Target(step, (one,), others, 1, wish)
+            target = Target(step, (one,), others, 1, spec)
             # Of two things each next to the other, one says it for both.
             if not any(_says_same(target, other) for other in found):
                 found.append(target)
@@ -83,7 +83,7 @@ def targets(recipe: Recipe, names: Mapping[str, Sequence[str]]) -> tuple[Target,
 def _says_same(one: Target, other: Target) -> bool:
     return (
         one.predicate is Predicate.IS_NEXT_TO
-        and other.wish is one.wish
+        and other.spec is one.spec
         and len(one.at) == len(other.at) == 1
         and one.entities == other.entities
     )
@@ -137,7 +137,7 @@ def _proposition(target: Target) -> JsonValue:
         "number": target.number,
         second: list(target.at),
     }
-    if target.number > 1 and target.wish.same_place:
+    if target.number > 1 and target.spec.same_place:
         args[same] = True
     return {"function_name": target.predicate.value, "args": args}
 
@@ -222,7 +222,7 @@ def _ties(found: Sequence[Target]) -> Iterator[JsonValue]:
     ):
         groups: dict[str, list[int]] = {}
         for index, target in enumerate(found):
-            word = getattr(target.wish, field)
+            word = getattr(target.spec, field)
             if word is not None:
                 groups.setdefault(word, []).append(index)
         for members in groups.values():
@@ -240,7 +240,7 @@ def _terminal(found: Sequence[Target]) -> JsonValue:
     lasting: list[JsonValue] = [
         index
         for index, target in enumerate(found)
-        if target.wish.lasts and not any(_undoes(later, target) for later in found)
+        if target.spec.lasts and not any(_undoes(later, target) for later in found)
     ]
     return {"type": "TerminalSatisfactionConstraint", "proposition_indices": lasting}
 

@@ -15,7 +15,7 @@ _WAY = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class ClassScores:
     """What segments are.
 
     Attributes:
@@ -37,7 +37,7 @@ def classifier_shapes(classes: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-def judge(weights: Weights, descriptions: Array) -> Opinion:
+def judge(weights: Weights, descriptions: Array) -> ClassScores:
     """Opinions on (n, DESCRIPTION) segments."""
     hidden = np.maximum(descriptions @ weights["look.1.weight"].T + weights["look.1.bias"], 0)
     made = hidden @ weights["look.2.weight"].T + weights["look.2.bias"]
@@ -45,4 +45,4 @@ def judge(weights: Weights, descriptions: Array) -> Opinion:
     logits = logits - logits.max(axis=1, keepdims=True)
     chances = np.exp(logits)
     chances /= chances.sum(axis=1, keepdims=True)
-    return Opinion(chances.astype(np.float32), (ways * OFFSET_UNIT_M).astype(np.float32))
+    return ClassScores(chances.astype(np.float32), (ways * OFFSET_UNIT_M).astype(np.float32))

@@ -73,7 +73,7 @@ class Detection:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FrameDetections:
     """What one picture shows.
 
     Attributes:
@@ -121,7 +121,7 @@ class Detector:
         """
         return Detector(read_model_file(path or shipped_model()), options)
 
-    def look(self, frame: CameraFrame) -> Look:
+    def look(self, frame: CameraFrame) -> FrameDetections:
         """What the frame shows.
 
         Raises:
@@ -146,7 +146,7 @@ class Detector:
         ]
         detections.sort(key=lambda d: -d.score)
         world: Array = (cells.points[rest] @ rotation.T + origin).astype(np.float32)
-        return Look(tuple(detections), world, heads[1][rest])
+        return FrameDetections(tuple(detections), world, heads[1][rest])
 
     def outputs(self, image: Array) -> tuple[Array, Array]:
         """The network's (features, heads) of a `network_input`."""

@@ -40,24 +40,26 @@ def clean_depth(depth_m: NDArray[np.float32]) -> Array:
     return clean
 
 
-def _heights(lens: Intrinsics, pose: Pose, depth_m: Array) -> Array:
+def _heights(intrinsics: Intrinsics, pose: Pose, depth_m: Array) -> Array:
     """(h, w) heights of the pixels' points in `map`."""
     down = pose.rotation()[2]
     height, width = depth_m.shape
-    across = (np.arange(width, dtype=np.float32) - lens.cx_px) / lens.fx_px * down[0]
-    along = (np.arange(height, dtype=np.float32) - lens.cy_px) / lens.fy_px * down[1] + down[2]
+    across = (np.arange(width, dtype=np.float32) - intrinsics.cx_px) / intrinsics.fx_px * down[0]
+    along = (np.arange(height, dtype=np.float32) - intrinsics.cy_px) / intrinsics.fy_px * down[
+        1
+    ] + down[2]
     slope = across.astype(np.float32)[None, :] + along.astype(np.float32)[:, None]
     heights: Array = depth_m * slope + np.float32(pose.position_m[2])
     return heights
 
 
-def cell_points(lens: Intrinsics, depth_m: Array) -> tuple[Array, NDArray[np.bool_]]:
+def cell_points(intrinsics: Intrinsics, depth_m: Array) -> tuple[Array, NDArray[np.bool_]]:
     """(h / 4, w / 4, 3) points of the cells in the optical frame, and where there is depth."""
     cells = depth_m[CELL_PIXEL::STRIDE, CELL_PIXEL::STRIDE]
     rows, columns = cells.shape
     u = np.arange(columns, dtype=np.float32) * STRIDE + CELL_PIXEL
     v = np.arange(rows, dtype=np.float32) * STRIDE + CELL_PIXEL
-    x = cells * ((u - np.float32(lens.cx_px)) / np.float32(lens.fx_px))[None, :]
-    y = cells * ((v - np.float32(lens.cy_px)) / np.float32(lens.fy_px))[:, None]
+    x = cells * ((u - np.float32(intrinsics.cx_px)) / np.float32(intrinsics.fx_px))[None, :]
+    y = cells * ((v - np.float32(intrinsics.cy_px)) / np.float32(intrinsics.fy_px))[:, None]
     points: Array = np.stack([x, y, cells], axis=-1).astype(np.float32)
     return points, cells > 0

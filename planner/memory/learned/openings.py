@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.memory.learned.detector import Look
+from planner.memory.learned.detector import FrameDetections
 from planner.memory.learned.network import Array
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import describe
@@ -31,7 +31,7 @@ class Openings:
         self._limits = {p.name: _limits(p) for p in layout.furniture if p.joints}
         self.seen: dict[str, float] = {}
 
-    def update(self, look: Look, entities: Iterable[Entity]) -> list[Operation]:
+    def update(self, look: FrameDetections, entities: Iterable[Entity]) -> list[Operation]:
         """Updates of furniture that is seen open or closed and was thought otherwise."""
         operations = []
         columns = np.ascontiguousarray(look.points_m.T)

@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.memory.camera import in_image, project
 from planner.memory.learned.anchoring import anchor
-from planner.memory.learned.detector import Detection, Look
+from planner.memory.learned.detector import Detection, FrameDetections
 from planner.memory.learned.evidence import Evidence
 from planner.memory.learned.openings import Openings
 from planner.memory.updater import Facts, Operation
@@ -30,10 +30,10 @@ _MARGIN, _FILL, _HIDING_M, _BESIDE_M = 1 / 16, 0.5, 0.03, 0.15
 _SOME_SIZE_M = (0.05, 0.1, 0.1)
 
 
-class Eye(Protocol):
+class FrameDetector(Protocol):
     """Tells what a frame shows; see `Detector`."""
 
-    def look(self, frame: CameraFrame) -> Look:
+    def look(self, frame: CameraFrame) -> FrameDetections:
         """What the frame shows."""
 
 
@@ -52,7 +52,7 @@ class UpdaterOptions:
         lead: how much likelier its class has to be than the next, as a logarithm, before it is
             believed; seen twice as often it is believed anyway.
         doubt: how much likelier another class has to be before a thing is taken for that.
-        looks_to_miss: looks from different places on end at the stored place, without the thing,
+        frames_to_remove: looks from different places on end at the stored place, without the thing,
             before it goes; twice as many where an action put it.
         missing_to_m: farthest distance from which a thing can be missed.
         missing_share: of the picture that it would fill, at least, to be missed.
@@ -69,7 +69,7 @@ class UpdaterOptions:
     sure_score: float = 0.8
     lead: float = 1.0
     doubt: float = 3.0
-    looks_to_miss: int = 5
+    frames_to_remove: int = 5
     missing_to_m: float = 3.5
     missing_share: float = 0.0006
     hand_m: float = 0.35
@@ -116,7 +116,7 @@ class LearnedUpdater:
     def __init__(
         self,
         layout: House,
-        eye: Eye,
+        eye: FrameDetector,
         options: UpdaterOptions | None = None,
         *,
         name: str = "learned",
@@ -132,7 +132,7 @@ class LearnedUpdater:
         self._records: dict[int, _Record] = {}
         self._hands: dict[str, _Grasp] = {}
         self._openings = Openings(layout)
-        self._looks: dict[str, tuple[CameraFrame, Look]] = {}
+        self._looks: dict[str, tuple[CameraFrame, FrameDetections]] = {}
 
     def update(
         self,
@@ -176,7 +176,7 @@ class LearnedUpdater:
         operations += [self._added(c, openness, numbers) for c in added]
         return operations
 
-    def _look(self, agent: str, frame: CameraFrame) -> Look:
+    def _look(self, agent: str, frame: CameraFrame) -> FrameDetections:
         """What the frame shows; the same picture from the same place is looked at once."""
         last = self._looks.get(agent)
         if (
@@ -296,8 +296,8 @@ class LearnedUpdater:
         options = self._options
         points = np.array([e.position_m for e in hidden], float)
         projected = project(frame.intrinsics, frame.pose, points)
-        lens = frame.intrinsics
-        inside = in_image(lens, projected, lens.width_px * _MARGIN)
+        intrinsics = frame.intrinsics
+        inside = in_image(intrinsics, projected, intrinsics.width_px * _MARGIN)
         inside &= (projected[:, 2] >= options.min_distance_m) & (
             projected[:, 2] <= options.missing_to_m
         )
@@ -307,8 +307,8 @@ class LearnedUpdater:
             u, v, depth_m = (float(value) for value in projected[index])
             measured = float(frame.depth_m[int(v), int(u)])
             _, height_m, width_m = sorted(entity.size_m) if any(entity.size_m) else _SOME_SIZE_M
-            share = (lens.fx_px / depth_m) ** 2 * height_m * width_m * _FILL
-            share /= lens.width_px * lens.height_px
+            share = (intrinsics.fx_px / depth_m) ** 2 * height_m * width_m * _FILL
+            share /= intrinsics.width_px * intrinsics.height_px
             bare = measured >= depth_m - _HIDING_M and share >= options.missing_share
             near = any(math.dist(d.center_m, entity.position_m) <= _BESIDE_M for d in seen)
             if not bare or near:
@@ -319,7 +319,7 @@ class LearnedUpdater:
                 continue
             record.missed, record.missed_from = record.missed + 1, frame.pose
             # Where an action put it is surer than where it looked to be.
-            enough = options.looks_to_miss * (1 if entity.source is Source.SEEN else 2)
+            enough = options.frames_to_remove * (1 if entity.source is Source.SEEN else 2)
             if record.missed >= enough:
                 gone.append(entity)
         return gone

@@ -5,10 +5,10 @@ from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
 
 def _make(request: UpdaterRequest) -> MakeUpdater:
     from planner.memory.learned.updater import LearnedUpdater
-    from planner.memory.open_vocabulary import OpenVocabularyEye
+    from planner.memory.open_vocabulary import OpenVocabularyDetector
     from planner.world.catalogue import default_catalogue
 
-    eye = OpenVocabularyEye(
+    eye = OpenVocabularyDetector(
         request.folder,
         sorted(default_catalogue().objects),
         second=request.second_folder,

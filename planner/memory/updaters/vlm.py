@@ -10,7 +10,7 @@ _OF_A_FOLDER = "local"
 def _make(request: UpdaterRequest) -> MakeUpdater:
     from planner.memory.vlm import VlmUpdater
     from planner.models.blocking import BlockingLoop
-    from planner.models.making import SERVER, ModelChoice, open_model, part_and_source
+    from planner.models.model_choice import SERVER, ModelChoice, open_model, part_and_source
 
     asked = request.model
     if not asked.model:

@@ -9,7 +9,7 @@ from planner.evaluation.task import Predicate, Tie, TieKind
 from planner.planning.expert.facts import Facts, fulfils, spots_of
 from planner.planning.expert.notes import Notes
 from planner.planning.expert.progress import Progress
-from planner.planning.goal import PLACING, Goal, Wish
+from planner.planning.goal import PLACING, Goal, Subgoal
 from planner.world.skill import SkillName
 
 Cost = Callable[[str, str], float]
@@ -22,65 +22,65 @@ _UNKNOWN = 1_000.0
 
 def narrowed(
     goal: Goal, progress: Progress, facts: Facts, notes: Notes, cost: Cost
-) -> tuple[Wish, ...]:
+) -> tuple[Subgoal, ...]:
     """The wishes with what ties decide: a common argument, or a different one for each.
 
     Only ties that are being worked on are decided; a decision stands while it can be kept.
     """
-    wishes = list(goal.wishes)
-    open_now = {w.index for w in progress.open_wishes()} | progress.latched
+    subgoals = list(goal.subgoals)
+    open_now = {w.index for w in progress.open_subgoals()} | progress.latched
     for number, tie in enumerate(goal.ties):
         if not any(index in open_now for index, _ in tie.members):
             continue
         if tie.kind is TieKind.SAME:
-            _same(number, tie, wishes, progress, facts, notes, cost)
+            _same(number, tie, subgoals, progress, facts, notes, cost)
         else:
-            _different(tie, wishes, progress, facts, notes, cost)
-    for wish in wishes:
+            _different(tie, subgoals, progress, facts, notes, cost)
+    for subgoal in subgoals:
         # Ties have numbers from 0, wishes here from -1 downwards.
-        if wish.same_second and len(wish.second) > 1 and wish.index in open_now:
-            alone = Tie(TieKind.SAME, ((wish.index, 1),))
-            _same(-1 - wish.index, alone, wishes, progress, facts, notes, cost)
-    return tuple(wishes)
+        if subgoal.same_second and len(subgoal.second) > 1 and subgoal.index in open_now:
+            alone = Tie(TieKind.SAME, ((subgoal.index, 1),))
+            _same(-1 - subgoal.index, alone, subgoals, progress, facts, notes, cost)
+    return tuple(subgoals)
 
 
-def _values(wish: Wish, argument: int) -> tuple[str, ...]:
-    return wish.first if argument == 0 else wish.second
+def _values(subgoal: Subgoal, argument: int) -> tuple[str, ...]:
+    return subgoal.first if argument == 0 else subgoal.second
 
 
-def _narrow(wish: Wish, argument: int, value: str) -> Wish:
+def _narrow(subgoal: Subgoal, argument: int, value: str) -> Subgoal:
     if argument == 1:
-        return replace(wish, second=(value,))
-    if wish.number > 1:
-        return wish
-    return replace(wish, first=(value,))
+        return replace(subgoal, second=(value,))
+    if subgoal.number > 1:
+        return subgoal
+    return replace(subgoal, first=(value,))
 
 
 def _value_cost(
-    wish: Wish, argument: int, value: str, progress: Progress, facts: Facts, cost: Cost
+    subgoal: Subgoal, argument: int, value: str, progress: Progress, facts: Facts, cost: Cost
 ) -> float:
     """How dear it is that a wish uses a value; far below zero where it does so already."""
-    witnesses = progress.witness.get(wish.index, ())
-    if wish.index in progress.now or wish.index not in progress.goal.terminal:
+    witnesses = progress.witness.get(subgoal.index, ())
+    if subgoal.index in progress.now or subgoal.index not in progress.goal.terminal:
         using = sum(1 for pair in witnesses if pair[argument] == value)
         if using:
             return _KEPT * using
-    total = -100.0 * sum(1 for pair in facts.pairs(wish) if pair[argument] == value)
+    total = -100.0 * sum(1 for pair in facts.pairs(subgoal) if pair[argument] == value)
     if argument == 0:
-        return total + (cost(value, wish.second[0] if wish.second else value))
-    return total + min(cost(thing, value) for thing in wish.first)
+        return total + (cost(value, subgoal.second[0] if subgoal.second else value))
+    return total + min(cost(thing, value) for thing in subgoal.first)
 
 
 def _same(
     number: int,
     tie: Tie,
-    wishes: list[Wish],
+    subgoals: list[Subgoal],
     progress: Progress,
     facts: Facts,
     notes: Notes,
     cost: Cost,
 ) -> None:
-    members = [(wishes[index], argument) for index, argument in tie.members]
+    members = [(subgoals[index], argument) for index, argument in tie.members]
     common = [v for v in _values(*members[0]) if all(v in _values(w, a) for w, a in members[1:])]
     if not common:
         return
@@ -90,32 +90,32 @@ def _same(
     def dear(value: str) -> tuple[float, int]:
         total = sum(_value_cost(w, a, value, progress, facts, cost) for w, a in members)
         total += sum(_spoilt(w, a, value, notes) for w, a in members)
-        total += sum(_clash(_narrow(w, a, value), wishes, facts) for w, a in members)
+        total += sum(_clash(_narrow(w, a, value), subgoals, facts) for w, a in members)
         sticky = -5.0 if notes.value.get(number) == value else 0.0
         return (total + sticky, common.index(value))
 
     best = min(common, key=dear)
     notes.value[number] = best
-    for wish, argument in members:
-        wishes[wish.index] = _narrow(wishes[wish.index], argument, best)
+    for subgoal, argument in members:
+        subgoals[subgoal.index] = _narrow(subgoals[subgoal.index], argument, best)
 
 
-def _spoilt(wish: Wish, argument: int, value: str, notes: Notes) -> float:
+def _spoilt(subgoal: Subgoal, argument: int, value: str, notes: Notes) -> float:
     """What failures say against a value."""
     if argument == 0:
         return _BAD if notes.unusable(value, SkillName.PICK) else 0.0
     bad = {(thing, spot) for _, thing, spot in notes.bad_spots if spot[1] == value}
     spoilt = {thing for thing, spot in bad if notes.is_bad_spot(thing, spot)}
-    return _BAD * len(spoilt & set(wish.first))
+    return _BAD * len(spoilt & set(subgoal.first))
 
 
-def _clash(narrow: Wish, wishes: list[Wish], facts: Facts) -> float:
+def _clash(narrow: Subgoal, subgoals: list[Subgoal], facts: Facts) -> float:
     """What it costs that no spot of a narrowed wish fulfils another one for the same thing."""
     if narrow.predicate not in PLACING:
         return 0.0
     mine = spots_of(narrow, facts)
     cost = 0.0
-    for other in wishes:
+    for other in subgoals:
         if other.index == narrow.index or other.predicate not in PLACING:
             continue
         if other.first != narrow.first or len(other.first) > 1:
@@ -129,9 +129,9 @@ def _clash(narrow: Wish, wishes: list[Wish], facts: Facts) -> float:
 
 
 def _different(
-    tie: Tie, wishes: list[Wish], progress: Progress, facts: Facts, notes: Notes, cost: Cost
+    tie: Tie, subgoals: list[Subgoal], progress: Progress, facts: Facts, notes: Notes, cost: Cost
 ) -> None:
-    members = [(wishes[index], argument) for index, argument in tie.members]
+    members = [(subgoals[index], argument) for index, argument in tie.members]
     costs = [
         {
             v: _value_cost(w, a, v, progress, facts, cost) + _spoilt(w, a, v, notes)
@@ -142,8 +142,8 @@ def _different(
     chosen = _representatives(costs)
     if chosen is None:
         return
-    for (wish, argument), value in zip(members, chosen, strict=True):
-        wishes[wish.index] = _narrow(wishes[wish.index], argument, value)
+    for (subgoal, argument), value in zip(members, chosen, strict=True):
+        subgoals[subgoal.index] = _narrow(subgoals[subgoal.index], argument, value)
 
 
 def _representatives(costs: Sequence[dict[str, float]]) -> list[str] | None:
@@ -178,39 +178,44 @@ def _representatives(costs: Sequence[dict[str, float]]) -> list[str] | None:
 
 
 def things_for(
-    wish: Wish, facts: Facts, progress: Progress, notes: Notes, cost: Cost
+    subgoal: Subgoal, facts: Facts, progress: Progress, notes: Notes, cost: Cost
 ) -> tuple[list[str], list[str]]:
     """The things still to be worked on for a wish, and those that would have to be found first."""
-    serving = {a for a, _ in facts.pairs(wish)}
-    lacking = wish.number - len(serving)
+    serving = {a for a, _ in facts.pairs(subgoal)}
+    lacking = subgoal.number - len(serving)
     if lacking <= 0:
         return [], []
-    left = [name for name in wish.first if name not in serving]
+    left = [name for name in subgoal.first if name not in serving]
     known = [name for name in left if facts.known(name) and name not in notes.gone]
     unknown = [name for name in left if name not in known]
-    promised = _promised(wish, progress)
+    promised = _promised(subgoal, progress)
 
     def dear(name: str) -> tuple[float, int]:
-        target = wish.second[0] if wish.second else name
+        target = subgoal.second[0] if subgoal.second else name
         spoilt = _BAD * notes.unusable(name, SkillName.PICK, SkillName.NAVIGATE)
         held = -50.0 if facts.holder(name) is not None else 0.0
         begun = -20.0 if name in notes.choice else 0.0
         return (
             cost(name, target) + spoilt + held + begun + _UNKNOWN * (name in promised),
-            wish.first.index(name),
+            subgoal.first.index(name),
         )
 
     chosen = sorted(known, key=dear)[:lacking]
     return chosen, unknown if len(chosen) < lacking else []
 
 
-def _promised(wish: Wish, progress: Progress) -> set[str]:
+def _promised(subgoal: Subgoal, progress: Progress) -> set[str]:
     """Things that another wish has no alternative to, and would have to be moved back for it."""
     found: set[str] = set()
-    for other in progress.goal.wishes:
-        if other.index == wish.index or other.predicate is Predicate.IS_NEXT_TO:
+    for other in progress.goal.subgoals:
+        if other.index == subgoal.index or other.predicate is Predicate.IS_NEXT_TO:
             continue
         forced = len(other.first) == other.number
-        if forced and other.state is None and wish.state is None and other.second != wish.second:
+        if (
+            forced
+            and other.state is None
+            and subgoal.state is None
+            and other.second != subgoal.second
+        ):
             found.update(other.first)
     return found

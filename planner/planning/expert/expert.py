@@ -11,12 +11,12 @@ from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
 from planner.planning.expert.facts import Facts, spoken, spots_of
 from planner.planning.expert.jobs import Job, JobMaker, Work
+from planner.planning.expert.location_hints import location_hints
 from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, Notes
 from planner.planning.expert.progress import Progress
 from planner.planning.expert.search import Likelihood, drawers_of
 from planner.planning.expert.team import Distances, Team
-from planner.planning.expert.words import told_places
-from planner.planning.goal import Wish, read_goal
+from planner.planning.goal import Subgoal, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
 from planner.world.instruct import InstructionCode
@@ -92,8 +92,8 @@ class Expert:
             progress.goal = spoken(self._goal, self._stand_ins.given)
         self._notes.agents = context.task.agents
         if self._likelihood is None:
-            told = told_places(context.task.instruction, progress.goal, context.layout)
-            self._likelihood = Likelihood(context.layout, told)
+            hints = location_hints(context.task.instruction, progress.goal, context.layout)
+            self._likelihood = Likelihood(context.layout, hints)
             self._notes.drawers = drawers_of(context.layout)
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
         facts = Facts(context.belief, context.layout, self._notes.beside, self._notes.hands)
@@ -107,8 +107,8 @@ class Expert:
                 self._notes.meet(node.name, node.position_m)
         distance = Distances(facts, walk_map(context.layout))
         for _ in range(2 * MAX_ROUNDS):
-            wishes = self._take_stock(progress, facts, distance)
-            decision = self._once(context, progress, wishes, facts, distance)
+            subgoals = self._take_stock(progress, facts, distance)
+            decision = self._once(context, progress, subgoals, facts, distance)
             if decision is not None:
                 return decision
         return self._give_up(progress, {})
@@ -121,12 +121,12 @@ class Expert:
 
     def _take_stock(
         self, progress: Progress, facts: Facts, distance: Distances
-    ) -> tuple[Wish, ...]:
+    ) -> tuple[Subgoal, ...]:
         """What holds now; what came true may open gates, so until nothing new comes true."""
         while True:
-            wishes = narrowed(progress.goal, progress, facts, self._notes, distance)
-            if not progress.update(wishes, facts):
-                return wishes
+            subgoals = narrowed(progress.goal, progress, facts, self._notes, distance)
+            if not progress.update(subgoals, facts):
+                return subgoals
             self._settled = not any(
                 gate.relation is not GateRelation.WHILE_SATISFIED for gate in progress.goal.gates
             )
@@ -135,7 +135,7 @@ class Expert:
         self,
         context: Context,
         progress: Progress,
-        wishes: tuple[Wish, ...],
+        subgoals: tuple[Subgoal, ...],
         facts: Facts,
         distance: Distances,
     ) -> Decision | None:
@@ -143,9 +143,9 @@ class Expert:
         likelihood = self._likelihood or Likelihood(context.layout)
         avoid = {
             (thing, spot)
-            for wish in progress.untimely()
-            for spot in spots_of(wish, facts)
-            for thing in wish.first
+            for subgoal in progress.untimely()
+            for spot in spots_of(subgoal, facts)
+            for thing in subgoal.first
         }
         team = Team(context, facts, self._notes, self._jobs, distance, likelihood, avoid)
         if progress.finished:
@@ -154,7 +154,7 @@ class Expert:
         def able(skill: str) -> bool:
             return any(team.able(agent, skill) for agent in context.task.agents)
 
-        work = JobMaker(wishes, progress, facts, self._notes, distance, able).make()
+        work = JobMaker(subgoals, progress, facts, self._notes, distance, able).make()
         if not work.jobs and not work.missing:
             work = Work(self._clear_away(progress, facts, distance), [], work.stuck)
         team.assign(work)
@@ -199,10 +199,10 @@ class Expert:
     def _clear_away(self, progress: Progress, facts: Facts, distance: Distances) -> list[Job]:
         """Ends what has to end before something else may begin (`after_unsatisfied`)."""
         jobs = []
-        for wish in progress.in_the_way():
-            for thing, where in facts.pairs(wish):
-                if wish.state is not None:
-                    state, value = wish.state
+        for subgoal in progress.in_the_way():
+            for thing, where in facts.pairs(subgoal):
+                if subgoal.state is not None:
+                    state, value = subgoal.state
                     skill = _UNDO.get((state.value, value))
                     jobs += [Job(thing, skill, -1)] if skill is not None else []
                     continue
@@ -211,9 +211,9 @@ class Expert:
                     p.name
                     for p in facts.layout.furniture
                     if p.surfaces
-                    and p.name not in wish.second
+                    and p.name not in subgoal.second
                     and p.room != room
-                    and p.room not in wish.second
+                    and p.room not in subgoal.second
                     and facts.free_fraction(thing, Relation.ON, p.name) > 0
                 ]
                 if names:
@@ -223,8 +223,8 @@ class Expert:
 
     def _give_up(self, progress: Progress, stuck: dict[int, str]) -> Decision:
         """The failure in words: what is missing, and the last reason known."""
-        left = [w for w in progress.goal.wishes if not progress.done(w.index)]
-        asked = "; ".join(str(wish) for wish in left[:5])
+        left = [w for w in progress.goal.subgoals if not progress.done(w.index)]
+        asked = "; ".join(str(subgoal) for subgoal in left[:5])
         reasons = list(dict.fromkeys(stuck.values())) or list(self._notes.why.values())[-1:]
         because = "; ".join(reasons[:5]) or "nothing more can be done"
         return Decision(failure=f"not achieved: {asked}. Last reason: {because}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from planner.evaluation.task import Predicate
-from planner.planning.goal import Goal, Wish
+from planner.planning.goal import Goal, Subgoal
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
@@ -25,11 +25,13 @@ def spoken(goal: Goal, given: Mapping[str, str]) -> Goal:
     def named(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(given.get(name, name) for name in names)
 
-    def wish(wish: Wish) -> Wish:
-        lists = tuple(named(names) for names in wish.lists)
-        return replace(wish, first=named(wish.first), second=named(wish.second), lists=lists)
+    def subgoal(subgoal: Subgoal) -> Subgoal:
+        lists = tuple(named(names) for names in subgoal.lists)
+        return replace(
+            subgoal, first=named(subgoal.first), second=named(subgoal.second), lists=lists
+        )
 
-    return replace(goal, wishes=tuple(map(wish, goal.wishes)))
+    return replace(goal, subgoals=tuple(map(subgoal, goal.subgoals)))
 
 
 class Facts:
@@ -133,47 +135,53 @@ class Facts:
             return None
         return node.states.get(state)
 
-    def pairs(self, wish: Wish) -> list[tuple[str, str]]:
+    def pairs(self, subgoal: Subgoal) -> list[tuple[str, str]]:
         """The (first, second) that stand as the wish wants; second is '' where there is none."""
-        if wish.state is not None:
-            state, value = wish.state
-            return [(a, "") for a in wish.first if self.state(a, state) is value]
-        if wish.predicate is Predicate.IS_ON_FLOOR:
-            return [(a, "") for a in wish.first if self._on_floor(a)]
-        if wish.predicate is Predicate.IS_CLUSTERED:
+        if subgoal.state is not None:
+            state, value = subgoal.state
+            return [(a, "") for a in subgoal.first if self.state(a, state) is value]
+        if subgoal.predicate is Predicate.IS_ON_FLOOR:
+            return [(a, "") for a in subgoal.first if self._on_floor(a)]
+        if subgoal.predicate is Predicate.IS_CLUSTERED:
             near = self._next_to
             return [
                 (a, "")
-                for a in wish.first
-                if any(a != b and near(a, b, wish.within_m) for b in wish.first)
+                for a in subgoal.first
+                if any(a != b and near(a, b, subgoal.within_m) for b in subgoal.first)
             ]
-        return [(a, b) for a in wish.first for b in wish.second if a != b and self._is(wish, a, b)]
+        return [
+            (a, b)
+            for a in subgoal.first
+            for b in subgoal.second
+            if a != b and self._is(subgoal, a, b)
+        ]
 
-    def holds(self, wish: Wish) -> bool:
+    def holds(self, subgoal: Subgoal) -> bool:
         """Whether enough of them do (PARTNR-3.2)."""
-        found = self.pairs(wish)
-        if wish.predicate is Predicate.IS_CLUSTERED:
+        found = self.pairs(subgoal)
+        if subgoal.predicate is Predicate.IS_CLUSTERED:
             near = {a for a, _ in found}
-            return all(any(name in near for name in names) for names in wish.lists)
-        if wish.same_second:
+            return all(any(name in near for name in names) for names in subgoal.lists)
+        if subgoal.same_second:
             return any(
-                len({a for a, b in found if b == second}) >= wish.number for second in wish.second
+                len({a for a, b in found if b == second}) >= subgoal.number
+                for second in subgoal.second
             )
-        return len({a for a, _ in found}) >= wish.number
+        return len({a for a, _ in found}) >= subgoal.number
 
     def _on_floor(self, thing: str) -> bool:
         spot = self.spot(thing)
         return spot is not None and spot[1].startswith("floor_")
 
-    def _is(self, wish: Wish, a: str, b: str) -> bool:
-        if wish.predicate is Predicate.IS_NEXT_TO:
-            return self._next_to(a, b, wish.within_m)
+    def _is(self, subgoal: Subgoal, a: str, b: str) -> bool:
+        if subgoal.predicate is Predicate.IS_NEXT_TO:
+            return self._next_to(a, b, subgoal.within_m)
         spot = self.spot(a)
         if spot is None:
             return False
-        if wish.predicate is Predicate.IS_IN_ROOM:
+        if subgoal.predicate is Predicate.IS_IN_ROOM:
             return self.room_of_spot(a, spot[1]) == b
-        wanted = Relation.ON if wish.predicate is Predicate.IS_ON_TOP else Relation.WITHIN
+        wanted = Relation.ON if subgoal.predicate is Predicate.IS_ON_TOP else Relation.WITHIN
         return spot == (wanted, b)
 
     def room_of_spot(self, thing: str, parent: str) -> str | None:
@@ -247,21 +255,21 @@ def planar_m(a: Vec3, b: Vec3) -> float:
     return math.hypot(a[0] - b[0], a[1] - b[1])
 
 
-def spots_of(wish: Wish, facts: Facts) -> list[Spot]:
+def spots_of(subgoal: Subgoal, facts: Facts) -> list[Spot]:
     """Every spot where a thing would fulfil a placing wish."""
-    if wish.predicate is Predicate.IS_ON_TOP:
-        return [(Relation.ON, name) for name in wish.second]
-    if wish.predicate is Predicate.IS_INSIDE:
-        return [(Relation.WITHIN, name) for name in wish.second]
-    if wish.predicate is Predicate.IS_ON_FLOOR:
+    if subgoal.predicate is Predicate.IS_ON_TOP:
+        return [(Relation.ON, name) for name in subgoal.second]
+    if subgoal.predicate is Predicate.IS_INSIDE:
+        return [(Relation.WITHIN, name) for name in subgoal.second]
+    if subgoal.predicate is Predicate.IS_ON_FLOOR:
         return [(Relation.ON, f"floor_{room.name}") for room in facts.layout.rooms]
-    if wish.predicate is Predicate.IS_IN_ROOM:
-        return [(Relation.ON, name) for room in wish.second for name in facts.surfaces_of(room)]
+    if subgoal.predicate is Predicate.IS_IN_ROOM:
+        return [(Relation.ON, name) for room in subgoal.second for name in facts.surfaces_of(room)]
     return []
 
 
-def fulfils(spot: Spot, wish: Wish, facts: Facts) -> bool:
+def fulfils(spot: Spot, subgoal: Subgoal, facts: Facts) -> bool:
     """Whether a thing at a spot fulfils a placing wish."""
-    if wish.predicate is Predicate.IS_IN_ROOM:
-        return facts.room_of(spot[1]) in wish.second
-    return spot in spots_of(wish, facts)
+    if subgoal.predicate is Predicate.IS_IN_ROOM:
+        return facts.room_of(spot[1]) in subgoal.second
+    return spot in spots_of(subgoal, facts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.evaluation.task import GateRelation, Predicate
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
-from planner.planning.goal import Goal, Wish, read_goal
+from planner.planning.goal import Goal, Subgoal, read_goal
 from planner.planning.offered import is_able
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.belief import Belief
@@ -139,9 +139,11 @@ class _Planning:
     def plan(self) -> _Plan:
         """All jobs, earlier places of the order first."""
         levels = self._levels()
-        for wish in sorted(self._goal.wishes, key=lambda w: (levels[w.index], _rank(w), w.index)):
-            for calls, needs in self._calls(wish):
-                self._give(calls, needs, levels[wish.index], wish)
+        for subgoal in sorted(
+            self._goal.subgoals, key=lambda w: (levels[w.index], _rank(w), w.index)
+        ):
+            for calls, needs in self._calls(subgoal):
+                self._give(calls, needs, levels[subgoal.index], subgoal)
         return self._plan
 
     def _levels(self) -> dict[int, int]:
@@ -158,10 +160,10 @@ class _Planning:
                     levels[index] = 1 + max((levels[e] for e in earlier), default=-1)
         return levels
 
-    def _give(self, calls: list[SkillCall], needs: str, level: int, wish: Wish) -> None:
+    def _give(self, calls: list[SkillCall], needs: str, level: int, subgoal: Subgoal) -> None:
         able = [agent for agent in self._load if self._is_able(agent, needs)]
         if not able:
-            self._plan.skipped.append(f"{wish}: nobody can {needs}")
+            self._plan.skipped.append(f"{subgoal}: nobody can {needs}")
             return
         agent = min(able, key=lambda a: (self._load[a], self._context.task.agents.index(a)))
         self._load[agent] += len(calls)
@@ -170,20 +172,24 @@ class _Planning:
     def _is_able(self, agent: str, skill: str) -> bool:
         return is_able(skill, self._context.capabilities.get(agent))
 
-    def _calls(self, wish: Wish) -> list[tuple[list[SkillCall], str]]:
+    def _calls(self, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
         """The jobs of one wish; [] where nothing is to be done or no step makes it true."""
-        if wish.state is not None:
-            return [job for name in wish.first[: wish.number] for job in self._change(name, wish)]
-        if wish.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):
-            return self._neighbours(wish)
-        target = wish.second[0] if wish.second else ""
-        relation = Relation.WITHIN if wish.predicate is Predicate.IS_INSIDE else Relation.ON
+        if subgoal.state is not None:
+            return [
+                job
+                for name in subgoal.first[: subgoal.number]
+                for job in self._change(name, subgoal)
+            ]
+        if subgoal.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):
+            return self._neighbours(subgoal)
+        target = subgoal.second[0] if subgoal.second else ""
+        relation = Relation.WITHIN if subgoal.predicate is Predicate.IS_INSIDE else Relation.ON
         jobs = []
-        for name in wish.first[: wish.number]:
+        for name in subgoal.first[: subgoal.number]:
             place = target
-            if wish.predicate is Predicate.IS_IN_ROOM:
+            if subgoal.predicate is Predicate.IS_IN_ROOM:
                 place = floor_name(target)
-            elif wish.predicate is Predicate.IS_ON_FLOOR:
+            elif subgoal.predicate is Predicate.IS_ON_FLOOR:
                 place = floor_name(self._room_of(name))
             if self._where.get(name) != place:
                 jobs.append(self._move(name, relation, place, None))
@@ -197,13 +203,13 @@ class _Planning:
         arguments = (name, relation.value, place, constraint, beside)
         return [SkillCall(SkillName.REARRANGE, arguments)], SkillName.REARRANGE
 
-    def _neighbours(self, wish: Wish) -> list[tuple[list[SkillCall], str]]:
+    def _neighbours(self, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
         """Each of the first list beside one of the second; of a cluster, each beside the last."""
-        if wish.predicate is Predicate.IS_CLUSTERED:
-            members = [names[0] for names in wish.lists]
+        if subgoal.predicate is Predicate.IS_CLUSTERED:
+            members = [names[0] for names in subgoal.lists]
             pairs = list(zip(members[1:], members, strict=False))
         else:
-            pairs = [(name, wish.second[0]) for name in wish.first[: wish.number]]
+            pairs = [(name, subgoal.second[0]) for name in subgoal.first[: subgoal.number]]
         jobs = []
         for name, other in pairs:
             node = self._belief.nodes[other]
@@ -213,22 +219,22 @@ class _Planning:
                 jobs.append(self._move(name, Relation.ON, place, other))
         return jobs
 
-    def _change(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], str]]:
-        if wish.state is None:
+    def _change(self, name: str, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
+        if subgoal.state is None:
             return []
-        state, value = wish.state
+        state, value = subgoal.state
         skill = _SKILL_OF.get((state, value))
         if self._belief.nodes[name].states.get(state) is value:
             return []
         if skill is None:
-            self._plan.skipped.append(f"{wish}: no skill does that")
+            self._plan.skipped.append(f"{subgoal}: no skill does that")
             return []
         if skill != SkillName.FILL:
             near = SkillCall(SkillName.NAVIGATE, (name,))
             return [([near, SkillCall(skill, (name,))], skill)]
-        return self._fill(name, wish)
+        return self._fill(name, subgoal)
 
-    def _fill(self, name: str, wish: Wish) -> list[tuple[list[SkillCall], str]]:
+    def _fill(self, name: str, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
         """To a faucet and back: what is filled stays where it was."""
         wet = [
             node.name
@@ -237,7 +243,7 @@ class _Planning:
         ]
         place = self._where.get(name)
         if not wet or place is None:
-            self._plan.skipped.append(f"{wish}: there is no faucet")
+            self._plan.skipped.append(f"{subgoal}: there is no faucet")
             return []
         node = self._belief.nodes[name]
         back = Relation.WITHIN if node.relation is Relation.WITHIN else Relation.ON
@@ -257,8 +263,8 @@ class _Planning:
         return node.room or self._belief.of_kind(EntityKind.ROOM)[0].name
 
 
-def _rank(wish: Wish) -> int:
+def _rank(subgoal: Subgoal) -> int:
     """States first, at the old place; what stands beside something after that is there."""
-    if wish.state is not None:
+    if subgoal.state is not None:
         return 0
-    return 2 if wish.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED) else 1
+    return 2 if subgoal.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED) else 1

@@ -11,7 +11,7 @@ from planner.planning.expert.choice import Cost, things_for
 from planner.planning.expert.facts import Facts, Spot, fulfils, spots_of
 from planner.planning.expert.notes import Notes
 from planner.planning.expert.progress import Progress
-from planner.planning.goal import PLACING, Wish
+from planner.planning.goal import PLACING, Subgoal
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillName
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
@@ -49,7 +49,7 @@ class Job:
 
     thing: str
     skill: str
-    wish: int
+    subgoal: int
     spot: Spot | None = None
     beside: str | None = None
     after: str | None = None
@@ -78,7 +78,7 @@ class JobMaker:
 
     def __init__(
         self,
-        wishes: tuple[Wish, ...],
+        subgoals: tuple[Subgoal, ...],
         progress: Progress,
         facts: Facts,
         notes: Notes,
@@ -86,29 +86,29 @@ class JobMaker:
         able: Callable[[str], bool],
     ) -> None:
         """Takes the narrowed wishes and whether any agent of the task has a skill."""
-        self._wishes, self._progress = wishes, progress
+        self._subgoals, self._progress = subgoals, progress
         self._facts, self._notes, self._cost, self._able = facts, notes, cost, able
-        self._open = progress.open_wishes()
+        self._open = progress.open_subgoals()
         self._jobs: list[Job] = []
         self._missing: dict[str, None] = {}
         self._stuck: dict[int, str] = {}
-        self._placing: dict[str, list[Wish]] = defaultdict(list)
+        self._placing: dict[str, list[Subgoal]] = defaultdict(list)
         self._neighbours: dict[str, list[tuple[str, int]]] = defaultdict(list)
         self._promised: dict[Spot, int] = defaultdict(int)
 
     def make(self) -> Work:
         """Everything that could be done now, changes of state before moves of the same thing."""
-        for wish in self._open:
-            if wish.state is not None:
-                self._change(wish)
-            elif wish.predicate in PLACING:
-                for thing in self._things(wish):
-                    self._placing[thing].append(wish)
-        for wish in self._open:
-            if wish.predicate is Predicate.IS_NEXT_TO:
-                self._next_to(wish)
-            elif wish.predicate is Predicate.IS_CLUSTERED:
-                self._clustered(wish)
+        for subgoal in self._open:
+            if subgoal.state is not None:
+                self._change(subgoal)
+            elif subgoal.predicate in PLACING:
+                for thing in self._things(subgoal):
+                    self._placing[thing].append(subgoal)
+        for subgoal in self._open:
+            if subgoal.predicate is Predicate.IS_NEXT_TO:
+                self._next_to(subgoal)
+            elif subgoal.predicate is Predicate.IS_CLUSTERED:
+                self._clustered(subgoal)
         movable = dict.fromkeys((*self._placing, *self._neighbours))
         for thing in movable:
             self._move(thing)
@@ -135,45 +135,45 @@ class JobMaker:
             return False
         return sum(s.size[0] * s.size[1] for s in piece.surfaces) < TIGHT_M2
 
-    def _things(self, wish: Wish) -> list[str]:
-        chosen, missing = things_for(wish, self._facts, self._progress, self._notes, self._cost)
+    def _things(self, subgoal: Subgoal) -> list[str]:
+        chosen, missing = things_for(subgoal, self._facts, self._progress, self._notes, self._cost)
         self._missing.update(dict.fromkeys(missing))
         usable = []
         for thing in chosen:
             if self._notes.unusable(thing, SkillName.PICK, SkillName.NAVIGATE):
-                self._stuck[wish.index] = self._notes.why.get(thing, f"{thing} cannot be taken")
+                self._stuck[subgoal.index] = self._notes.why.get(thing, f"{thing} cannot be taken")
             else:
                 usable.append(thing)
         return usable
 
     # ---- states -------------------------------------------------------------------------
 
-    def _change(self, wish: Wish) -> None:
-        skill = _SKILL_OF_STATE.get(wish.state) if wish.state is not None else None
+    def _change(self, subgoal: Subgoal) -> None:
+        skill = _SKILL_OF_STATE.get(subgoal.state) if subgoal.state is not None else None
         if skill is None:
-            self._stuck[wish.index] = f"nobody can make {wish} true"
+            self._stuck[subgoal.index] = f"nobody can make {subgoal} true"
             return
         if skill == SkillName.FILL and not self._faucets():
             skill = SkillName.POUR
         if not self._able(skill):
-            self._stuck[wish.index] = f"no agent here has the skill {skill.value} for {wish}"
+            self._stuck[subgoal.index] = f"no agent here has the skill {skill.value} for {subgoal}"
             return
-        chosen, missing = things_for(wish, self._facts, self._progress, self._notes, self._cost)
+        chosen, missing = things_for(subgoal, self._facts, self._progress, self._notes, self._cost)
         self._missing.update(dict.fromkeys(missing))
         for thing in chosen:
             if self._notes.unusable(thing, skill, SkillName.NAVIGATE, SkillName.PICK):
-                self._stuck[wish.index] = self._notes.why.get(thing, f"{skill.value} failed")
+                self._stuck[subgoal.index] = self._notes.why.get(thing, f"{skill.value} failed")
             elif skill == SkillName.POUR:
-                self._pour(wish, thing)
+                self._pour(subgoal, thing)
             else:
-                self._jobs.append(Job(thing, skill, wish.index))
+                self._jobs.append(Job(thing, skill, subgoal.index))
 
     def _faucets(self) -> bool:
         return any(Affordance.FAUCET in p.affordances for p in self._facts.layout.furniture)
 
-    def _pour(self, wish: Wish, thing: str) -> None:
+    def _pour(self, subgoal: Subgoal, thing: str) -> None:
         """Empties `thing` into another container, or fills it from one: a source in the hand."""
-        empties = wish.state == (State.FILLED, False)
+        empties = subgoal.state == (State.FILLED, False)
         others = [
             node
             for node in self._facts.belief.of_kind(EntityKind.OBJECT)
@@ -182,27 +182,27 @@ class JobMaker:
             and node.states.get(State.FILLED, False) is not empties
         ]
         if not others:
-            self._stuck[wish.index] = f"there is nothing to pour {'into' if empties else 'from'}"
+            self._stuck[subgoal.index] = f"there is nothing to pour {'into' if empties else 'from'}"
             return
-        spoken = {n for w in self._progress.goal.wishes for n in w.first}
+        spoken = {n for w in self._progress.goal.subgoals for n in w.first}
         other = min(others, key=lambda n: (n.name in spoken, self._cost(thing, n.name), n.name))
         source, sink = (thing, other.name) if empties else (other.name, thing)
-        self._jobs.append(Job(source, SkillName.POUR, wish.index, beside=sink))
+        self._jobs.append(Job(source, SkillName.POUR, subgoal.index, beside=sink))
 
     # ---- neighbours ---------------------------------------------------------------------
 
-    def _next_to(self, wish: Wish) -> None:
+    def _next_to(self, subgoal: Subgoal) -> None:
         facts = self._facts
         # Who is about to be moved has no neighbour yet.
         served = {
-            a for a, b in facts.pairs(wish) if a not in self._placing and b not in self._placing
+            a for a, b in facts.pairs(subgoal) if a not in self._placing and b not in self._placing
         }
-        lacking = wish.number - len(served)
-        firsts = [n for n in wish.first if facts.known(n) and n not in served]
-        seconds = [n for n in wish.second if facts.known(n)]
+        lacking = subgoal.number - len(served)
+        firsts = [n for n in subgoal.first if facts.known(n) and n not in served]
+        seconds = [n for n in subgoal.second if facts.known(n)]
         pairs = [(a, b) for a in firsts for b in seconds if a != b]
         if len({a for a, _ in pairs}) < lacking:
-            unknown = [n for n in (*wish.first, *wish.second) if not facts.known(n)]
+            unknown = [n for n in (*subgoal.first, *subgoal.second) if not facts.known(n)]
             self._missing.update(dict.fromkeys(unknown))
         pairs.sort(key=lambda ab: self._pair_cost(*ab))
         for a, b in pairs:
@@ -212,25 +212,25 @@ class JobMaker:
                 continue
             served.add(a)
             lacking -= 1
-            self._join(a, b, wish.index)
+            self._join(a, b, subgoal.index)
 
     def _pair_cost(self, a: str, b: str) -> tuple[float, str, str]:
         moving = (a in self._placing) + (b in self._placing)
         return (self._cost(a, b) - 100.0 * moving, a, b)
 
-    def _join(self, a: str, b: str, wish: int) -> None:
+    def _join(self, a: str, b: str, subgoal: int) -> None:
         """One of two goes to the other: whichever is on its way anyway, else the first."""
         movable_a, movable_b = self._facts.is_thing(a), self._facts.is_thing(b)
         if movable_a and (a in self._placing or b not in self._placing):
-            self._neighbours[a].append((b, wish))
+            self._neighbours[a].append((b, subgoal))
         stays = b not in self._placing
         if movable_b and (not stays or self._notes.unusable(a, SkillName.PICK)):
-            self._neighbours[b].append((a, wish))
+            self._neighbours[b].append((a, subgoal))
 
-    def _clustered(self, wish: Wish) -> None:
-        near = {a for a, _ in self._facts.pairs(wish)}
+    def _clustered(self, subgoal: Subgoal) -> None:
+        near = {a for a, _ in self._facts.pairs(subgoal)}
         members: list[str] = []
-        for names in wish.lists:
+        for names in subgoal.lists:
             known = [n for n in names if self._facts.known(n) and n not in members]
             if not known:
                 self._missing.update(dict.fromkeys(names))
@@ -241,17 +241,17 @@ class JobMaker:
         anchor = next((m for m in members if m in near), members[0])
         for member in members:
             if member != anchor and member not in near:
-                self._join(member, anchor, wish.index)
+                self._join(member, anchor, subgoal.index)
 
     # ---- places -------------------------------------------------------------------------
 
     def _move(self, thing: str) -> None:
-        wishes = self._placing.get(thing, [])
-        index = wishes[0].index if wishes else self._neighbours[thing][0][1]
+        subgoals = self._placing.get(thing, [])
+        index = subgoals[0].index if subgoals else self._neighbours[thing][0][1]
         if self._notes.unusable(thing, SkillName.PICK):
             self._stuck[index] = self._notes.why.get(thing, f"{thing} cannot be taken")
             return
-        spots = self._spots(thing, wishes)
+        spots = self._spots(thing, subgoals)
         reference, pending = self._reference(thing, spots)
         if reference is not None:
             spots = self._spots_beside(reference, spots)
@@ -305,18 +305,20 @@ class JobMaker:
             p.furniture == piece.class_name and p.relation is relation for p in cls.places
         )
 
-    def _spots(self, thing: str, wishes: list[Wish]) -> list[Spot] | None:
+    def _spots(self, thing: str, subgoals: list[Subgoal]) -> list[Spot] | None:
         """Where all of the wishes of a thing would hold; None where nothing restricts it."""
         bound = [w for w in self._progress.kept() if w.predicate in PLACING and thing in w.first]
         bound = [w for w in bound if any(a == thing for a, _ in self._facts.pairs(w))]
         spots: list[Spot] | None = None
         # A room is met by every spot in it, also those that its own list leaves out.
-        for wish in sorted((*wishes, *bound), key=lambda w: w.predicate is Predicate.IS_IN_ROOM):
+        for subgoal in sorted(
+            (*subgoals, *bound), key=lambda w: w.predicate is Predicate.IS_IN_ROOM
+        ):
             if spots is None:
-                spots = spots_of(wish, self._facts)
+                spots = spots_of(subgoal, self._facts)
             else:
                 # Wishes that exclude each other come true one after the other.
-                spots = [spot for spot in spots if fulfils(spot, wish, self._facts)] or spots
+                spots = [spot for spot in spots if fulfils(spot, subgoal, self._facts)] or spots
         return spots
 
     def _reference(self, thing: str, spots: list[Spot] | None) -> tuple[str | None, str | None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from planner.evaluation.task import Dependency, DependencyMode, GateRelation
 from planner.planning.expert.facts import Facts
-from planner.planning.goal import Goal, Wish
+from planner.planning.goal import Goal, Subgoal
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -23,16 +23,16 @@ class Progress:
         self.latched: set[int] = set()
         self.witness: dict[int, Pairs] = {}
         self.now: set[int] = set()
-        self._wishes: tuple[Wish, ...] = goal.wishes
+        self._subgoals: tuple[Subgoal, ...] = goal.subgoals
 
-    def update(self, wishes: tuple[Wish, ...], facts: Facts) -> bool:
+    def update(self, subgoals: tuple[Subgoal, ...], facts: Facts) -> bool:
         """Takes a new belief; True where something came true for the first time."""
-        self._wishes = wishes
-        held = {w.index for w in wishes if facts.holds(w)}
+        self._subgoals = subgoals
+        held = {w.index for w in subgoals if facts.holds(w)}
         self.now = {i for i in held if all(self._is_open(g, held) for g in self.goal.gates_of[i])}
         new = {i for i in self.now - self.latched if self.goal.before[i] <= self.latched}
         for index in self.now & (new | self.latched):
-            self.witness[index] = tuple(facts.pairs(wishes[index]))
+            self.witness[index] = tuple(facts.pairs(subgoals[index]))
         self.latched |= new
         return bool(new)
 
@@ -52,11 +52,11 @@ class Progress:
     @property
     def finished(self) -> bool:
         """Whether all is done."""
-        return all(self.done(w.index) for w in self.goal.wishes)
+        return all(self.done(w.index) for w in self.goal.subgoals)
 
-    def open_wishes(self) -> list[Wish]:
+    def open_subgoals(self) -> list[Subgoal]:
         """The propositions that are not done and that may come true now without breaking order."""
-        return [w for w in self._wishes if not self.done(w.index) and self._may(w.index)]
+        return [w for w in self._subgoals if not self.done(w.index) and self._may(w.index)]
 
     def _may(self, index: int) -> bool:
         if not self.goal.before[index] <= self.latched:
@@ -69,22 +69,22 @@ class Progress:
             return _heads(gate, lambda head: head in self.now or self._may(head))
         return self._is_open(gate, self.now)
 
-    def in_the_way(self) -> list[Wish]:
+    def in_the_way(self) -> list[Subgoal]:
         """Propositions that hold but have to end first, for `after_unsatisfied`."""
-        found: dict[int, Wish] = {}
+        found: dict[int, Subgoal] = {}
         for gate in self.goal.gates:
             if gate.relation is GateRelation.AFTER_UNSATISFIED and not all(
                 self.done(index) for index in gate.gated
             ):
                 heads = [h for h in gate.depends_on if h in self.now and h in self.latched]
-                found.update({head: self._wishes[head] for head in heads})
+                found.update({head: self._subgoals[head] for head in heads})
         return list(found.values())
 
-    def kept(self) -> list[Wish]:
+    def kept(self) -> list[Subgoal]:
         """The propositions that hold and must go on holding."""
-        return [w for w in self._wishes if w.index in self.now and w.index in self.goal.terminal]
+        return [w for w in self._subgoals if w.index in self.now and w.index in self.goal.terminal]
 
-    def untimely(self) -> list[Wish]:
+    def untimely(self) -> list[Subgoal]:
         """The propositions that must not come true now: their time has not come, or is over."""
         after = {
             head
@@ -95,7 +95,7 @@ class Progress:
         }
         return [
             w
-            for w in self._wishes
+            for w in self._subgoals
             if w.index in after or (w.index not in self.latched and not self._may(w.index))
         ]
 

@@ -9,8 +9,8 @@ from functools import cache
 from typing import NamedTuple
 
 from planner.planning.expert.facts import Facts
+from planner.planning.expert.location_hints import LocationHint
 from planner.planning.expert.notes import Look, Notes
-from planner.planning.expert.words import Told
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import Furniture, House
 from planner.world.vocabulary import Relation, floor_name
@@ -37,7 +37,7 @@ UNSEEN_OUTSIDE = 0.5
 # about in six training houses it was 0.97, 0.83 and 0.52; but what is missed is not missed by
 # chance, and nobody looks there again for long.
 SHOWN, SHOWN_UNDER, SHOWN_FAR = 0.9, 0.7, 0.4
-OPEN_TOP_M, EYES_M = 0.7, 1.1
+OPEN_TOP_M, EYE_HEIGHT_M = 0.7, 1.1
 # What may still be in furniture that was looked into only while it was opened: robots miss a
 # twentieth of what is behind doors, people a sixth, and that at the back.
 GLANCED = 0.2
@@ -53,7 +53,7 @@ SEEN_BY_SELF = 0.4
 UNDER_BOARDS = 0.12
 LOW_M = 0.9
 # How likely a thing is where the words say that it is: "it" may be another of its kind.
-TOLD = 0.75
+HINTED = 0.75
 # How much likelier a place is that the words name besides, and not as where something shall go.
 BESIDES = 2.0
 # And one that the words say it was taken from: there may be another of its kind.
@@ -91,9 +91,11 @@ class Likelihood:
         places: all there are.
     """
 
-    def __init__(self, layout: House, told: Mapping[str, tuple[Told, ...]] | None = None) -> None:
+    def __init__(
+        self, layout: House, hints: Mapping[str, tuple[LocationHint, ...]] | None = None
+    ) -> None:
         """Takes also what the words tell of things by their class (expert_words)."""
-        self._layout, self._told = layout, told or {}
+        self._layout, self._hints = layout, hints or {}
         middles = {room.name: room.shape.representative_point() for room in layout.rooms}
         self.places = {
             look: _place(layout, look, (float(middle.x), float(middle.y)))
@@ -102,9 +104,9 @@ class Likelihood:
         }
         self._spreads: dict[str, dict[Look, float]] = {}
 
-    def is_told(self, class_name: str, look: Look) -> bool:
+    def is_hinted(self, class_name: str, look: Look) -> bool:
         """Whether the words say that things of a class are there."""
-        hints = self._told.get(class_name, ())
+        hints = self._hints.get(class_name, ())
         return any(hint.sure and _fits(self._layout, hint, look) for hint in hints)
 
     def of(self, class_name: str) -> dict[Look, float]:
@@ -112,8 +114,8 @@ class Likelihood:
         if class_name not in self._spreads:
             cls = default_catalogue().objects.get(class_name)
             spread = _spread(self._layout, cls)
-            self._spreads[class_name] = _as_told(
-                self._layout, spread, self._told.get(class_name, ())
+            self._spreads[class_name] = _weighted_by_hints(
+                self._layout, spread, self._hints.get(class_name, ())
             )
         return self._spreads[class_name]
 
@@ -177,25 +179,27 @@ def _closets() -> Mapping[str, frozenset[str]]:
     return {c.name: frozenset(f for group in c.groups for f in held[group]) for c in classes}
 
 
-def _as_told(layout: House, spread: dict[Look, float], told: tuple[Told, ...]) -> dict[Look, float]:
+def _weighted_by_hints(
+    layout: House, spread: dict[Look, float], hints: tuple[LocationHint, ...]
+) -> dict[Look, float]:
     """The spread with most of it where the words say that the thing is."""
     named = dict(spread)
-    for hint in (hint for hint in told if not hint.sure):
+    for hint in (hint for hint in hints if not hint.sure):
         for look in named:
             if _fits(layout, hint, look):
                 named[look] *= LEFT if hint.left else BESIDES
     sure = {
         look: weight
         for look, weight in named.items()
-        if any(hint.sure and _fits(layout, hint, look) for hint in told)
+        if any(hint.sure and _fits(layout, hint, look) for hint in hints)
     }
-    rest = _shared(named, 1 - TOLD if sure else 1.0)
-    for look, weight in _shared(sure, TOLD).items():
+    rest = _shared(named, 1 - HINTED if sure else 1.0)
+    for look, weight in _shared(sure, HINTED).items():
         rest[look] += weight
     return rest
 
 
-def _fits(layout: House, hint: Told, look: Look) -> bool:
+def _fits(layout: House, hint: LocationHint, look: Look) -> bool:
     piece = layout.furniture_by_name.get(look.furniture)
     room = layout.rooms_by_name[_room(layout, look)]
     return hint.fits(piece.class_name if piece is not None else None, room.class_name)
@@ -384,7 +388,7 @@ def _has_low_boards(piece: Furniture) -> bool:
 
 def _shown(piece: Furniture) -> float:
     """How much of what lies on or openly in furniture is seen from the middle of its room."""
-    tops = [s.clearance > OPEN_TOP_M and s.center[2] < EYES_M for s in piece.surfaces]
+    tops = [s.clearance > OPEN_TOP_M and s.center[2] < EYE_HEIGHT_M for s in piece.surfaces]
     tops += [False for hollow in piece.interiors if hollow.joint is None]
     share = sum(tops) / len(tops) if tops else 0.0
     return SHOWN * share + SHOWN_UNDER * (1 - share)

@@ -26,10 +26,12 @@ def make_partnr(
     from planner.planning.partnr.react import make_partnr_react
     from planner.planning.partnr.team import PartnrTeam
 
-    task, ask, tell, name = request.task, request.ask, request.tell, request.name
+    task, dialogue, on_call, name = request.task, request.dialogue, request.on_call, request.name
     axes = request.axes if source is None else replace(request.axes, memory_source=source)
     if axes.control is Control.SINGLE and len(task.agents) > 1:
         raise PlannerError(f"control single plans for one agent, not for {len(task.agents)}")
     if axes.control is Control.CENTRALIZED and len(task.agents) > 1:
-        return PartnrTeam(task, request.model, ask, tell, axes, examples=example, name=name)
-    return make_partnr_react(task, request.model, ask, tell, axes, name=name, examples=example)
+        return PartnrTeam(task, request.model, dialogue, on_call, axes, examples=example, name=name)
+    return make_partnr_react(
+        task, request.model, dialogue, on_call, axes, name=name, examples=example
+    )

@@ -14,11 +14,11 @@ from planner.models.chat import ChatModel, Message, Speaker
 from planner.models.replies.turn_grammar import Ability, Naming, TurnForm, turn_grammar, words_of
 from planner.models.replies.turn_parser import DONE
 from planner.models.trace import OnCall, ignore_call
-from planner.planning.asking import Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
 from planner.planning.partnr.react import MAX_CYCLES
 from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner_model import DialogueOptions, PlannerModel
 from planner.planning.prompts.partnr import offered, world_description
 from planner.planning.prompts.partnr_state import PastAction, prompt
 from planner.planning.repeats import Repeats
@@ -47,16 +47,18 @@ class PartnrFinetuned:
         self,
         task: Task,
         model: ChatModel,
-        options: AskOptions | None = None,
-        tell: OnCall = ignore_call,
+        options: DialogueOptions | None = None,
+        on_call: OnCall = ignore_call,
         axes: Axes | None = None,
     ) -> None:
         """Takes the model and whoever wants to hear of each call of it."""
         control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
         self._axes = replace(axes or Axes(), control=control, memory_source=MemorySource.STATE)
-        self._options = options or AskOptions()
-        self._most = self._options.most_cycles or MAX_CYCLES
-        self._asker = Asker(NAME, task, model, Naming.NAMES, self._axes, self._options, tell)
+        self._options = options or DialogueOptions()
+        self._most = self._options.max_cycles or MAX_CYCLES
+        self._model = PlannerModel(
+            NAME, task, model, Naming.NAMES, self._axes, self._options, on_call
+        )
         self._seats = {agent: _Seat(agent) for agent in task.agents}
 
     @property
@@ -102,7 +104,7 @@ class PartnrFinetuned:
             words = words_of(context.belief, Naming.NAMES)
             grammar = turn_grammar(words, {seat.agent: ability}, TurnForm.BARE)
             text = prompt(context.task.instruction, seat.world, seat.past)
-            asked = await self._asker.ask(
+            asked = await self._model.ask(
                 (Message(Speaker.USER, text),), grammar, context.belief, seat.cycles + 1
             )
             seat.cycles += 1

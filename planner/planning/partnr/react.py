@@ -11,10 +11,10 @@ from dataclasses import replace
 from planner.models.chat import ChatModel, Message, Speaker
 from planner.models.replies.turn_grammar import Ability, Naming, TurnForm
 from planner.models.trace import OnCall, ignore_call
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import Context, Task
+from planner.planning.planner_model import DialogueOptions
 from planner.planning.prompts import partnr
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall
@@ -29,7 +29,7 @@ class PartnrScript:
 
     form = TurnForm.THOUGHT
     naming = Naming.NAMES
-    most_cycles = MAX_CYCLES
+    max_cycles = MAX_CYCLES
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class PartnrScript:
 def make_partnr_react(
     task: Task,
     model: ChatModel,
-    options: AskOptions | None = None,
-    tell: OnCall = ignore_call,
+    options: DialogueOptions | None = None,
+    on_call: OnCall = ignore_call,
     axes: Axes | None = None,
     *,
     name: str = "partnr_react",
@@ -105,4 +105,4 @@ def make_partnr_react(
         examples=examples,
         show_states=options is not None and options.show_states,
     )
-    return AgentDialogues(script, task, model, options, tell)
+    return AgentDialogues(script, task, model, options, on_call)

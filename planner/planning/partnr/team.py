@@ -22,10 +22,10 @@ from planner.models.replies.turn_grammar import (
 )
 from planner.models.replies.turn_parser import DONE
 from planner.models.trace import OnCall, ignore_call
-from planner.planning.asking import Asked, Asker, AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import limit_reached
 from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner_model import CheckedTurn, DialogueOptions, PlannerModel
 from planner.planning.prompts import partnr
 from planner.planning.repeats import Repeats
 from planner.planning.summaries import shorten
@@ -42,8 +42,8 @@ class PartnrTeam:
         self,
         task: Task,
         model: ChatModel,
-        options: AskOptions | None = None,
-        tell: OnCall = ignore_call,
+        options: DialogueOptions | None = None,
+        on_call: OnCall = ignore_call,
         axes: Axes | None = None,
         *,
         examples: str = "",
@@ -51,11 +51,13 @@ class PartnrTeam:
     ) -> None:
         """Takes the model and whoever wants to hear of each call of it."""
         self._task, self._name, self._examples = task, name, examples
-        self._options = options or AskOptions()
-        self._most = self._options.most_cycles or MAX_CYCLES
+        self._options = options or DialogueOptions()
+        self._most = self._options.max_cycles or MAX_CYCLES
         self._axes = replace(axes or Axes(), control=Control.CENTRALIZED)
         self._with_tools = self._axes.memory_source is MemorySource.TOOLS
-        self._asker = Asker(name, task, model, Naming.NAMES, self._axes, self._options, tell)
+        self._model = PlannerModel(
+            name, task, model, Naming.NAMES, self._axes, self._options, on_call
+        )
         self._messages: list[Message] = []
         self._results: dict[str, str] = {}
         self._repeats = {agent: Repeats() for agent in task.agents}
@@ -153,7 +155,7 @@ class PartnrTeam:
             world = [partnr.summary(context.belief, "", states=self._options.show_states)]
         self._messages.append(Message(Speaker.USER, "\n".join([result, *world])))
 
-    async def _fitting(self, grammar: TurnGrammar, context: Context) -> Asked:
+    async def _fitting(self, grammar: TurnGrammar, context: Context) -> CheckedTurn:
         """Asks; where the model's context is full, drops old summaries first (PARTNR-D52)."""
         blocked = {call for repeats in self._repeats.values() for call in repeats.blocked}
         while True:
@@ -161,7 +163,7 @@ class PartnrTeam:
             if self._dropped:
                 notes["summaries_dropped"] = str(self._dropped)
             try:
-                return await self._asker.ask(
+                return await self._model.ask(
                     tuple(self._messages), grammar, context.belief, self._cycles + 1, notes
                 )
             except ContextFullError:

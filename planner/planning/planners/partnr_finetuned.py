@@ -7,7 +7,9 @@ from planner.planning.planner import Planner
 def _make(request: PlannerRequest) -> Planner:
     from planner.planning.partnr.finetuned import PartnrFinetuned
 
-    return PartnrFinetuned(request.task, request.model, request.ask, request.tell, request.axes)
+    return PartnrFinetuned(
+        request.task, request.model, request.dialogue, request.on_call, request.axes
+    )
 
 
 PLANNER = PlannerPart(

@@ -12,7 +12,7 @@ def _make(request: PlannerRequest) -> Planner:
     from planner.planning.react import make_react
 
     axes = replace(request.axes, memory_source=MemorySource.DELTAS)
-    return make_react(request.task, request.model, request.ask, request.tell, axes)
+    return make_react(request.task, request.model, request.dialogue, request.on_call, axes)
 
 
 PLANNER = PlannerPart(

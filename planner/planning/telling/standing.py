@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from planner.planning.instruction import (
     MAX_CHARACTERS,
     Request,
-    asked_words,
     goal_of,
+    instruction_text,
     is_too_long,
 )
 from planner.planning.planner import Task
@@ -114,7 +114,7 @@ def accepted(
         state=InstructState.RUNNING,
         goal_id=goal_id,
         # What is refused for its length is not repeated to everybody.
-        instruction=asked_words(request, episode)[:MAX_CHARACTERS],
+        instruction=instruction_text(request, episode)[:MAX_CHARACTERS],
         agents=who,
         dialogue=() if is_too_long(request) else request.dialogue,
         house=house,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.memory.entity_list import STILL_M
+from planner.memory.entity_list import POSITION_TOLERANCE_M
 from planner.memory.scores import DEFAULT_DISTANCE_M, Placed, score
 from planner.world.entity import Entity
 
@@ -126,7 +126,7 @@ def _between(live: Entity, replayed: Entity) -> list[Difference]:
     found = []
     if not ((live.picked and replayed.picked) or live.is_furniture):
         away_m = math.dist(live.position_m, replayed.position_m)
-        if away_m > STILL_M:
+        if away_m > POSITION_TOLERANCE_M:
             text = f"{away_m:.2f} m away, at {_point(replayed)} and not {_point(live)}"
             found.append(Difference(Kind.MOVED, live.name, replayed.name, text))
     parts = [

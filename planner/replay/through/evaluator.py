@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from planner.evaluation.asked import evaluation_of
+from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant

@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from planner.models.chat import ChatModel, ModelAwayError, ModelError
-from planner.models.making import make_model
+from planner.models.chat import ChatModel, ModelError, ModelUnavailableError
+from planner.models.model_choice import make_model
 from planner.models.trace import ModelCall
 from planner.planning.delta_log import DeltaLog
 from planner.planning.instruction import Request, task_of
-from planner.planning.making import make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
+from planner.planning.planner_choice import make_planner
 from planner.replay.states import STATES
 from planner.replay.through.decisions import RecordedDecision, RecordedWork, recorded_work
 from planner.replay.through.recorded import (
@@ -265,7 +265,7 @@ class _Asking:
         other = copy.deepcopy(self._planner)
         try:
             return await other.decide(context), other
-        except ModelAwayError:
+        except ModelUnavailableError:
             raise
         except ModelError as error:
             words = f"the model gave no usable answer: {error}"

@@ -11,12 +11,12 @@ from planner.memory.memory import UPDATE_PERIOD_S
 from planner.memory.operations import CoordinateFrame
 from planner.memory.part import UpdaterModel
 from planner.memory.sightings import VISIBILITIES
-from planner.models.making import ModelChoice
+from planner.models.model_choice import ModelChoice
 from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.making import PlannerChoice
+from planner.planning.planner_choice import PlannerChoice
+from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
 
 MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
@@ -142,7 +142,7 @@ class _Words:
             PlannerChoice(
                 name,
                 Axes(control=Control(control), memory_source=MemorySource(source)),
-                AskOptions(
+                DialogueOptions(
                     deadline_s=self._number("model_deadline", 60.0, 0.1, 3600.0),
                     show_states=self._choice("show_states", ("true", "false"), "false") == "true",
                 ),

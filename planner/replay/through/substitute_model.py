@@ -16,8 +16,8 @@ from planner.models.chat import (
 from planner.models.replies.turn_grammar import THOUGHT, Naming, agent_label, word_of
 from planner.parts.calls import takes_text
 from planner.planning.axes import Control
-from planner.planning.making import PlannerChoice
 from planner.planning.planner import Context
+from planner.planning.planner_choice import PlannerChoice
 from planner.replay.through.decisions import RecordedDecision
 from planner.world.belief import Belief
 from planner.world.skill import SkillCall, SkillName

@@ -14,8 +14,8 @@ from planner.app.time_steps import MAX_STEPS
 from planner.models.chat import Message
 from planner.models.scripted import ScriptedModel
 from planner.planning.axes import Axes, Control
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.planning.session import Ask
 from planner.world.house_checks import load_episode
 from planner.world.skill import SkillCall, SkillName

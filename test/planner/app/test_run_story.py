@@ -11,7 +11,7 @@ from PIL import Image
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run_story import RunStory
-from planner.app.trace import HeardTrace
+from planner.app.trace import ObservedTrace
 from planner.bench.runs.scripts import write_scripts
 from planner.cli import main
 from planner.evaluation.trace import read_traces
@@ -54,7 +54,7 @@ def test_a_story_changes_nothing_and_follows_each_way() -> None:
     agents = backend_agents(episode)
     lines: list[str] = []
     story = RunStory(house, episode, agents, backend, has_pictures=False, say=lines.append)
-    trace = HeardTrace(lambda state, progress: story.on_progress(state.stamp_s, progress))
+    trace = ObservedTrace(lambda state, progress: story.on_progress(state.stamp_s, progress))
 
     def prepared(told: bool) -> object:
         run = prepare_embedded(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_samples import flat_frame, layout_of, seen
 
-from planner.memory.entity_list import STILL_OPENNESS, EntityList, Outcome
+from planner.memory.entity_list import OPENNESS_TOLERANCE, EntityList, Outcome
 from planner.memory.operations import parse
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import WordMatch, delta_lines, entity_line
@@ -117,7 +117,7 @@ def test_a_door_seen_all_open_is_told_however_little_was_missing(entities: Entit
             told.append(openness)
         cabinet = entities.get(130)
         assert cabinet is not None
-        assert abs((cabinet.openness or 0.0) - openness) <= STILL_OPENNESS
+        assert abs((cabinet.openness or 0.0) - openness) <= OPENNESS_TOLERANCE
     assert told == [0.9, 1.0, 0.0]
 
 

@@ -16,7 +16,7 @@ from planner.memory.memory import Memory
 from planner.memory.open_vocabulary import (
     Box,
     OpenOptions,
-    OpenVocabularyEye,
+    OpenVocabularyDetector,
     _inside,
     _shared,
 )
@@ -57,7 +57,7 @@ def test_boxes_are_cut_at_the_borders_and_overlap_is_a_share() -> None:
 
 @pytest.mark.parametrize(("height", "width"), [(384, 384), (240, 424)])
 def test_boxes_lie_in_the_picture_best_first_and_apart(owl: Path, height: int, width: int) -> None:
-    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=0.0))
+    eye = OpenVocabularyDetector(owl, CLASSES, options=OpenOptions(min_score=0.0))
     boxes = eye.boxes(picture(height=height, width=width), ["cup", "a red ball"])
     assert boxes
     assert [b.score for b in boxes] == sorted((b.score for b in boxes), reverse=True)
@@ -72,18 +72,18 @@ def test_boxes_lie_in_the_picture_best_first_and_apart(owl: Path, height: int, w
 
 def test_one_thing_to_pick_is_a_pixel(owl: Path) -> None:
     """The paper's use on Spot (EPM-2.10)."""
-    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=0.0))
+    eye = OpenVocabularyDetector(owl, CLASSES, options=OpenOptions(min_score=0.0))
     found = eye.find(picture(), "red cup")
     assert found is not None
     u, v = found.pixel
     assert 0 <= u < 384
     assert 0 <= v < 384
-    strict = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=1.0))
+    strict = OpenVocabularyDetector(owl, CLASSES, options=OpenOptions(min_score=1.0))
     assert strict.find(picture(), "red cup") is None
 
 
 def test_a_look_places_what_it_finds_behind_what_it_sees(owl: Path) -> None:
-    eye = OpenVocabularyEye(owl, CLASSES, options=OpenOptions(min_score=0.0))
+    eye = OpenVocabularyDetector(owl, CLASSES, options=OpenOptions(min_score=0.0))
     frame = replace(flat_frame(2.0), rgb=picture())
     found = eye.look(frame).detections
     assert found
@@ -99,7 +99,7 @@ def test_a_look_places_what_it_finds_behind_what_it_sees(owl: Path) -> None:
 def test_siglip_has_a_say(owl: Path, siglip: Path) -> None:
     def boxes(min_similarity: float) -> list[Box]:
         options = OpenOptions(min_score=0.0, min_similarity=min_similarity)
-        eye = OpenVocabularyEye(owl, CLASSES, second=siglip, options=options)
+        eye = OpenVocabularyDetector(owl, CLASSES, second=siglip, options=options)
         return eye.boxes(picture(), ["cup"])
 
     assert boxes(-1.0)
@@ -133,8 +133,8 @@ def test_they_run_in_the_updaters_seat(owl: Path, siglip: Path) -> None:
 
 def test_wrong_folders_and_classes_are_one_clear_error(owl: Path, tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match="holds no model"):
-        OpenVocabularyEye(tmp_path, CLASSES)
+        OpenVocabularyDetector(tmp_path, CLASSES)
     with pytest.raises(PlannerError, match="the catalogue has no class unicorn"):
-        OpenVocabularyEye(owl, ["unicorn"])
+        OpenVocabularyDetector(owl, ["unicorn"])
     with pytest.raises(PlannerError, match="no class"):
-        OpenVocabularyEye(owl, [])
+        OpenVocabularyDetector(owl, [])

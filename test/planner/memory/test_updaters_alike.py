@@ -16,7 +16,7 @@ from memory_samples import LENS, layout_of, piece_state, world_of
 
 from planner.memory.camera import in_image, project
 from planner.memory.features import GroundTruthFeatures
-from planner.memory.learned.detector import Detection, Look
+from planner.memory.learned.detector import Detection, FrameDetections
 from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.memory import Memory
 from planner.memory.object_graph import ObjectGraph
@@ -134,13 +134,13 @@ class Stage:
         return [e for e in self.memory.snapshot().entities if not e.is_furniture]
 
 
-class Eye:
+class FrameDetector:
     """Tells the things of a picture by their ids."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    def look(self, frame: CameraFrame) -> Look:
+    def look(self, frame: CameraFrame) -> FrameDetections:
         found = []
         for number, name in self._stage.numbers.items():
             assert frame.instances is not None
@@ -150,7 +150,7 @@ class Eye:
                 class_name = name.rpartition("_")[0]
                 center = (x, y, z + SIZES[class_name][2] / 2)
                 found.append(Detection(class_name, 0.9, center, ABOVE_M, (0.0, 0.0), 40))
-        return Look(tuple(found), *NOTHING)
+        return FrameDetections(tuple(found), *NOTHING)
 
 
 class Model:
@@ -206,8 +206,10 @@ def voxels(form: VoxelForm) -> Callable[[Stage], MemoryUpdater]:
 
 MAKERS: dict[str, Callable[[Stage], MemoryUpdater]] = {
     "privileged": lambda stage: PrivilegedUpdater(lambda: stage.state),
-    "learned": lambda stage: LearnedUpdater(HOUSE, Eye(stage)),
-    "open-vocabulary": lambda stage: LearnedUpdater(HOUSE, Eye(stage), name="open-vocabulary"),
+    "learned": lambda stage: LearnedUpdater(HOUSE, FrameDetector(stage)),
+    "open-vocabulary": lambda stage: LearnedUpdater(
+        HOUSE, FrameDetector(stage), name="open-vocabulary"
+    ),
     "vlm": lambda stage: VlmUpdater(Model(stage)),
     **{f"voxels-{form.value}": voxels(form) for form in VoxelForm},
     "object-graph": lambda stage: ObjectGraph(features(stage), CLASSES),

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from planner.models.caller import Caller, Remark
-from planner.models.chat import Message, ModelAwayError, ModelError, Request, Speaker
+from planner.models.chat import Message, ModelError, ModelUnavailableError, Request, Speaker
 from planner.models.replies.item_list import ListReply
 from planner.models.retries import Retries, RetryingModel
 from planner.models.role import Role
@@ -81,7 +81,7 @@ def test_any_model_is_asked_again_within_the_deadline() -> None:
         async def complete(self, request: Request) -> object:  # type: ignore[override]
             if len(self.requests) < 2:
                 self.requests.append(request)
-                raise ModelAwayError("starting")
+                raise ModelUnavailableError("starting")
             return await super().complete(request)
 
     model = Busy(lambda _messages: "- cup_0")

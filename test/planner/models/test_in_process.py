@@ -23,9 +23,9 @@ from planner.models.chat import (
 from planner.models.in_process import NEEDS_EXTRA, InProcessModel
 from planner.models.replies.turn_grammar import Ability, TurnForm, Words, turn_grammar
 from planner.models.trace import ModelCall
-from planner.planning.asking import AskOptions
 from planner.planning.partnr.react import make_partnr_react
 from planner.planning.planner import Task
+from planner.planning.planner_model import DialogueOptions
 from planner.world.skill import SkillName
 from planner.world.vocabulary import AgentKind
 
@@ -164,7 +164,7 @@ def test_a_whole_episode_of_random_weights_makes_no_wrong_call(
     planner = make_partnr_react(
         Task("Tidy.", ("agent_0",)),
         model,
-        AskOptions(most_cycles=2, deadline_s=280.0),
+        DialogueOptions(max_cycles=2, deadline_s=280.0),
         heard.append,
     )
 

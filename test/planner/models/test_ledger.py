@@ -11,8 +11,8 @@ import pytest
 from planner.models.chat import (
     Completion,
     Message,
-    ModelAwayError,
     ModelError,
+    ModelUnavailableError,
     Request,
     Speaker,
     Timings,
@@ -84,7 +84,7 @@ def patient(model: Model, patience_s: float = 5.0) -> tuple[RetryingModel, list[
 
 
 def test_a_model_that_comes_back_is_waited_for_and_asked_the_same() -> None:
-    model = Model(ModelAwayError("refused"), ModelAwayError("starting"), ANSWER)
+    model = Model(ModelUnavailableError("refused"), ModelUnavailableError("starting"), ANSWER)
     made, said = patient(model)
     assert asyncio.run(made.complete(Request(HELLO))) is ANSWER
     assert said == [f"{WAITING}: refused", f"{WAITING}: starting", ""]
@@ -92,8 +92,8 @@ def test_a_model_that_comes_back_is_waited_for_and_asked_the_same() -> None:
 
 
 def test_patience_ends() -> None:
-    made, said = patient(Model(*[ModelAwayError("refused")] * 10_000), 0.5)
-    with pytest.raises(ModelAwayError, match=r"refused; waited \d+ s for the model"):
+    made, said = patient(Model(*[ModelUnavailableError("refused")] * 10_000), 0.5)
+    with pytest.raises(ModelUnavailableError, match=r"refused; waited \d+ s for the model"):
         asyncio.run(made.complete(Request(HELLO)))
     assert said
 
@@ -108,7 +108,7 @@ def test_other_failures_are_not_waited_for() -> None:
 def test_waiting_can_be_cancelled() -> None:
     async def cancel() -> None:
         made = RetryingModel(
-            Model(*[ModelAwayError("refused")] * 10),
+            Model(*[ModelUnavailableError("refused")] * 10),
             wait_s=600.0,
             retries=Retries(max_count=0),
             first_wait_s=60.0,

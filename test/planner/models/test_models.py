@@ -10,13 +10,13 @@ import pytest
 
 from planner.bringup import ARGUMENTS
 from planner.models.chat import Completion, Message, ModelError, Request, Speaker
-from planner.models.making import ModelChoice, make_model
+from planner.models.model_choice import ModelChoice, make_model
 from planner.models.recorded import RecordedModel, RecordingModel
 from planner.models.scripted import ScriptedModel
 from planner.parts.kinds import PLANNERS
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.part import needs_model
 from planner.planning.planner import Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.errors import FileError, PlannerError
 
 HELLO = (Message(Speaker.SYSTEM, "be short"), Message(Speaker.USER, "hello"))

@@ -18,8 +18,8 @@ from planner.models.chat import (
     Completion,
     ContextFullError,
     Message,
-    ModelAwayError,
     ModelError,
+    ModelUnavailableError,
     Request,
     Speaker,
 )
@@ -383,7 +383,7 @@ def test_a_refusal_that_comes_in_the_stream(server: Server) -> None:
 
 @pytest.mark.parametrize("code", [502, 503, 504])
 def test_a_server_that_is_starting_is_away(server: Server, code: int) -> None:
-    with pytest.raises(ModelAwayError):
+    with pytest.raises(ModelUnavailableError):
         complete(server, status(code))
 
 
@@ -391,7 +391,7 @@ def test_a_server_that_is_starting_is_away(server: Server, code: int) -> None:
 def test_a_server_that_is_broken_or_overloaded_is_not_away(server: Server, code: int) -> None:
     with pytest.raises(ModelError) as caught:
         complete(server, status(code))
-    assert not isinstance(caught.value, ModelAwayError)
+    assert not isinstance(caught.value, ModelUnavailableError)
 
 
 def test_a_server_that_is_stopped_and_started_again_loses_nothing() -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from planner.planning.instruction import MAX_CHARACTERS
-from planner.planning.making import PLANNERS
+from planner.planning.planner_choice import PLANNERS
 from planner.world.instruct import InstructionCode
 
 ROOT = Path(__file__).parents[3]

@@ -13,9 +13,9 @@ from planning_toys import ToyWorld, capabilities, play
 from planner.models.chat import Message, ModelError, Speaker, transcript
 from planner.models.scripted import ScriptedModel
 from planner.models.trace import ModelCall
-from planner.planning.asking import AskOptions
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner_model import DialogueOptions
 from planner.planning.react import MAX_CALLS, make_react
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
@@ -45,7 +45,7 @@ def one_robot(toy_world: Make) -> ToyWorld:
 def react(world: ToyWorld, *replies: str, **options: int) -> tuple[AgentDialogues, ScriptedModel]:
     model = ScriptedModel(replies)
     task = Task("Tidy the kitchen.", tuple(world.agents))
-    return make_react(task, model, AskOptions(**options)), model  # type: ignore[arg-type]
+    return make_react(task, model, DialogueOptions(**options)), model  # type: ignore[arg-type]
 
 
 def decide(planner: AgentDialogues, now: Context) -> Decision:
@@ -160,7 +160,7 @@ def test_a_wrong_answer_is_told_and_costs_a_call(toy_world: Make, reply: str, wo
     world = one_robot(toy_world)
     heard: list[ModelCall] = []
     model = ScriptedModel([reply, "Done[]"])
-    planner = make_react(Task("Tidy.", ("agent_0",)), model, tell=heard.append)
+    planner = make_react(Task("Tidy.", ("agent_0",)), model, on_call=heard.append)
     decision = decide(planner, context(world))
     assert str(decision.calls["agent_0"]) == "Done[]"
     told = model.asked[1][-1].text
@@ -184,7 +184,7 @@ def test_check_27_the_51st_call_is_never_sent(toy_world: Make) -> None:
 
 def test_wrong_answers_for_ever_end_at_the_cap_too(toy_world: Make) -> None:
     world = one_robot(toy_world)
-    planner, model = react(world, *["no"] * 60, most_cycles=7)
+    planner, model = react(world, *["no"] * 60, max_cycles=7)
     assert decide(planner, context(world)).failure.startswith("planner limit")
     assert len(model.asked) == 7
 

@@ -16,10 +16,10 @@ from planner.models.chat import Message
 from planner.models.scripted import ScriptedModel
 from planner.models.trace import ModelCall
 from planner.parts.calls import parse_call
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Exchange, Planner, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.planner_model import DialogueOptions
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.planning.repeats import MAX_FAILURES, MAX_SUCCESSES, PAUSE_CALLS, Repeats
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
@@ -46,7 +46,7 @@ class Play:
         if not callable(replies):
             replies = [reply if "\n" in reply else f"Thought: go\n{reply}" for reply in replies]
         self.model = ScriptedModel(replies)
-        choice = PlannerChoice(name, ask=AskOptions(**options))
+        choice = PlannerChoice(name, dialogue=DialogueOptions(**options))
         self.planner = make_planner(choice, task, self.model, self.heard.append)
         if name == "react":
             nodes = world.belief().nodes.values()
@@ -275,7 +275,7 @@ def test_no_reply_makes_a_call_that_the_grammar_has_not(
     toy_world: Make, name: str, reply: str
 ) -> None:
     world = toy_world(agents=ROBOT)
-    done = Play(world, lambda messages: reply, name, most_cycles=3)
+    done = Play(world, lambda messages: reply, name, max_cycles=3)
     assert done.outcome.failure.startswith("planner limit")
     assert world.log == []
     assert len(done.heard) == 3
@@ -375,7 +375,7 @@ def test_a_question_and_its_answer(
     world = toy_world(agents=ROBOT)
     model = ScriptedModel([ask, "Thought: good\nDone[]", "Thought: good\nDone[]"])
     heard: list[ModelCall] = []
-    choice = PlannerChoice(name, ask=AskOptions(most_questions=1))
+    choice = PlannerChoice(name, dialogue=DialogueOptions(max_questions=1))
     planner = make_planner(choice, TASK, model, heard.append)
     first = asyncio.run(planner.decide(context(world, planner, ())))
     assert first.question == "which cup"
@@ -406,7 +406,7 @@ def test_one_agents_question_does_not_stop_the_other(toy_world: Make) -> None:
     choice = PlannerChoice(
         "partnr_react",
         Axes(control=Control.DECENTRALIZED),
-        AskOptions(most_questions=2),
+        DialogueOptions(max_questions=2),
     )
     planner = make_planner(choice, task, ScriptedModel(reply))
     able = {name: capabilities(kind) for name, kind in world.agents.items()}

@@ -130,7 +130,7 @@ def test_a_late_memory_makes_nobody_do_things_twice(toy_world: Make) -> None:
 def test_a_memory_that_never_shows_it_is_not_waited_for_for_ever(
     toy_world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.planning.news_wait.NEWS_PATIENCE_S", 0.05)
+    monkeypatch.setattr("planner.planning.belief_wait.EFFECT_TIMEOUT_S", 0.05)
     around = Around(toy_world(), late_s=0.3)
     task = task_of(around.toy, CUP_TO_COUCH)
     outcome = run(Expert(task), around, task)
@@ -164,8 +164,8 @@ def test_agents_that_a_new_memory_lacks_are_waited_for(toy_world: Make) -> None:
 def test_agents_that_a_memory_lost_for_good_end_the_task(
     toy_world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.planning.news_wait.NEWS_PATIENCE_S", 0.05)
-    monkeypatch.setattr("planner.planning.news_wait.AGENTS_PATIENCE_S", 0.05)
+    monkeypatch.setattr("planner.planning.belief_wait.EFFECT_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("planner.planning.belief_wait.AGENTS_TIMEOUT_S", 0.05)
     around = Forgets(toy_world(), again=False)
     task = task_of(around.toy, CUP_TO_COUCH)
     outcome = run(Expert(task), around, task)

@@ -19,8 +19,8 @@ from planning_toys import capabilities
 from planner.models.scripted import ScriptedModel
 from planner.parts.calls import parse_call
 from planner.planning.finetuning import TraceStep, samples_of
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Context, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.planning.trace_store import EvaluatedError, SolvedTask, TraceStore
 from planner.world.belief import Belief

@@ -26,7 +26,7 @@ from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import Job, find_suite, jobs_of
 from planner.bench.runs.worker import EpisodeWorker, Outcome, acting_agents
 from planner.evaluation.trace import read_traces
-from planner.models.chat import ModelAwayError
+from planner.models.chat import ModelUnavailableError
 from planner.models.dialogue_file import dialogue_path
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
@@ -189,7 +189,7 @@ def test_a_model_that_is_away_stops_the_run_and_spoils_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(self: EpisodeWorker, job: Job) -> Outcome:
-        raise ModelAwayError("nobody listens on port 8000")
+        raise ModelUnavailableError("nobody listens on port 8000")
 
     monkeypatch.setattr(EpisodeWorker, "_play", away)
     with pytest.raises(PlannerError, match=r"nobody listens.*0 of 2 episodes are done"):

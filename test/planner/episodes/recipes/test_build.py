@@ -66,8 +66,8 @@ def test_every_thing_is_a_proposition_of_its_own() -> None:
 
 
 def test_a_number_makes_one_proposition() -> None:
-    wish = _wish("is_on_top", ["cups"], ["tables"], number=2, same_place="table")
-    (proposition,) = _evaluation(goal=[wish])["propositions"]
+    spec = _wish("is_on_top", ["cups"], ["tables"], number=2, same_place="table")
+    (proposition,) = _evaluation(goal=[spec])["propositions"]
     assert proposition["args"] == {
         "objects": ["cup_0", "cup_1"],
         "number": 2,
@@ -77,12 +77,12 @@ def test_a_number_makes_one_proposition() -> None:
 
 
 def test_shared_and_different_places_are_ties() -> None:
-    wishes = [
+    specs = [
         _wish("is_on_top", ["cups"], ["tables"], other_place="own"),
         _wish("is_on_top", ["plate"], ["tables"], same_place="one"),
         _wish("is_clean", ["tables"], number=1, same_place="one"),
     ]
-    evaluation = _evaluation(goal=wishes)
+    evaluation = _evaluation(goal=specs)
     different = _constraint(evaluation, "DifferentArgConstraint")
     assert (different["proposition_indices"], different["arg_indices"]) == ([0, 1], [1, 1])
     same = _constraint(evaluation, "SameArgConstraint")
@@ -90,12 +90,12 @@ def test_shared_and_different_places_are_ties() -> None:
 
 
 def test_neighbours_count_while_they_lie_where_they_were_sent() -> None:
-    wishes = [
+    specs = [
         _wish("is_on_top", ["cups", "plate"], ["tables"]),
         _wish("is_next_to", ["cups"], ["cups"]),
         _wish("is_next_to", ["plate"], ["cups"]),
     ]
-    evaluation = _evaluation(goal=wishes)
+    evaluation = _evaluation(goal=specs)
     assert len(evaluation["propositions"]) == 5, "of a pair one says it for both"
     assert evaluation["dependencies"] == [
         {"proposition_indices": [3], "depends_on": [0, 1], "relation_type": "while_satisfied"},
@@ -118,11 +118,11 @@ def test_a_second_journey_counts_after_the_first_which_need_not_last() -> None:
 
 
 def test_what_is_undone_need_not_last() -> None:
-    wishes = [
+    specs = [
         _wish("is_filled", ["cups"], lasts=False),
         _wish("is_in_room", ["plate"], ["bedrooms"]),
     ]
-    terminal = _constraint(_evaluation(goal=wishes), "TerminalSatisfactionConstraint")
+    terminal = _constraint(_evaluation(goal=specs), "TerminalSatisfactionConstraint")
     assert terminal["proposition_indices"] == [2]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.memory.entity_list import EntityList
-from planner.memory.learned.detector import Look
+from planner.memory.learned.detector import FrameDetections
 from planner.memory.learned.openings import Openings
 from planner.world.entity import Entity
 from planner.world.house import Furniture, House
@@ -23,13 +23,13 @@ def piece(house: House) -> Furniture:
     return next(p for p in house.furniture if p.joints)
 
 
-def look(piece: Furniture, logit: float, count: int = 100) -> Look:
+def look(piece: Furniture, logit: float, count: int = 100) -> FrameDetections:
     """Points all over a piece, and as many far away that say the opposite."""
     rng = np.random.default_rng(1)
     box = piece.box
     points = rng.uniform(box.minimum_m, box.maximum_m, (count, 3))
     logits = np.repeat([logit, -logit], count).astype(np.float32)
-    return Look((), np.vstack([points, points + 50]).astype(np.float32), logits)
+    return FrameDetections((), np.vstack([points, points + 50]).astype(np.float32), logits)
 
 
 def entity(house: House, piece: Furniture, openness: float) -> Entity:

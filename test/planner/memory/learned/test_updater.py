@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from planner.memory.learned.detector import Detection, Look
+from planner.memory.learned.detector import Detection, FrameDetections
 from planner.memory.learned.updater import LearnedUpdater, UpdaterOptions
 from planner.memory.memory import Memory
 from planner.world.entity import Entity
@@ -28,9 +28,9 @@ class Script:
         self.detections: Sequence[Detection] = ()
         self.looks = 0
 
-    def look(self, frame: CameraFrame) -> Look:
+    def look(self, frame: CameraFrame) -> FrameDetections:
         self.looks += 1
-        return Look(tuple(self.detections), *NOTHING)
+        return FrameDetections(tuple(self.detections), *NOTHING)
 
 
 @pytest.fixture(scope="module")

@@ -356,14 +356,14 @@ def test_without_a_goal_it_says_what_it_needs(toy_world: Make) -> None:
         assert word in outcome.failure
 
 
-def gate(wishes: list[int], heads: list[int], relation: str) -> dict[str, object]:
-    return {"proposition_indices": wishes, "depends_on": heads, "relation_type": relation}
+def gate(subgoals: list[int], heads: list[int], relation: str) -> dict[str, object]:
+    return {"proposition_indices": subgoals, "depends_on": heads, "relation_type": relation}
 
 
-def tie(kind: str, wishes: list[int], arguments: list[int]) -> dict[str, object]:
+def tie(kind: str, subgoals: list[int], arguments: list[int]) -> dict[str, object]:
     return {
         "type": f"{kind}ArgConstraint",
-        "proposition_indices": wishes,
+        "proposition_indices": subgoals,
         "arg_indices": arguments,
     }
 

@@ -21,10 +21,10 @@ from planner.models.chat import (
 )
 from planner.models.scripted import ScriptedModel
 from planner.models.trace import ModelCall
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.planner_model import DialogueOptions
 from planner.planning.prompts.partnr import MAX_OF_CLASS, summary, world_description
 from planner.planning.prompts.partnr_state import TOKEN
 from planner.world.belief import Belief, BeliefNode
@@ -68,9 +68,9 @@ def planner(
 ) -> tuple[Planner, ScriptedModel]:
     model = ScriptedModel(replies)
     task = Task("Bring the cup to the couch.", tuple(world.agents))
-    choice = PlannerChoice(name, axes or Axes(), AskOptions(**options))
-    tell = heard.append if heard is not None else lambda call: None
-    return make_planner(choice, task, model, tell), model
+    choice = PlannerChoice(name, axes or Axes(), DialogueOptions(**options))
+    on_call = heard.append if heard is not None else lambda call: None
+    return make_planner(choice, task, model, on_call), model
 
 
 def run(made: Planner, world: ToyWorld) -> Outcome:
@@ -217,7 +217,7 @@ def test_d_2_one_exhausted_agent_idles_and_the_reason_is_kept(toy_world: Make) -
         robot = "was given the task" in messages[0].text
         return turn("Wait[]" if robot or next(rounds) < 60 else "Done[]")
 
-    made, _ = planner(world, reply, most_cycles=5)
+    made, _ = planner(world, reply, max_cycles=5)
     outcome = run(made, world)
     assert outcome.failure.startswith("planner limit")
     assert "agent_0" in outcome.decisions[-1].evidence["planner_limit"]
@@ -353,7 +353,7 @@ def test_d_52_old_summaries_go_first_and_never_results(toy_world: Make) -> None:
     task = Task("Bring the cup to the couch.", ("agent_0",))
     model = Small(lambda messages: turn("Navigate[cup_0]"))
     heard: list[ModelCall] = []
-    choice = PlannerChoice("partnr_react", ask=AskOptions(most_cycles=30))
+    choice = PlannerChoice("partnr_react", dialogue=DialogueOptions(max_cycles=30))
     outcome = play(make_planner(choice, task, model, heard.append), world, task)
     assert int(outcome.decisions[-1].evidence["summaries_dropped"]) > 0
     results = [m.text for m in model.asked[-1] if m.text.startswith("Result:")]

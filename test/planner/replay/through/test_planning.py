@@ -11,10 +11,10 @@ from stage import Stage
 
 from planner.models.scripted import ScriptedModel
 from planner.models.trace import ModelCall
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes, Control
-from planner.planning.making import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.planner_model import DialogueOptions
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -62,7 +62,7 @@ def test_so_it_does_in_shipped_episodes(tmp_path: Path, through: Through, name: 
 def scripted(
     name: str, replies: list[str], control: Control = Control.DECENTRALIZED
 ) -> Callable[[Task, Callable[[ModelCall], None]], Planner]:
-    choice = PlannerChoice(name, Axes(control=control), AskOptions())
+    choice = PlannerChoice(name, Axes(control=control), DialogueOptions())
     return lambda task, tell: make_planner(choice, task, ScriptedModel(replies), tell)
 
 

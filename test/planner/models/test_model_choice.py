@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from planner.models.making import ModelChoice, absolute, make_model, model_forms, part_and_source
+from planner.models.model_choice import (
+    ModelChoice,
+    absolute,
+    make_model,
+    model_forms,
+    part_and_source,
+)
 from planner.parts.option import OptionError
 from planner.world.errors import PlannerError
 

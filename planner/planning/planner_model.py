@@ -23,28 +23,28 @@ from planner.world.skill import CallError, SkillCall
 
 
 @dataclass(frozen=True, slots=True)
-class AskOptions:
+class DialogueOptions:
     """How a model is asked.
 
     Attributes:
-        most_cycles: planning cycles of one dialogue; 0 = the paper's.
+        max_cycles: planning cycles of one dialogue; 0 = the paper's.
         max_tokens: of one answer; 0 = enough for the longest turn that the grammar allows.
         deadline_s: wall seconds for one answer.
         constrained: whether the model is given the grammar. Replies are checked by it anyway.
-        most_questions: how often a dialogue may ask the person; 0 = never.
+        max_questions: how often a dialogue may ask the person; 0 = never.
         show_states: whether a summary tells the states of things (PARTNR-D41).
     """
 
-    most_cycles: int = 0
+    max_cycles: int = 0
     max_tokens: int = 0
     deadline_s: float = 60.0
     constrained: bool = True
-    most_questions: int = 0
+    max_questions: int = 0
     show_states: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckedTurn:
     """A reply: the turn it makes, or why it was refused."""
 
     turn: Turn
@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Asker:
+class PlannerModel:
     """One planner's way to its model."""
 
     planner: str
@@ -61,8 +61,8 @@ class Asker:
     model: ChatModel
     naming: Naming
     axes: Axes
-    options: AskOptions = field(default_factory=AskOptions)
-    tell: OnCall = ignore_call
+    options: DialogueOptions = field(default_factory=DialogueOptions)
+    on_call: OnCall = ignore_call
 
     @cached_property
     def _caller(self) -> Caller:
@@ -74,7 +74,7 @@ class Asker:
             deadline_s=self.options.deadline_s,
             constrained=self.options.constrained,
             parameters={"exact": "false", **self.axes.as_parameters()},
-            on_call=self.tell,
+            on_call=self.on_call,
         )
 
     async def ask(
@@ -85,7 +85,7 @@ class Asker:
         cycle: int,
         notes: Mapping[str, str] | None = None,
         check: Callable[[SkillCall], None] = allow,
-    ) -> Asked:
+    ) -> CheckedTurn:
         """One reply of the model, checked; every reply is traced, a refused one too.
 
         Args:
@@ -112,7 +112,7 @@ class Asker:
             remark=lambda turn: _remark(turn, agents),
         )
         said = reply.completion.text.partition(END_OF_TURN)[0].strip()[: max_tokens * 8]
-        return Asked(reply.value or Turn(), said, reply.error)
+        return CheckedTurn(reply.value or Turn(), said, reply.error)
 
 
 def _remark(turn: Turn, agents: tuple[str, ...]) -> Remark:

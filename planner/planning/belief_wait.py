@@ -12,12 +12,12 @@ from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall
 
 # Wall seconds until a decision is made on a belief that does not show what skills did.
-NEWS_PATIENCE_S = 2.0
+EFFECT_TIMEOUT_S = 2.0
 # Wall seconds that a memory which was started anew has to tell of the agents again.
-AGENTS_PATIENCE_S = 10.0
+AGENTS_TIMEOUT_S = 10.0
 
 
-class NewsSource(Protocol):
+class BeliefSource(Protocol):
     """A belief that changes while it is waited for."""
 
     @property
@@ -28,10 +28,10 @@ class NewsSource(Protocol):
         """Returns when the belief has changed."""
 
 
-class NewsWait:
+class BeliefWait:
     """The waits of one session."""
 
-    def __init__(self, source: NewsSource, log: Callable[[str], None]) -> None:
+    def __init__(self, source: BeliefSource, log: Callable[[str], None]) -> None:
         self._source, self._log = source, log
         self._known: set[str] = set()
 
@@ -40,7 +40,7 @@ class NewsWait:
         if not succeeded:
             return
         try:
-            async with asyncio.timeout(NEWS_PATIENCE_S):
+            async with asyncio.timeout(EFFECT_TIMEOUT_S):
                 while not all(
                     is_shown(self._source.belief, agent, call) for agent, call in succeeded.items()
                 ):
@@ -56,7 +56,7 @@ class NewsWait:
             PlannerError: where it does not tell of them in time.
         """
         try:
-            async with asyncio.timeout(AGENTS_PATIENCE_S):
+            async with asyncio.timeout(AGENTS_TIMEOUT_S):
                 while not self._known <= self._source.belief.nodes.keys():
                     await self._source.news()
         except TimeoutError:

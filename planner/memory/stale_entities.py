@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from planner.memory.entity_list import STILL_OPENNESS
+from planner.memory.entity_list import OPENNESS_TOLERANCE
 from planner.world.entity import Entity
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
@@ -111,7 +111,7 @@ def _says(told: EntityState | None, truth: EntityState) -> bool:
         return False
     return (
         truth.openness not in (0.0, 1.0)
-        and abs(told.openness - truth.openness) <= STILL_OPENNESS
+        and abs(told.openness - truth.openness) <= OPENNESS_TOLERANCE
         and told.states == truth.states
     )
 

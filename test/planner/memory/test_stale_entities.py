@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memory_samples import layout_of, piece_state, world_of
 
 from planner.memory.entity_list import EntityList
-from planner.memory.news import News
+from planner.memory.stale_entities import News
 
 LAYOUT = layout_of(1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from planning_toys import prop
 
+from planner.planning.expert.location_hints import LocationHint, location_hints
 from planner.planning.expert.search import Likelihood
-from planner.planning.expert.words import Told, told_places
 from planner.planning.goal import Goal, read_goal
 from planner.world.house import House
 from planner.world.house_checks import load_house
@@ -24,7 +24,7 @@ def goal(*things: str, at: str = "table_0") -> Goal:
 
 
 def sure(text: str, house: House, *things: str) -> dict[str, list[Place]]:
-    told = told_places(text, goal(*things), house)
+    told = location_hints(text, goal(*things), house)
     return {
         name: [(sorted(t.furniture), sorted(t.rooms)) for t in places if t.sure]
         for name, places in told.items()
@@ -96,14 +96,14 @@ def test_where_something_shall_go_or_is_no_more_says_nothing(text: str, house: H
 def test_a_place_that_something_was_taken_from_is_where_it_is_no_more(
     text: str, expected: set[str], house: House
 ) -> None:
-    told = told_places(text, goal("cup_0", "plate_0"), house)
+    told = location_hints(text, goal("cup_0", "plate_0"), house)
     left = {name for name, hints in told.items() if any(hint.left for hint in hints)}
     assert left == expected
     assert not any(hint.left and hint.sure for hints in told.values() for hint in hints)
 
 
 def test_where_a_thing_was_taken_from_is_looked_at_late(house: House) -> None:
-    told = told_places("Somebody took the cup out of the kitchen.", goal("cup_0"), house)
+    told = location_hints("Somebody took the cup out of the kitchen.", goal("cup_0"), house)
     plain, hinted = Likelihood(house).of("cup"), Likelihood(house, told).of("cup")
     kitchens = {room.name for room in house.rooms if room.class_name == "kitchen"}
     pieces = house.furniture_by_name
@@ -115,8 +115,10 @@ def test_where_a_thing_was_taken_from_is_looked_at_late(house: House) -> None:
 
 
 def test_a_place_named_besides_counts_unless_it_is_where_something_shall_go(house: House) -> None:
-    told = told_places("Tidy up the kitchen. The cup belongs on the table.", goal("cup_0"), house)
-    assert told["cup"] == (Told(frozenset(), frozenset({"kitchen"}), sure=False),)
+    told = location_hints(
+        "Tidy up the kitchen. The cup belongs on the table.", goal("cup_0"), house
+    )
+    assert told["cup"] == (LocationHint(frozenset(), frozenset({"kitchen"}), sure=False),)
 
 
 def test_the_room_of_a_destination_says_nothing_of_where_things_are(house: House) -> None:
@@ -125,13 +127,13 @@ def test_the_room_of_a_destination_says_nothing_of_where_things_are(house: House
         p.name for p in house.furniture if p.room == kitchen and p.class_name == "counter"
     )
     wanted = goal("cup_0", at=counter)
-    assert told_places("In the kitchen the cup goes on the counter.", wanted, house) == {}
-    assert told_places("Tidy up the kitchen: the cup goes on the counter.", wanted, house) != {}
+    assert location_hints("In the kitchen the cup goes on the counter.", wanted, house) == {}
+    assert location_hints("Tidy up the kitchen: the cup goes on the counter.", wanted, house) != {}
 
 
 def test_most_of_the_likelihood_is_where_the_words_say(house: House) -> None:
     rooms = {room.name for room in house.rooms if room.class_name == "bedroom"}
-    told = told_places("The cup was left in the bedroom.", goal("cup_0"), house)
+    told = location_hints("The cup was left in the bedroom.", goal("cup_0"), house)
 
     def there(likelihood: Likelihood) -> float:
         return sum(
@@ -152,6 +154,6 @@ def test_most_of_the_likelihood_is_where_the_words_say(house: House) -> None:
 
 
 def test_words_for_a_place_that_the_house_lacks_change_nothing(house: House) -> None:
-    told = {"cup": (Told(frozenset({"no_such_class"}), frozenset(), sure=True),)}
+    told = {"cup": (LocationHint(frozenset({"no_such_class"}), frozenset(), sure=True),)}
     plain, hinted = Likelihood(house).of("cup"), Likelihood(house, told).of("cup")
     assert hinted == pytest.approx(plain)

@@ -71,7 +71,7 @@ _LYING = frozenset(
         "sits",
     ]
 )
-_WANTED = frozenset(
+_DESIRED = frozenset(
     [
         "be",
         "should",
@@ -106,13 +106,13 @@ _SWITCHING = frozenset({"turn", "switch", "turned", "switched", "power", "powere
 # "Was taken from the kitchen" tells what is done, "should be taken from the kitchen" what is not.
 _REMOVED = frozenset({"taken", "removed", "carried", "moved", "borrowed", "stolen"})
 _DONE_TO = frozenset({"was", "were", "been", "got"})
-_VERBS_AFTER = _LYING | _WANTED
+_VERBS_AFTER = _LYING | _DESIRED
 _JOINING = frozenset({",", "and", "or"})
 _LISTING = _DETERMINERS | _JOINING | frozenset(NUMBER_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LocationHint:
     """A place that is named for a thing.
 
     Attributes:
@@ -149,19 +149,26 @@ def _lexicon() -> Lexicon:
     return build_lexicon(default_catalogue())
 
 
-def told_places(instruction: str, goal: Goal, layout: House) -> dict[str, tuple[Told, ...]]:
+def location_hints(
+    instruction: str, goal: Goal, layout: House
+) -> dict[str, tuple[LocationHint, ...]]:
     """Where the words say that the goal's things are, by class of things."""
     wanted = _destinations(goal, layout)
-    told: dict[str, dict[Told, None]] = {}
+    told: dict[str, dict[LocationHint, None]] = {}
     before: list[Noun] = []
     for clause in _clauses(_lexicon().items(instruction)):
         reader = _Clause(clause, before)
         for place, nouns in reader.sure:
-            _note(told, wanted, Told(place.furniture, place.rooms, sure=True), nouns)
+            _note(told, wanted, LocationHint(place.furniture, place.rooms, sure=True), nouns)
         for place, nouns in reader.left:
-            _note(told, wanted, Told(place.furniture, place.rooms, sure=False, left=True), nouns)
+            _note(
+                told,
+                wanted,
+                LocationHint(place.furniture, place.rooms, sure=False, left=True),
+                nouns,
+            )
         for place, is_within in reader.besides:
-            hint = Told(place.furniture, place.rooms, sure=False)
+            hint = LocationHint(place.furniture, place.rooms, sure=False)
             if not _is_destination(hint, wanted, is_within=is_within):
                 _note(told, wanted, hint, None)
         before = _objects(clause) or before
@@ -169,7 +176,10 @@ def told_places(instruction: str, goal: Goal, layout: House) -> dict[str, tuple[
 
 
 def _note(
-    told: dict[str, dict[Told, None]], wanted: Iterable[str], hint: Told, nouns: list[Noun] | None
+    told: dict[str, dict[LocationHint, None]],
+    wanted: Iterable[str],
+    hint: LocationHint,
+    nouns: list[Noun] | None,
 ) -> None:
     for class_name in wanted:
         if nouns is None or any(class_name in noun.classes for noun in nouns):
@@ -177,7 +187,7 @@ def _note(
 
 
 def _is_destination(
-    hint: Told, wanted: dict[str, set[tuple[str, str]]], *, is_within: bool
+    hint: LocationHint, wanted: dict[str, set[tuple[str, str]]], *, is_within: bool
 ) -> bool:
     """Whether a place is named only as, or around, where something shall go."""
     return any(
@@ -190,18 +200,18 @@ def _is_destination(
 def _destinations(goal: Goal, layout: House) -> dict[str, set[tuple[str, str]]]:
     """The (class of furniture or '', class of room) that each class of things shall go to."""
     found: dict[str, set[tuple[str, str]]] = {}
-    for wish in goal.wishes:
-        for name in wish.first:
+    for subgoal in goal.subgoals:
+        for name in subgoal.first:
             if name in layout.furniture_by_name:
                 continue
             goes_to = found.setdefault(name.rpartition("_")[0], set())
-            for second in wish.second:
+            for second in subgoal.second:
                 piece = layout.furniture_by_name.get(second)
                 room = piece.room if piece is not None else second.removeprefix("floor_")
                 if room in layout.rooms_by_name:
                     kind = piece.class_name if piece is not None else ""
                     goes_to.add((kind, layout.rooms_by_name[room].class_name))
-        for name in wish.second:
+        for name in subgoal.second:
             if not _is_place(name, layout):
                 found.setdefault(name.rpartition("_")[0], set())
     return found
@@ -333,7 +343,7 @@ class _Clause:
             return False
         between = self._between(at)
         if between & _LYING:
-            return not between & _WANTED and not self._is_awaited(at)
+            return not between & _DESIRED and not self._is_awaited(at)
         later = next((self._preposition(p) for p in places if p.first > place.first), -1)
         moved_on = self._word(later) in _GOING and not any(
             _is_object(item) for item in self._items[place.end : later]

@@ -9,10 +9,10 @@ from planner.models.chat import ChatModel
 from planner.models.trace import OnCall, ignore_call
 from planner.parts.kinds import PLANNERS
 from planner.parts.option import OptionValue, read_options
-from planner.planning.asking import AskOptions
 from planner.planning.axes import Axes
 from planner.planning.part import PlannerPart, PlannerRequest, needs_model
 from planner.planning.planner import Planner, Task
+from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
 
 
@@ -24,13 +24,13 @@ class PlannerChoice:
         name: in the catalog of planners.
         axes: the cell of the experiment; `control` and `memory_source` choose how the PARTNR
             planners work, the rest is recorded.
-        ask: how a model is asked.
+        dialogue: how a model is asked.
         options: of the planner, those that are not as by default.
     """
 
     name: str = "expert"
     axes: Axes = field(default_factory=Axes)
-    ask: AskOptions = field(default_factory=AskOptions)
+    dialogue: DialogueOptions = field(default_factory=DialogueOptions)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     @property
@@ -44,7 +44,7 @@ class PlannerChoice:
 
 
 def make_planner(
-    choice: PlannerChoice, task: Task, model: ChatModel | None, tell: OnCall = ignore_call
+    choice: PlannerChoice, task: Task, model: ChatModel | None, on_call: OnCall = ignore_call
 ) -> Planner:
     """A planner for one task.
 
@@ -52,7 +52,7 @@ def make_planner(
         choice: which one, and how it works.
         task: what it shall do.
         model: for those that talk to one.
-        tell: hears each call of the model.
+        on_call: called with each call of the model.
 
     Raises:
         PlannerError: for an unknown name, a goal that cannot be read, or what is missing.
@@ -61,5 +61,7 @@ def make_planner(
     if part.needs_model and model is None:
         raise PlannerError(needs_model(choice.name))
     options = read_options(part.options, choice.options)
-    request = PlannerRequest(choice.name, task, model, choice.axes, choice.ask, options, tell)
+    request = PlannerRequest(
+        choice.name, task, model, choice.axes, choice.dialogue, options, on_call
+    )
     return part.make(request)
