@@ -11,13 +11,13 @@ from pathlib import Path
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import RunResult
 from planner.app.run_story import RunStory
-from planner.app.trace import ObservedTrace, decided, traced
+from planner.app.trace import ObservedTrace, decision_record, traced
 from planner.bench.runs.models import Models
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.progress import Verdict
 from planner.evaluation.trace import EpisodeTrace
-from planner.evaluation.trace_builder import Decided
+from planner.evaluation.trace_builder import DecisionRecord
 from planner.models.trace import ModelCall
 from planner.narrator.picture import Moment
 from planner.parts.option import OptionValue
@@ -184,12 +184,12 @@ async def play(
         story = RunStory(house, episode, acting, backend, has_pictures=pictures, say=say)
         builder = ObservedTrace(lambda state, progress: story.on_progress(state.stamp_s, progress))
         if on_state is not None:
-            builder.hear(lambda state, _progress: on_state(state))
-        decisions: list[Decided] = []
+            builder.add_listener(lambda state, _progress: on_state(state))
+        decisions: list[DecisionRecord] = []
 
         def hear(call: ModelCall) -> None:
             if settings.model and call.answered:
-                decisions.append(decided(call, backend.now_s()))
+                decisions.append(decision_record(call, backend.now_s()))
 
         job_seed = episode.seed if seed is None else seed
         chat = models.chat(Job(Path(), episode.episode_id, episode.house, job_seed))
@@ -225,7 +225,7 @@ async def play(
             planner=settings.planner,
             seed=seed,
             acting=acting,
-            decided=decisions,
+            decisions=decisions,
         )
         return Run(result, trace, story)
 

@@ -154,7 +154,7 @@ def prepare_embedded(
             evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
         )
     )
-    eyes = None if all_known else _Eyes(backend, privileged, memory, cameras, watch)
+    observer = None if all_known else _Observer(backend, privileged, memory, cameras, watch)
     return EpisodeRun(
         backend=backend,
         house=house,
@@ -162,17 +162,17 @@ def prepare_embedded(
         planner=make_planner(task),
         memory=memory,
         evaluator=evaluator,
-        steps=Foresight(backend, memory, evaluator, eyes, leaper=backend)
+        steps=Foresight(backend, memory, evaluator, observer, leaper=backend)
         if leaps
-        else Steps(backend, memory, evaluator, eyes),
+        else Steps(backend, memory, evaluator, observer),
         on_event=on_event,
         all_known=_Truth(backend).belief if all_known else None,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Eyes:
-    """See `planner.app.time_steps.Eyes`; `watch` is to see every look."""
+class _Observer:
+    """See `planner.app.time_steps.Observer`; `watch` is to see every look."""
 
     backend: EmbeddedBackend
     privileged: PrivilegedUpdater

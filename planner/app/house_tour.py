@@ -48,7 +48,7 @@ def tour(backend: Backend, house: House, *, pieces: bool = True) -> Iterator[Obs
     """
     clock = _Clock(backend)
     yield backend.observe(AGENT)
-    for primitive in _errands(backend, house, pieces):
+    for primitive in _primitives(backend, house, pieces):
         yield from clock.do(primitive)
 
 
@@ -68,7 +68,7 @@ class _Clock:
                 yield self._backend.observe(AGENT)
 
 
-def _errands(backend: Backend, house: House, pieces: bool) -> Iterator[Primitive]:
+def _primitives(backend: Backend, house: House, pieces: bool) -> Iterator[Primitive]:
     """Where to go and where to look, room by room."""
     start = backend.observe(AGENT, ()).base.position_m
     grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)

@@ -72,7 +72,7 @@ class RunStory:
         self._run = run
         self._ways = {agent: [] for agent in self.agents}
         run.steps.on_advance = self.look
-        run.planner = _HeardPlanner(run.planner, self.on_decision)
+        run.planner = _ObservedPlanner(run.planner, self.on_decision)
         if self._untold is not None:
             self.on_progress(*self._untold)
         self.look(0.0)
@@ -208,11 +208,11 @@ def default_folder(episode: Episode) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _HeardPlanner:
+class _ObservedPlanner:
     """A planner whose decisions somebody hears before they are carried out."""
 
     planner: Planner
-    hear: Callable[[float, Decision], None]
+    on_decision: Callable[[float, Decision], None]
 
     @property
     def name(self) -> str:
@@ -220,7 +220,7 @@ class _HeardPlanner:
 
     async def decide(self, context: Context) -> Decision:
         decision = await self.planner.decide(context)
-        self.hear(context.now_s, decision)
+        self.on_decision(context.now_s, decision)
         return decision
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:

@@ -53,7 +53,7 @@ class Leaper(Protocol):
         """Takes so many steps in one go."""
 
 
-class Eyes(Protocol):
+class Observer(Protocol):
     """The agents' cameras, with the memory behind them."""
 
     def look(self, agent: str) -> None:
@@ -84,7 +84,7 @@ class Steps:
     backend: Backend
     memory: Memory
     evaluator: Evaluator
-    eyes: Eyes | None
+    observer: Observer | None
     on_advance: Callable[[float], None] | None = None
 
     def begin(self) -> None:
@@ -111,11 +111,11 @@ class Steps:
     def look(self) -> None:
         """Looks through the cameras that expose now, where the memory wants a picture."""
         now_s = self.backend.now_s()
-        if self.eyes is None or round(now_s / STEP_S) % EXPOSURE_STEPS:
+        if self.observer is None or round(now_s / STEP_S) % EXPOSURE_STEPS:
             return
         for agent in self.backend.agents:
             if self.memory.due(agent, now_s):
-                self.eyes.look(agent)
+                self.observer.look(agent)
 
     def judge(self) -> None:
         """Shows the judge the present state."""
@@ -138,7 +138,7 @@ class Foresight(Steps):
 
     def begin(self) -> None:
         """Takes the first look."""
-        if self.eyes is not None:
+        if self.observer is not None:
             self.leaper.foresee(FORESIGHT_S)
         self.look()
 
@@ -176,7 +176,7 @@ class Foresight(Steps):
 
     def _until_look(self, steady: int) -> int:
         """Of so many steps that may be taken as one, those until a look that may tell something."""
-        if self.eyes is None:
+        if self.observer is None:
             return steady
         now_s = self.backend.now_s()
         step = round(now_s / STEP_S)
@@ -188,11 +188,11 @@ class Foresight(Steps):
             look = self._look_after(look, now_s + looks[-1])
         if not looks:
             return steady
-        redundant = self.eyes.redundant_frames(looks)
+        redundant = self.observer.redundant_frames(looks)
         if redundant < len(looks):
             return round(looks[redundant] / STEP_S)
         if look > last:
-            self.eyes.pass_over(looks[-1])
+            self.observer.pass_over(looks[-1])
         return steady
 
     def _first_look(self, step: int, now_s: float) -> int:

@@ -8,39 +8,39 @@ from typing import TypeAlias
 from planner.app.run import RunResult
 from planner.evaluation.progress import Progress
 from planner.evaluation.trace import EpisodeTrace
-from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder
 from planner.models.trace import ModelCall
 from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.state import WorldState
 
-Hear: TypeAlias = Callable[[WorldState, Progress], None]
+StateListener: TypeAlias = Callable[[WorldState, Progress], None]
 
 
 class ObservedTrace(TraceBuilder):
-    """Others hear every state that is judged, too, with how the task stands in it."""
+    """Passes every judged state and its progress to listeners, too."""
 
-    def __init__(self, *hearers: Hear) -> None:
+    def __init__(self, *listeners: StateListener) -> None:
         super().__init__()
-        self._hearers = list(hearers)
+        self._listeners = list(listeners)
 
-    def hear(self, hearer: Hear) -> None:
-        """Adds one who hears the states that follow."""
-        self._hearers.append(hearer)
+    def add_listener(self, listener: StateListener) -> None:
+        """Adds a listener for the states that follow."""
+        self._listeners.append(listener)
 
     def state(
         self, state: WorldState, progress: Progress, changed: Collection[str] | None = None
     ) -> None:
         """As `TraceBuilder`."""
-        for hearer in self._hearers:
-            hearer(state, progress)
+        for listener in self._listeners:
+            listener(state, progress)
         super().state(state, progress, changed)
 
 
-def decided(call: ModelCall, stamp_s: float) -> Decided:
+def decision_record(call: ModelCall, stamp_s: float) -> DecisionRecord:
     """A call of a model as the trace has it; `stamp_s` of the world's clock."""
     usage = call.usage
-    return Decided(
+    return DecisionRecord(
         stamp_s,
         call.planner,
         call.agents,
@@ -60,11 +60,11 @@ def traced(
     planner: str,
     seed: int | None = None,
     acting: Sequence[str] = (),
-    decided: Sequence[Decided] = (),
+    decisions: Sequence[DecisionRecord] = (),
 ) -> EpisodeTrace:
     """The trace of a run whose judge told the builder (`run_embedded(trace=builder)`).
 
-    `decided` has the calls of a model. Without one a decision is a moment at which calls began:
+    `decisions` has the calls of a model. Without one a decision is a moment at which calls began:
     planners that are asked and start nothing leave no event.
     """
     began: dict[str, Event] = {}
@@ -75,11 +75,11 @@ def traced(
             moments.setdefault(event.stamp_s, []).append(event.agent)
         else:
             start = began.pop(event.agent)
-            builder.deed(event.agent, event.call, event.result, event.stamp_s, start.stamp_s)
-    for decision in decided:
-        builder.decided(decision)
-    for cycle, (stamp_s, _agents) in enumerate(() if decided else moments.items(), start=1):
-        builder.decided(Decided(stamp_s, planner, tuple(acting), cycle))
+            builder.add_call(event.agent, event.call, event.result, event.stamp_s, start.stamp_s)
+    for decision in decisions:
+        builder.add_decision(decision)
+    for cycle, (stamp_s, _agents) in enumerate(() if decisions else moments.items(), start=1):
+        builder.add_decision(DecisionRecord(stamp_s, planner, tuple(acting), cycle))
     return builder.finish(
         episode, result.verdict, planner=planner, seed=seed, reason=result.reason, acting=acting
     )

@@ -121,7 +121,7 @@ def _model(args: argparse.Namespace) -> int:
         args.output,
         network,
         ClassifierRecipe(seed=args.seed, device=args.device),
-        _tell,
+        _print_progress,
         looked_at=args.looked_at,
         more=read_frames(args.more) if args.more else (),
         start=args.start,
@@ -146,14 +146,14 @@ def _memory(args: argparse.Namespace) -> int:
     )
 
     def told(at: TuningProgress) -> None:
-        _tell(f"step {at.step} of {at.steps}: loss {at.loss:.4f}, {at.elapsed_s:.0f} s")
+        _print_progress(f"step {at.step} of {at.steps}: loss {at.loss:.4f}, {at.elapsed_s:.0f} s")
 
     adapter = tune(read_conversations(args.data), args.model, args.output, recipe, told)
     print(f"{adapter}: use it with memory:=vlm memory_model:={args.model} memory_second:={adapter}")
     return 0
 
 
-def _tell(line: str) -> None:
+def _print_progress(line: str) -> None:
     print(line, flush=True)
 
 

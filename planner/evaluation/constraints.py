@@ -16,7 +16,7 @@ from planner.evaluation.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PropositionStatus:
     """Whether a proposition counts; if not why, and what an explanation names.
 
     Attributes:
@@ -56,10 +56,10 @@ class Rules:
         for earlier, later in evaluation.edges:
             self._before[later].append(earlier)
 
-    def standings(self, tracker: Tracker, watches: Sequence[Watch]) -> tuple[Standing, ...]:
+    def statuses(self, tracker: Tracker, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
         """How each proposition stands if the episode ended now (PARTNR-D26)."""
-        found = [self._standing(i, tracker, watches) for i in range(len(watches))]
-        counted = {i for i, standing in enumerate(found) if standing.reason is None}
+        found = [self._status(i, tracker, watches) for i in range(len(watches))]
+        counted = {i for i, status in enumerate(found) if status.reason is None}
         # Every tie sees what order and ending left over, not what other ties took away, so
         # that the order in which they are written does not matter.
         for tie in self._evaluation.ties:
@@ -68,34 +68,38 @@ class Rules:
                 for i, argument in tie.members
                 if i in counted
             }
-            for i, standing in _broken(tie, members).items():
+            for i, status in _broken(tie, members).items():
                 if found[i].reason is None:
-                    found[i] = standing
+                    found[i] = status
         return tuple(found)
 
-    def _standing(self, i: int, tracker: Tracker, watches: Sequence[Watch]) -> Standing:
+    def _status(self, i: int, tracker: Tracker, watches: Sequence[Watch]) -> PropositionStatus:
         first = tracker.first_step[i]
         if first is None:
             shut = tracker.shut_gate(i)
-            return Standing(Reason.NEVER) if shut is None else _behind(Reason.GATE_CLOSED, shut)
+            return (
+                PropositionStatus(Reason.NEVER)
+                if shut is None
+                else _behind(Reason.GATE_CLOSED, shut)
+            )
         for earlier in self._before[i]:
             step = tracker.first_step[earlier]
             if step is None or step >= first:
-                return Standing(Reason.OUT_OF_ORDER, (earlier,))
+                return PropositionStatus(Reason.OUT_OF_ORDER, (earlier,))
         if i in self._evaluation.terminal and not tracker.effective[i]:
             shut = tracker.shut_gate(i)
             if watches[i].holds and shut is not None:
                 return _behind(Reason.NOT_TERMINAL, shut)
-            return Standing(Reason.NOT_TERMINAL)
-        return Standing()
+            return PropositionStatus(Reason.NOT_TERMINAL)
+        return PropositionStatus()
 
 
-def _behind(reason: Reason, shut: tuple[Dependency, tuple[int, ...]]) -> Standing:
+def _behind(reason: Reason, shut: tuple[Dependency, tuple[int, ...]]) -> PropositionStatus:
     gate, against = shut
-    return Standing(reason, against, gate)
+    return PropositionStatus(reason, against, gate)
 
 
-def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, Standing]:
+def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, PropositionStatus]:
     """The members that a tie takes away, by PARTNR-D23."""
     if len(members) < 2:
         return {}
@@ -109,7 +113,7 @@ def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, Standi
         if i not in kept:
             other = _partner(i, members, kept, tie.kind)
             used = (members[i], members[other])
-            broken[i] = Standing(reason, (other,), argument=arguments[i], used=used)
+            broken[i] = PropositionStatus(reason, (other,), argument=arguments[i], used=used)
     return broken
 
 

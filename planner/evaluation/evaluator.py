@@ -279,20 +279,20 @@ class Evaluator:
     def _measure(self) -> Progress:
         judge = self._judge
         try:
-            standings = judge.standings(self._watches)
+            statuses = judge.statuses(self._watches)
         except PublishedError as error:
             self._failure = error
             raise
         firsts = judge.first_steps
         details = [
             sentence(i, s, judge.propositions, firsts, self._watches[i].serving)
-            for i, s in enumerate(standings)
+            for i, s in enumerate(statuses)
         ]
-        counted = sum(s.reason is None for s in standings)
+        counted = sum(s.reason is None for s in statuses)
         criteria = self._criteria.progress if self._criteria is not None else None
         explanation = " ".join(text for text in details if text)
-        success, share = counted == len(standings), counted / max(1, len(standings))
-        if criteria is not None and not standings:
+        success, share = counted == len(statuses), counted / max(1, len(statuses))
+        if criteria is not None and not statuses:
             success, share, explanation = criteria.success, criteria.share, criteria.explanation
         return Progress(
             percent_complete=share,
@@ -308,7 +308,7 @@ class Evaluator:
                     reason=s.reason,
                     detail=details[i],
                 )
-                for i, s in enumerate(standings)
+                for i, s in enumerate(statuses)
             ),
             explanation=explanation,
             mode=self.mode,

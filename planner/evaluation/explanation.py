@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.evaluation.constraints import Standing
+from planner.evaluation.constraints import PropositionStatus
 from planner.evaluation.progress import Reason
 from planner.evaluation.task import (
     NEXT_TO_M,
@@ -59,7 +59,7 @@ def phrase(proposition: Proposition) -> str:
 
 def sentence(
     i: int,
-    standing: Standing,
+    status: PropositionStatus,
     propositions: Sequence[Proposition],
     first_steps: Sequence[int | None],
     serving: frozenset[str],
@@ -68,16 +68,16 @@ def sentence(
 
     Args:
         i: the proposition.
-        standing: of this proposition.
+        status: of this proposition.
         propositions: of the whole task.
         first_steps: when each first counted.
         serving: those of its first list for which it is true now.
     """
     this = _quoted(propositions[i])
-    gate = standing.gate
+    gate = status.gate
     link = "or" if gate is not None and gate.mode is DependencyMode.ANY else "and"
-    others = _listed([_quoted(propositions[j]) for j in standing.others], link)
-    match standing.reason:
+    others = _listed([_quoted(propositions[j]) for j in status.others], link)
+    match status.reason:
         case None:
             return ""
         case Reason.NEVER:
@@ -85,7 +85,7 @@ def sentence(
         case Reason.GATE_CLOSED:
             return f"{this} was achieved, but not {_moment(gate, others)}."
         case Reason.OUT_OF_ORDER:
-            if first_steps[standing.others[0]] == first_steps[i]:
+            if first_steps[status.others[0]] == first_steps[i]:
                 return f"{this} was done at the same time as {others}, not after it."
             return f"{this} was done before {others}."
         case Reason.NOT_TERMINAL if gate is not None:
@@ -93,9 +93,9 @@ def sentence(
         case Reason.NOT_TERMINAL:
             so_far = _so_far(propositions[i], serving)
             return f"{this} was achieved but no longer held at the end{so_far}."
-    argument = _argument(propositions[i], standing.argument)
-    own, other = standing.used
-    if standing.reason is Reason.ARG_NOT_SAME:
+    argument = _argument(propositions[i], status.argument)
+    own, other = status.used
+    if status.reason is Reason.ARG_NOT_SAME:
         different = f", not {_choice(sorted(own))} and {_choice(sorted(other))}" if own else ""
         return f"{this} and {others} should use the same {argument}{different}."
     both = f", not both {_choice(sorted(own & other))}" if own & other else ""

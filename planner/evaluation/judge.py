@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from pydantic import JsonValue
 
-from planner.evaluation.constraints import Rules, Standing, with_ties
+from planner.evaluation.constraints import PropositionStatus, Rules, with_ties
 from planner.evaluation.propositions import Watch
 from planner.evaluation.task import Evaluation, Proposition
 from planner.evaluation.tracker import Tracker
@@ -37,7 +37,7 @@ class Judge(Protocol):
     def advance(self, step: int, watches: Sequence[Watch]) -> None:
         """Takes up the world of a step."""
 
-    def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
+    def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
         """How each proposition stands if the episode ended now."""
 
     def latches(self) -> dict[str, JsonValue]:
@@ -71,9 +71,9 @@ class StrictJudge:
         """As `Judge`."""
         self._tracker.advance(step, watches)
 
-    def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
+    def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
         """As `Judge`."""
-        return self._rules.standings(self._tracker, watches)
+        return self._rules.statuses(self._tracker, watches)
 
     def latches(self) -> dict[str, JsonValue]:
         """As `Judge`."""

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from planner.evaluation.constraints import Standing
+from planner.evaluation.constraints import PropositionStatus
 from planner.evaluation.progress import Reason
 from planner.evaluation.propositions import Watch
 from planner.evaluation.published_watch import PublishedWatch
@@ -169,17 +169,17 @@ class PublishedJudge:
         heads = map(tests[gate.relation], gate.depends_on)
         return all(heads) if gate.mode is DependencyMode.ALL else any(heads)
 
-    def standings(self, watches: Sequence[Watch]) -> tuple[Standing, ...]:
+    def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
         """How each proposition stands; every constraint is applied by itself.
 
         Raises:
             PublishedError: where the published code fails (DEFECT-D12).
         """
-        found = [self._standing(i) for i in range(len(watches))]
+        found = [self._status(i) for i in range(len(watches))]
         for tie in self._done.ties:
-            for i, standing in self._broken(tie).items():
+            for i, status in self._broken(tie).items():
                 if found[i].reason is None:
-                    found[i] = standing
+                    found[i] = status
         return tuple(found)
 
     def latches(self) -> dict[str, JsonValue]:
@@ -199,22 +199,22 @@ class PublishedJudge:
         self._used = [tuple(frozenset(value) for value in used) for used in latches["used"]]
         self._ever_true = list(latches["ever_true"])
 
-    def _standing(self, i: int) -> Standing:
+    def _status(self, i: int) -> PropositionStatus:
         first = self._now.first[i]
         if first is None:
             if self._ever_true[i] and self._gates[i]:
                 gate = self._gates[i][0]
-                return Standing(Reason.GATE_CLOSED, gate.depends_on, gate)
-            return Standing(Reason.NEVER)
+                return PropositionStatus(Reason.GATE_CLOSED, gate.depends_on, gate)
+            return PropositionStatus(Reason.NEVER)
         for ancestor in sorted({a for order in self._done.orders for a in order.get(i, ())}):
             step = self._now.first[ancestor]
             if step is None or first <= step:
-                return Standing(Reason.OUT_OF_ORDER, (ancestor,))
+                return PropositionStatus(Reason.OUT_OF_ORDER, (ancestor,))
         if i in self._done.terminal and not self._now.result[i]:
-            return Standing(Reason.NOT_TERMINAL)
-        return Standing()
+            return PropositionStatus(Reason.NOT_TERMINAL)
+        return PropositionStatus()
 
-    def _broken(self, tie: Tie) -> dict[int, Standing]:
+    def _broken(self, tie: Tie) -> dict[int, PropositionStatus]:
         satisfied = [
             (step, i, argument)
             for i, argument in tie.members
@@ -231,13 +231,13 @@ class PublishedJudge:
                 )
         _, pivot, argument = satisfied[0]
         earlier = [self._used[pivot][argument]]
-        broken: dict[int, Standing] = {}
+        broken: dict[int, PropositionStatus] = {}
         for _, i, own in satisfied[1:]:
             used = self._used[i][own]
             if tie.kind is TieKind.SAME and not earlier[0] & used:
-                broken[i] = Standing(Reason.ARG_NOT_SAME, (pivot,), argument=own)
+                broken[i] = PropositionStatus(Reason.ARG_NOT_SAME, (pivot,), argument=own)
             elif tie.kind is TieKind.DIFFERENT:
                 if any(used & value for value in earlier):
-                    broken[i] = Standing(Reason.ARG_NOT_DIFFERENT, (pivot,), argument=own)
+                    broken[i] = PropositionStatus(Reason.ARG_NOT_DIFFERENT, (pivot,), argument=own)
                 earlier.append(used)
         return broken

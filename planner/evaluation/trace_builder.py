@@ -38,7 +38,7 @@ from planner.world.vocabulary import EntityKind
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class SkillCallRecord:
     """A skill call that ended, with stamps; `started_s` None = nobody noted when it began."""
 
     agent: str
@@ -50,7 +50,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionRecord:
     """A call of a model by a planner, or a decision of one without, at `stamp_s`."""
 
     stamp_s: float
@@ -81,8 +81,8 @@ class TraceBuilder:
     _holds: list[HoldLine] = field(default_factory=list)
     _stamps: list[float] = field(default_factory=list)
     _steps: list[int] = field(default_factory=list)
-    _deeds: list[Deed] = field(default_factory=list)
-    _decisions: list[Decided] = field(default_factory=list)
+    _call_records: list[SkillCallRecord] = field(default_factory=list)
+    _decisions: list[DecisionRecord] = field(default_factory=list)
     _bodies: dict[str, EntityState] = field(default_factory=dict)
     _last: Progress | None = None
 
@@ -114,7 +114,7 @@ class TraceBuilder:
                 self._progress.append(ProgressLine(state.step, share, counted))
         self._last = progress
 
-    def deed(
+    def add_call(
         self,
         agent: str,
         call: SkillCall | str,
@@ -124,9 +124,11 @@ class TraceBuilder:
     ) -> None:
         """Takes up a call that ended."""
         code = int(result.code)
-        self._deeds.append(Deed(agent, str(call), started_s, ended_s, code, result.text))
+        self._call_records.append(
+            SkillCallRecord(agent, str(call), started_s, ended_s, code, result.text)
+        )
 
-    def decided(self, decision: Decided) -> None:
+    def add_decision(self, decision: DecisionRecord) -> None:
         """Takes up what a planner said."""
         self._decisions.append(decision)
 
@@ -219,7 +221,7 @@ class TraceBuilder:
 
     def _calls(self, uids: set[str]) -> tuple[CallLine, ...]:
         lines, free_s = [], dict.fromkeys(uids, self._stamps[0] if self._stamps else 0.0)
-        for deed in sorted(self._deeds, key=lambda d: d.ended_s):
+        for deed in sorted(self._call_records, key=lambda d: d.ended_s):
             if deed.agent not in uids:
                 continue
             # An agent does one thing after another: it cannot have begun before it was free.

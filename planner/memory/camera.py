@@ -44,7 +44,7 @@ def in_image(intrinsics: Intrinsics, projected: FloatArray, margin_px: float) ->
     return inside
 
 
-def measured(frame: CameraFrame, pixel: tuple[float, float]) -> tuple[Vec3, float] | str:
+def point_at_pixel(frame: CameraFrame, pixel: tuple[float, float]) -> tuple[Vec3, float] | str:
     """The point of `map` that a pixel shows and its depth, or why there is none."""
     u, v = pixel
     height, width = frame.depth_m.shape[:2]

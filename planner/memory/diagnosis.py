@@ -10,18 +10,18 @@ from planner.memory.memory import Memory
 
 
 class Condition(NamedTuple):
-    """How one part is.
+    """The condition of one part of the memory node.
 
     Attributes:
         name: of the part.
         problem: "" where there is none.
-        grave: whether a problem loses anything.
+        is_error: whether the problem loses data.
         values: details by name.
     """
 
     name: str
     problem: str
-    grave: bool
+    is_error: bool
     values: Mapping[str, str]
 
 

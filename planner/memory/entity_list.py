@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from planner.memory.camera import measured
+from planner.memory.camera import point_at_pixel
 from planner.memory.support import support_of
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import (
@@ -358,7 +358,7 @@ def _place(operation: Operation, provenance: Provenance) -> tuple[Vec3, float | 
         raise _RefusedError("it has no coordinates")
     if provenance.camera is None:
         raise _RefusedError("its coordinates are pixels, and there is no image")
-    found = measured(provenance.camera, operation.pixel)
+    found = point_at_pixel(provenance.camera, operation.pixel)
     if isinstance(found, str):
         raise _RefusedError(found)
     return found

@@ -527,7 +527,7 @@ class MemoryNode(Node):
 
 
 def _status(condition: Condition) -> DiagnosticStatus:
-    bad = DiagnosticStatus.ERROR if condition.grave else DiagnosticStatus.WARN
+    bad = DiagnosticStatus.ERROR if condition.is_error else DiagnosticStatus.WARN
     return DiagnosticStatus(
         level=bad if condition.problem else DiagnosticStatus.OK,
         name=condition.name,

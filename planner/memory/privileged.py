@@ -16,7 +16,7 @@ import numpy as np
 
 from planner.memory.camera import in_image, project
 from planner.memory.sightings import GT_VISIBILITY, Visibility, sightings_of_images
-from planner.memory.stale_entities import News, is_elsewhere
+from planner.memory.stale_entities import StaleEntities, has_moved
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.world.agents import default_bodies
@@ -86,7 +86,7 @@ class PrivilegedUpdater:
         self._glimpse = glimpse
         self._show_none = show_none
         self._confirmed_s: dict[str, float] = {}
-        self._news = News()
+        self._stale = StaleEntities()
         self._missed: dict[str, dict[int, int]] = {}
         self._looks: dict[str, tuple[WorldState, Pose, Sequence[Sighting]]] = {}
         self._instances: tuple[tuple[str, str, int], dict[int, str]] = (("", "", 0), {})
@@ -116,17 +116,17 @@ class PrivilegedUpdater:
             found = self._look(observation, frame, state)
         else:
             at_once = True
-            found = self._glimpse(agent, self._news.names)
+            found = self._glimpse(agent, self._stale.names)
         shown = [s for s in found if self._visibility.shows(s)]
         seen = {s.name: s for s in shown if s.name in state.entities}
         if self._in_view is not None:
-            self._news.told(seen, state.entities)
+            self._stale.mark_reported(seen, state.entities)
             if not at_once:
                 self._confirmed_s[agent] = observation.stamp_s
         operations = [
             operation
             for sighting in seen.values()
-            if (operation := _told(state, sighting, seen, known)) is not None
+            if (operation := _operation_for(state, sighting, seen, known)) is not None
         ]
         if at_once:
             # Nothing is missed anywhere.
@@ -143,11 +143,11 @@ class PrivilegedUpdater:
             now_s: its stamp.
             entities: what is remembered.
         """
-        if self._in_view is None or not self._follow_news(entities):
+        if self._in_view is None or not self._update_stale(entities):
             return True
         if self._is_due(agent, now_s):
             return True
-        return bool(self._news.names) and self._in_view(agent, self._news.names)
+        return bool(self._stale.names) and self._in_view(agent, self._stale.names)
 
     def redundant_frames(
         self,
@@ -166,7 +166,7 @@ class PrivilegedUpdater:
             seconds: how long after it they would look, in order.
             entities: what is remembered.
         """
-        if self._show_none is None or not self._follow_news(entities):
+        if self._show_none is None or not self._update_stale(entities):
             return 0
         dues = (
             count
@@ -174,22 +174,22 @@ class PrivilegedUpdater:
             if any(self._is_due(agent, now_s + after_s) for agent in agents)
         )
         fresh = next(dues, len(seconds))
-        names = self._news.names
+        names = self._stale.names
         return self._show_none(names, seconds[:fresh]) if fresh and names else fresh
 
     def _is_due(self, agent: str, now_s: float) -> bool:
         """Whether all that is in view is to be told, and not what is news only."""
         fresh = 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S
-        return bool(self._news.missed) or not fresh
+        return bool(self._stale.misplaced) or not fresh
 
-    def _follow_news(self, entities: Sequence[Entity]) -> bool:
+    def _update_stale(self, entities: Sequence[Entity]) -> bool:
         """Brings the news up to date; whether the truth is known."""
         revision = self._handled() if self._handled is not None else -1
-        if revision < 0 or not self._news.is_up_to_date(revision, entities):
+        if revision < 0 or not self._stale.is_up_to_date(revision, entities):
             state = self._truth()
             if state is None:
                 return False
-            self._news.follow(state, entities, revision)
+            self._stale.follow(state, entities, revision)
         return True
 
     def _look(
@@ -228,18 +228,18 @@ class PrivilegedUpdater:
         hidden = [e for e in entities if not (e.is_furniture or e.picked or e.name in seen)]
         if self._in_view is not None:
             # An episode has few things, and mostly none lies elsewhere: then no view is reckoned.
-            hidden = [e for e in hidden if is_elsewhere(e, state.entities.get(e.name))]
+            hidden = [e for e in hidden if has_moved(e, state.entities.get(e.name))]
         bare = [
             e
-            for e in self._laid_bare(hidden, observation, frame, state, seen)
-            if is_elsewhere(e, state.entities.get(e.name))
+            for e in self._revealed(hidden, observation, frame, state, seen)
+            if has_moved(e, state.entities.get(e.name))
         ]
         before = self._missed.get(observation.agent, {})
         counts = {e.entity_id: before.get(e.entity_id, 0) + 1 for e in bare}
         self._missed[observation.agent] = counts
         return [e for e in bare if counts[e.entity_id] >= FRAMES_TO_MISS]
 
-    def _laid_bare(
+    def _revealed(
         self,
         hidden: Sequence[Entity],
         observation: Observation,
@@ -268,7 +268,7 @@ class PrivilegedUpdater:
                 yield hidden[index]
 
 
-def _told(
+def _operation_for(
     state: WorldState,
     sighting: Sighting,
     seen: Mapping[str, Sighting],

@@ -21,7 +21,7 @@ from planner.world.entity import Edit, Entity
 from planner.world.vocabulary import Relation
 
 # Entries that an answer in words names at most.
-MAX_TOLD = 10
+MAX_LISTED = 10
 # Descriptions whose vectors point this much the same way mean the same. Ours.
 MIN_COSINE = 0.45
 BY_WORDS = "words"
@@ -79,7 +79,7 @@ class Answer:
     unknown: tuple[str, ...] = ()
 
 
-class Meaning:
+class SimilaritySearch:
     """Vectors of descriptions, each text embedded once; for one memory."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -87,7 +87,7 @@ class Meaning:
         self.embedder = embedder
         self._vectors: dict[str, Vectors] = {}
 
-    def alike(self, text: str, entities: Sequence[Entity]) -> list[tuple[Entity, float]]:
+    def similarity(self, text: str, entities: Sequence[Entity]) -> list[tuple[Entity, float]]:
         """The entities whose description means about the same, best first, equals by id."""
         texts = {entity.description for entity in entities}
         self._vectors = {t: v for t, v in self._vectors.items() if t in texts}
@@ -105,7 +105,11 @@ class Meaning:
 
 
 def ask(
-    memory: Memory, text: str, room: str = "", limit: int = 0, meaning: Meaning | None = None
+    memory: Memory,
+    text: str,
+    room: str = "",
+    limit: int = 0,
+    meaning: SimilaritySearch | None = None,
 ) -> Answer:
     """Answers a question.
 
@@ -153,7 +157,7 @@ def _changes(memory: Memory, since_s: float, room: str, limit: int) -> Answer:
     lines = [f"Nothing changed {when}."]
     if edits:
         lines = [f"{_count(len(edits), 'entry', 'entries')} changed {when}:"]
-        lines += [delta_line(edit) for edit in edits[:MAX_TOLD]]
+        lines += [delta_line(edit) for edit in edits[:MAX_LISTED]]
         lines += _rest(len(edits))
     if not deltas.complete:
         lines.append("Older changes are no longer known.")
@@ -186,7 +190,7 @@ def _listed(name: str, where: str, found: Sequence[Entity], limit: int) -> Answe
     chosen = tuple(found[:limit] if limit else found)
     if chosen:
         lines = [f"{_count(len(found), 'thing', 'things')} {where}:"]
-        lines += [_told(entity) for entity in chosen[:MAX_TOLD]]
+        lines += [_described(entity) for entity in chosen[:MAX_LISTED]]
         lines += _rest(len(chosen))
     else:
         lines = [f"Nothing that is remembered is {where}."]
@@ -194,12 +198,14 @@ def _listed(name: str, where: str, found: Sequence[Entity], limit: int) -> Answe
     return Answer(QuestionKind.PLACE, "\n".join(lines), chosen, (1.0,) * len(chosen))
 
 
-def _find(memory: Memory, text: str, room: str, limit: int, meaning: Meaning | None) -> Answer:
+def _find(
+    memory: Memory, text: str, room: str, limit: int, meaning: SimilaritySearch | None
+) -> Answer:
     asked = [word for word in words_in(text) if word not in _ASKING]
     if meaning is not None and asked:
         known = [e for e, _ in memory.index.find([], room=room)]
-        alike = meaning.alike(" ".join(asked), known)
-        return _found(alike[:limit] if limit else alike, [], meaning.embedder.embedder_id)
+        similarity = meaning.similarity(" ".join(asked), known)
+        return _found(similarity[:limit] if limit else similarity, [], meaning.embedder.embedder_id)
     index = memory.index
     words = [_singular(index, word) for word in asked]
     unknown = [word for word in words if not index.knows(word)]
@@ -217,7 +223,9 @@ def _found(
     best = scored[0][1] if scored else 0.0
     # What fits less well than the best is in the list, but not told.
     told = [entity for entity, score in scored if score == best]
-    lines = [_told(entity) for entity in told[:MAX_TOLD]] or ["Nothing like that is remembered."]
+    lines = [_described(entity) for entity in told[:MAX_LISTED]] or [
+        "Nothing like that is remembered."
+    ]
     lines += _rest(len(told))
     if unknown:
         lines.append(f"Nothing is known of: {', '.join(unknown)}.")
@@ -234,7 +242,7 @@ def _found(
     )
 
 
-def _told(entity: Entity) -> str:
+def _described(entity: Entity) -> str:
     """Such as `Object.149 cup_149 (cup) is on table_3 in kitchen_0, seen at 12.0 s`."""
     room = entity.room or "an unknown room"
     name = f"Object.{entity.entity_id} {entity.name} ({words_of(entity.class_name)})"
@@ -273,7 +281,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def _rest(number: int) -> list[str]:
-    return [f"and {number - MAX_TOLD} more"] if number > MAX_TOLD else []
+    return [f"and {number - MAX_LISTED} more"] if number > MAX_LISTED else []
 
 
 def structured(answer: Answer) -> Mapping[str, object]:

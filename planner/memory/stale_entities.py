@@ -17,10 +17,10 @@ from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 
 # Truth this near the stored place: it is there, and something else hides it.
-STILL_THERE_M: Final = 0.3
+MAX_DISPLACEMENT_M: Final = 0.3
 
 
-class News:
+class StaleEntities:
     """The entities whose sight would tell something, and those that are missed somewhere.
 
     Attributes:
@@ -30,19 +30,19 @@ class News:
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
-        self.missed: set[str] = set()
+        self.misplaced: set[str] = set()
         self._open: dict[str, None] = {}
         self._truths: dict[str, EntityState] = {}
         self._entities: Sequence[Entity] = ()
         self._known: dict[str, Entity] = {}
-        self._told: dict[str, EntityState] = {}
+        self._reported: dict[str, EntityState] = {}
         self._stale: set[str] = set()
         self._revision = -1
 
-    def told(self, names: Iterable[str], truths: Mapping[str, EntityState]) -> None:
+    def mark_reported(self, names: Iterable[str], truths: Mapping[str, EntityState]) -> None:
         """Notes that the memory was told of these as they are."""
         for name in names:
-            self._told[name] = truths[name]
+            self._reported[name] = truths[name]
             self._stale.add(name)
 
     def is_up_to_date(self, revision: int, entities: Sequence[Entity]) -> bool:
@@ -71,17 +71,21 @@ class News:
         changed = False
         for name in stale:
             was = name in self._open
-            self._sort(name, truths.get(name))
+            self._classify(name, truths.get(name))
             changed |= was is not (name in self._open)
         stale.clear()
         if changed:
             self.names = tuple(self._open)
 
-    def _sort(self, name: str, truth: EntityState | None) -> None:
+    def _classify(self, name: str, truth: EntityState | None) -> None:
         self._open.pop(name, None)
-        self.missed.discard(name)
+        self.misplaced.discard(name)
         # What an action said of it since it was told, where nothing came of it, can wait.
-        if truth is None or truth.kind is EntityKind.AGENT or _says(self._told.get(name), truth):
+        if (
+            truth is None
+            or truth.kind is EntityKind.AGENT
+            or _is_unchanged(self._reported.get(name), truth)
+        ):
             return
         entity = self._known.get(name)
         if entity is None:
@@ -90,29 +94,29 @@ class News:
         elif entity.picked:
             if truth.relation is not Relation.HELD or truth.parent != entity.parent:
                 self._open[name] = None
-        elif not entity.is_furniture and is_elsewhere(entity, truth):
-            self.missed.add(name)
+        elif not entity.is_furniture and has_moved(entity, truth):
+            self.misplaced.add(name)
         else:
             self._open[name] = None
 
 
-def is_elsewhere(entity: Entity, truth: EntityState | None) -> bool:
+def has_moved(entity: Entity, truth: EntityState | None) -> bool:
     """Whether a thing is clearly not where it is remembered."""
     if truth is None or truth.relation is Relation.HELD:
         return True
-    return math.dist(truth.box.center_m, entity.position_m) > STILL_THERE_M
+    return math.dist(truth.box.center_m, entity.position_m) > MAX_DISPLACEMENT_M
 
 
-def _says(told: EntityState | None, truth: EntityState) -> bool:
+def _is_unchanged(mark_reported: EntityState | None, truth: EntityState) -> bool:
     """Whether what was told is so yet, or but for how far something on its way stands open."""
-    if told is truth:
+    if mark_reported is truth:
         return True
-    if told is None or told.openness is None or truth.openness is None:
+    if mark_reported is None or mark_reported.openness is None or truth.openness is None:
         return False
     return (
         truth.openness not in (0.0, 1.0)
-        and abs(told.openness - truth.openness) <= OPENNESS_TOLERANCE
-        and told.states == truth.states
+        and abs(mark_reported.openness - truth.openness) <= OPENNESS_TOLERANCE
+        and mark_reported.states == truth.states
     )
 
 

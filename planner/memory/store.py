@@ -77,7 +77,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{path}: its folder cannot be made: {error.strerror}") from None
-        with _told(path):
+        with _as_store_error(path):
             # Autocommit: transactions are begun and ended here, in `_transaction`.
             self._database = sqlite3.connect(path, isolation_level=None, timeout=1.0)
             _check_or_create(self._database, path)
@@ -96,7 +96,7 @@ class Store:
             StoreError: naming the place that is broken.
         """
         database = self._open()
-        with _told(self.path):
+        with _as_store_error(self.path):
             meta = dict(database.execute("SELECT key, value FROM meta"))
             rows = database.execute("SELECT id, record FROM entities ORDER BY id").fetchall()
             logged = database.execute(
@@ -148,7 +148,7 @@ class Store:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         database = self._open()
-        with _told(self.path):
+        with _as_store_error(self.path):
             database.execute("BEGIN IMMEDIATE")
             try:
                 yield database
@@ -222,7 +222,7 @@ def set_aside(path: Path) -> Path | None:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_store_error(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:

@@ -51,7 +51,7 @@ class GrammarLine(FileModel):
     text: str
 
 
-class Said(FileModel):
+class MessageRecord(FileModel):
     """A message of a prompt; of pictures their digests."""
 
     speaker: Speaker
@@ -83,7 +83,7 @@ class TurnLine(FileModel):
     agents: tuple[str, ...]
     after: Count | None = None
     kept: Count = 0
-    messages: tuple[Said, ...]
+    messages: tuple[MessageRecord, ...]
     grammar: str = ""
     reply: str = ""
     finish: str = "stop"
@@ -112,7 +112,7 @@ class Turn:
     """A call of the model with its whole prompt and grammar."""
 
     line: TurnLine
-    messages: tuple[Said, ...]
+    messages: tuple[MessageRecord, ...]
     grammar: str
 
 
@@ -130,14 +130,16 @@ class DialogueWriter:
 
     head: HeadLine
     lines: list[Line] = field(default_factory=list)
-    _prompts: list[tuple[Said, ...]] = field(default_factory=list)
+    _prompts: list[tuple[MessageRecord, ...]] = field(default_factory=list)
     _last: dict[tuple[Role, tuple[str, ...]], int] = field(default_factory=dict)
     _hashes: set[str] = field(default_factory=set)
 
     def add(self, call: ModelCall, step: int, stamp_s: float) -> None:
         """Takes down one call."""
         messages = tuple(
-            Said(speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures))
+            MessageRecord(
+                speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures)
+            )
             for m in call.messages
         )
         if not call.answered:
@@ -194,7 +196,7 @@ class DialogueWriter:
         return "".join(line.model_dump_json() + "\n" for line in lines)
 
 
-def _common(before: Sequence[Said], now: Sequence[Said]) -> int:
+def _common(before: Sequence[MessageRecord], now: Sequence[MessageRecord]) -> int:
     count = 0
     for old, new in zip(before, now, strict=False):
         if old != new:
@@ -237,7 +239,7 @@ def _whole(
 ) -> Turn:
     if line.grammar not in grammars:
         raise FileError(path, f"line {number}.grammar", f"no grammar {line.grammar} before it")
-    kept: tuple[Said, ...] = ()
+    kept: tuple[MessageRecord, ...] = ()
     if line.after is not None:
         if line.after >= len(turns) or line.kept > len(turns[line.after].messages):
             raise FileError(path, f"line {number}.after", "has not been said before it")

@@ -20,7 +20,7 @@ from planner.models.chat import (
     Request,
     Speaker,
 )
-from planner.models.server_reply import Reading, RefusedError, status_error
+from planner.models.server_reply import RefusedError, ReplyReader, status_error
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -140,7 +140,7 @@ class OpenAiCompatible:
                 timeout=deadline_s,
                 extra_body={k: v for k, v in body.items() if k not in ("model", "messages")},
             ) as response:
-                reading = Reading(self._url, started_s)
+                reading = ReplyReader(self._url, started_s)
                 async for part in response.iter_bytes():
                     reading.take(part)
                     if reading.over:

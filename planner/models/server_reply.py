@@ -29,7 +29,7 @@ _CONTEXT_WORDS = (
     "max_model_len",
 )
 # A proxy, or a server that is starting or stopping, says these.
-_AWAY = (502, 503, 504)
+_UNAVAILABLE_STATUSES = (502, 503, 504)
 _MAX_REASON = 300
 
 
@@ -102,14 +102,14 @@ def _error_of(url: str, status: int, message: str, wait_s: float) -> ModelError:
     said = " ".join(message.split())[:_MAX_REASON]
     if status == 429 or status >= 500 or status in (408, 409):
         wait_s = wait_s if math.isfinite(wait_s) else 0.0
-        kind = ModelUnavailableError if status in _AWAY else ModelBusyError
+        kind = ModelUnavailableError if status in _UNAVAILABLE_STATUSES else ModelBusyError
         return kind(f"{url}: status {status}", wait_s)
     if status in (400, 413, 422) and any(word in said.lower() for word in _CONTEXT_WORDS):
         return ContextFullError(f"{url}: the model's context is full: {said}")
     return RefusedError(f"{url}: refused the request with status {status}: {said}")
 
 
-class Reading:
+class ReplyReader:
     """An answer as it arrives: server-sent events, or one whole document."""
 
     def __init__(self, url: str, started_s: float) -> None:

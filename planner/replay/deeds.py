@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder
 from planner.replay.bag import Bag
 from planner.replay.fields import fields_of
 from planner.world.errors import FileError
@@ -34,7 +34,7 @@ def tell_deeds(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -
                 agent, call = str(content.agent), str(content.call)
                 code, text = int(content.code), str(content.text)
             else:
-                builder.decided(_decided(stamp_s, content))
+                builder.add_decision(_decided(stamp_s, content))
                 for agent, call in zip(content.agents, content.calls, strict=False):
                     answers.setdefault((agent, call), []).append(stamp_s)
                 continue
@@ -43,11 +43,11 @@ def tell_deeds(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -
         except ValueError as error:
             raise FileError(bag.folder, RESULTS, str(error)) from None
         began = [s for s in answers.get((agent, call), ()) if s <= stamp_s]
-        builder.deed(agent, call, result, stamp_s, began[-1] if began else None)
+        builder.add_call(agent, call, result, stamp_s, began[-1] if began else None)
 
 
-def _decided(stamp_s: float, content: Any) -> Decided:
-    return Decided(
+def _decided(stamp_s: float, content: Any) -> DecisionRecord:
+    return DecisionRecord(
         stamp_s,
         str(content.planner),
         tuple(str(agent) for agent in content.agents),

@@ -72,7 +72,7 @@ def collect(
     for number, frame in enumerate(frames):
         camera = frame.camera()
         cells = cells_of(camera, *detector.outputs(network_input(camera)))
-        ids = np.zeros(cells.there.shape, np.int32)
+        ids = np.zeros(cells.presence.shape, np.int32)
         if camera.instances is not None:
             ids = camera.instances[CELL_PIXEL::STRIDE, CELL_PIXEL::STRIDE]
         rotation, origin = camera.pose.rotation(), np.asarray(camera.pose.position_m)

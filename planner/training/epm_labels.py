@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from planner.memory.camera import measured, project
+from planner.memory.camera import point_at_pixel, project
 from planner.memory.operations import MODEL_IMAGE_PX
 from planner.memory.sightings import Visibility, sightings_of_images
 from planner.memory.updater import Operation
@@ -78,7 +78,7 @@ def labels(
             continue
         if operation is None or operation.pixel is None:
             continue
-        if not isinstance(measured(frame, operation.pixel), str):
+        if not isinstance(point_at_pixel(frame, operation.pixel), str):
             made.append(_scaled(operation, frame))
     return made
 
@@ -104,7 +104,7 @@ def phantom(
     if not rows.size:
         return None
     index = int(rng.integers(rows.size))
-    found = measured(frame, (float(columns[index]), float(rows[index])))
+    found = point_at_pixel(frame, (float(columns[index]), float(rows[index])))
     if isinstance(found, str):
         return None
     point_m, depth_m = found

@@ -11,7 +11,7 @@ from functools import partial
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import EpisodeRun, RunResult
-from planner.app.trace import decided, traced
+from planner.app.trace import decision_record, traced
 from planner.bench.runs.forgetting import forget_houses
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
@@ -21,7 +21,7 @@ from planner.bench.runs.suites import Job
 from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.trace import LINES, EpisodeTrace
-from planner.evaluation.trace_builder import Decided, TraceBuilder
+from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder
 from planner.models.chat import ChatModel, ModelUnavailableError
 from planner.models.dialogue_file import DialogueWriter, HeadLine
 from planner.models.ledger import Account, LedgerModel
@@ -61,7 +61,7 @@ class _Listener:
     writer: DialogueWriter
     has_model: bool
     run: EpisodeRun | None = None
-    decided: list[Decided] = field(default_factory=list)
+    decisions: list[DecisionRecord] = field(default_factory=list)
 
     def hear(self, call: ModelCall) -> None:
         if not self.has_model:
@@ -69,7 +69,7 @@ class _Listener:
         step, stamp_s = self._now()
         self.writer.add(call, step, stamp_s)
         if call.answered:
-            self.decided.append(decided(call, stamp_s))
+            self.decisions.append(decision_record(call, stamp_s))
 
     def _now(self) -> tuple[int, float]:
         state = self.run.backend.world_state() if self.run is not None else None
@@ -144,7 +144,7 @@ class EpisodeWorker:
             planner=settings.planner,
             seed=job.seed,
             acting=acting,
-            decided=listener.decided,
+            decisions=listener.decisions,
         )
         measured = _measured(trace)
         row = self._row(job, episode, acting, chat.name if chat else "").model_copy(

@@ -17,7 +17,7 @@ _ARRANGEMENTS_TRIED = 4
 _RELATION = {"is_on_top": Relation.ON, "is_inside": Relation.WITHIN}
 
 
-def misfit(episode: Episode, house: House, evaluation: Mapping[str, JsonValue]) -> str:
+def why_unplaceable(episode: Episode, house: House, evaluation: Mapping[str, JsonValue]) -> str:
     """The reason why a goal cannot be met for want of room; "" where it can.
 
     Tied things are tried together at each place they may be tied to, things

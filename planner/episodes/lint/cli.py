@@ -35,7 +35,7 @@ def run_lint(args: argparse.Namespace, solve: Solve | None) -> int:
     reports = lint_files(paths, args.processes)
     if args.solve and solve is not None:
         reports = _solved(reports, solve)
-    return _tell_json(reports, args.strict) if args.json else _tell(reports, args.strict)
+    return _print_json(reports, args.strict) if args.json else _print_reports(reports, args.strict)
 
 
 def episode_files(places: Sequence[Path]) -> list[Path]:
@@ -67,7 +67,7 @@ def _solved(reports: Iterable[FileReport], solve: Solve) -> Iterator[FileReport]
         yield report
 
 
-def _tell(reports: Iterable[FileReport], strict: bool) -> int:
+def _print_reports(reports: Iterable[FileReport], strict: bool) -> int:
     files = errors = warnings = 0
     for report in reports:
         files += 1
@@ -79,7 +79,7 @@ def _tell(reports: Iterable[FileReport], strict: bool) -> int:
     return 1 if errors or (strict and warnings) else 0
 
 
-def _tell_json(reports: Iterable[FileReport], strict: bool) -> int:
+def _print_json(reports: Iterable[FileReport], strict: bool) -> int:
     done = list(reports)
     errors = sum(report.errors for report in done)
     warnings = sum(report.warnings for report in done)

@@ -191,13 +191,13 @@ def _at_start(
     judge = StrictJudge(evaluation)
     watches = [Watch(proposition, scene) for proposition in judge.propositions]
     judge.advance(0, watches)
-    standings = judge.standings(watches)
-    if all(standing.reason is None for standing in standings):
+    statuses = judge.statuses(watches)
+    if all(status.reason is None for status in statuses):
         reason = "everything is satisfied already at the start"
         yield LintFinding(Rule.ALREADY_SATISFIED, "propositions", reason)
     else:
-        for i, standing in enumerate(standings):
-            if standing.reason is None:
+        for i, status in enumerate(statuses):
+            if status.reason is None:
                 reason = "is satisfied already at the start"
                 yield LintFinding(Rule.TRUE_AT_START, f"propositions.{i}", reason)
         yield from _warnings(evaluation, watches)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
-from planner.episodes.goals.fit import misfit
+from planner.episodes.goals.fit import why_unplaceable
 from planner.episodes.goals.scene import scene_of
 from planner.episodes.partnr.furniture_state import furniture_changes
 from planner.episodes.partnr.goals import derive
@@ -135,7 +135,7 @@ def _episode(
     derivation = derive(entry.instruction, scene_of(bare, scene.house), lexicon)
     if derivation.evaluation is None:
         return bare, derivation.reason
-    if want := misfit(bare, scene.house, derivation.evaluation):
+    if want := why_unplaceable(bare, scene.house, derivation.evaluation):
         return bare, want
     goal = {"evaluation": derivation.evaluation, "task_types": derivation.task_types}
     return Episode.model_validate({**document, **goal}), ""

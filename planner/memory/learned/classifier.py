@@ -11,7 +11,7 @@ from planner.memory.learned.segments import DESCRIPTION
 
 HIDDEN = 192
 # Outputs: "no thing", the classes, and the way to the middle of the thing's box.
-_WAY = 3
+_OFFSET = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class ClassScores:
         ways_m: (n, 3) from the middle of the segment's points to the thing's, optical frame.
     """
 
-    chances: Array
-    ways_m: Array
+    probabilities: Array
+    offsets_m: Array
 
 
 def classifier_shapes(classes: int) -> dict[str, tuple[int, ...]]:
@@ -32,17 +32,19 @@ def classifier_shapes(classes: int) -> dict[str, tuple[int, ...]]:
     return {
         "look.1.weight": (HIDDEN, DESCRIPTION),
         "look.1.bias": (HIDDEN,),
-        "look.2.weight": (1 + classes + _WAY, HIDDEN),
-        "look.2.bias": (1 + classes + _WAY,),
+        "look.2.weight": (1 + classes + _OFFSET, HIDDEN),
+        "look.2.bias": (1 + classes + _OFFSET,),
     }
 
 
-def judge(weights: Weights, descriptions: Array) -> ClassScores:
+def classify(weights: Weights, descriptions: Array) -> ClassScores:
     """Opinions on (n, DESCRIPTION) segments."""
     hidden = np.maximum(descriptions @ weights["look.1.weight"].T + weights["look.1.bias"], 0)
     made = hidden @ weights["look.2.weight"].T + weights["look.2.bias"]
-    logits, ways = made[:, :-_WAY], made[:, -_WAY:]
+    logits, offsets = made[:, :-_OFFSET], made[:, -_OFFSET:]
     logits = logits - logits.max(axis=1, keepdims=True)
-    chances = np.exp(logits)
-    chances /= chances.sum(axis=1, keepdims=True)
-    return ClassScores(chances.astype(np.float32), (ways * OFFSET_UNIT_M).astype(np.float32))
+    probabilities = np.exp(logits)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return ClassScores(
+        probabilities.astype(np.float32), (offsets * OFFSET_UNIT_M).astype(np.float32)
+    )

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.memory.learned.classifier import judge
+from planner.memory.learned.classifier import classify
 from planner.memory.learned.inputs import CELL_PIXEL, network_input
 from planner.memory.learned.network import STRIDE, Array
 from planner.memory.learned.onnx import FEATURES_OUTPUT, HEADS_OUTPUT, onnx_model
@@ -26,7 +26,7 @@ _MULTIPLE = 16
 _MIN_REACH_M, _REACH_SHARE = 0.05, 0.45
 _MAX_SEGMENTS = 200
 # A look tells so many guesses of what a thing is.
-_GUESSES = 5
+_MAX_CANDIDATES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ class Detection:
     distance_m: float
     pixel: tuple[float, float]
     cells: int
-    guesses: tuple[tuple[str, float], ...] = ()
+    candidates: tuple[tuple[str, float], ...] = ()
 
     @property
-    def chances(self) -> tuple[tuple[str, float], ...]:
+    def probabilities(self) -> tuple[tuple[str, float], ...]:
         """What it may be; at least `class_name` with its score."""
-        return self.guesses or ((self.class_name, self.score),)
+        return self.candidates or ((self.class_name, self.score),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Detector:
         _check(frame)
         features, heads = self.outputs(network_input(frame))
         cells = cells_of(frame, features, heads)
-        rest = cells.measured & (cells.there <= self._options.min_presence)
+        rest = cells.measured & (cells.presence <= self._options.min_presence)
         rotation, origin = frame.pose.rotation(), np.asarray(frame.pose.position_m)
         detections = [
             Detection(
@@ -140,7 +140,7 @@ class Detector:
                 distance_m=thing.distance_m,
                 pixel=thing.pixel,
                 cells=thing.cells,
-                guesses=tuple((self.classes[i], chance) for i, chance in thing.guesses),
+                candidates=tuple((self.classes[i], chance) for i, chance in thing.candidates),
             )
             for thing in self._things(cells)
         ]
@@ -166,21 +166,21 @@ class Detector:
         parts = sorted(parts, key=len, reverse=True)[:_MAX_SEGMENTS]
         if not parts:
             return []
-        opinion = judge(self._weights, np.stack([describe_segment(cells, p) for p in parts]))
-        labels = opinion.chances[:, 1:].argmax(axis=1)
+        scores = classify(self._weights, np.stack([describe_segment(cells, p) for p in parts]))
+        labels = scores.probabilities[:, 1:].argmax(axis=1)
         things = []
         for index, part in enumerate(parts):
             label = int(labels[index])
-            score = float(opinion.chances[index, 1 + label])
-            if score >= options.min_score and score > opinion.chances[index, 0]:
-                guesses = _guesses(opinion.chances[index, 1:])
-                things.append(_thing(cells, part, guesses, opinion.ways_m[index]))
+            score = float(scores.probabilities[index, 1 + label])
+            if score >= options.min_score and score > scores.probabilities[index, 0]:
+                candidates = _likeliest(scores.probabilities[index, 1:])
+                things.append(_thing(cells, part, candidates, scores.offsets_m[index]))
         return _without_shadows(things, self._reach)
 
 
 @dataclass(frozen=True, slots=True)
 class _Thing:
-    guesses: tuple[tuple[int, float], ...]
+    candidates: tuple[tuple[int, float], ...]
     center: Array
     distance_m: float
     pixel: tuple[float, float]
@@ -188,30 +188,30 @@ class _Thing:
 
     @property
     def label(self) -> int:
-        return self.guesses[0][0]
+        return self.candidates[0][0]
 
     @property
     def score(self) -> float:
-        return self.guesses[0][1]
+        return self.candidates[0][1]
 
 
-def _guesses(chances: Array) -> tuple[tuple[int, float], ...]:
-    best = np.argsort(-chances)[:_GUESSES]
-    return tuple((int(index), float(chances[index])) for index in best)
+def _likeliest(probabilities: Array) -> tuple[tuple[int, float], ...]:
+    best = np.argsort(-probabilities)[:_MAX_CANDIDATES]
+    return tuple((int(index), float(probabilities[index])) for index in best)
 
 
 def _thing(
     cells: Cells,
     part: NDArray[np.int64],
-    guesses: tuple[tuple[int, float], ...],
-    way_m: Array,
+    candidates: tuple[tuple[int, float], ...],
+    offset_m: Array,
 ) -> _Thing:
     points = cells.points.reshape(-1, 3)[part]
-    rows, columns = np.divmod(part, cells.there.shape[1])
+    rows, columns = np.divmod(part, cells.presence.shape[1])
     pixel = (np.median(columns) * STRIDE + CELL_PIXEL, np.median(rows) * STRIDE + CELL_PIXEL)
     return _Thing(
-        guesses=guesses,
-        center=points.mean(axis=0) + way_m,
+        candidates=candidates,
+        center=points.mean(axis=0) + offset_m,
         distance_m=float(np.median(points[:, 2])),
         pixel=(float(pixel[0]), float(pixel[1])),
         cells=len(part),

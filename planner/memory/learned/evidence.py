@@ -26,10 +26,10 @@ class Evidence:
 
     weights: dict[str, float] = field(default_factory=dict)
 
-    def add(self, chances: Sequence[tuple[str, float]], cells: int) -> None:
+    def add(self, probabilities: Sequence[tuple[str, float]], cells: int) -> None:
         """Takes one look in: (class, chance) pairs, and how many cells showed the thing."""
         share = min(1.0, math.sqrt(cells / _FULL_CELLS))
-        for name, chance in chances:
+        for name, chance in probabilities:
             gain = share * math.log(max(chance, _FLOOR) / _FLOOR)
             self.weights[name] = self.weights.get(name, 0.0) + gain
         highest = max(self.weights.values(), default=0.0)
@@ -41,12 +41,12 @@ class Evidence:
         """The class that all looks together speak for; "" before the first."""
         return max(self.weights, key=lambda name: self.weights[name], default="")
 
-    def lead_over(self, name: str) -> float:
+    def margin_over(self, name: str) -> float:
         """How much likelier the best class is than `name`, as a logarithm; 0 for the best."""
         return self.weights.get(self.best, 0.0) - self.weights.get(name, 0.0)
 
     @property
-    def lead(self) -> float:
+    def margin(self) -> float:
         """How much likelier the best class is than the second, as a logarithm."""
         first, second, *_ = (*sorted(self.weights.values(), reverse=True), 0.0, 0.0)
         return first - second

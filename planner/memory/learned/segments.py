@@ -35,7 +35,7 @@ class Cells:
     """What the network says of one frame, with the frame's geometry.
 
     Attributes:
-        there: (h, w) probability that a cell shows a movable thing.
+        presence: (h, w) probability that a cell shows a movable thing.
         features: (FEATURES, h, w).
         points: (h, w, 3) in the optical frame; `votes` likewise, the middles of things.
         measured: (h, w) where there is depth.
@@ -43,7 +43,7 @@ class Cells:
         colours: (4h, 4w) index of each pixel's colour.
     """
 
-    there: Array
+    presence: Array
     features: Array
     points: Array
     votes: Array
@@ -58,7 +58,7 @@ def cells_of(frame: CameraFrame, features: Array, heads: Array) -> Cells:
     points, measured = cell_points(frame.intrinsics, clean_depth(frame.depth_m))
     down = frame.pose.rotation()[2].astype(np.float32)
     return Cells(
-        there=(1 / (1 + np.exp(-heads[0]))).astype(np.float32),
+        presence=(1 / (1 + np.exp(-heads[0]))).astype(np.float32),
         features=features,
         points=points,
         votes=points + np.moveaxis(heads[2:5], 0, 2) * np.float32(OFFSET_UNIT_M),
@@ -83,7 +83,7 @@ def colour_indices(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def segments(cells: Cells, min_presence: float, min_cells: int) -> list[NDArray[np.int64]]:
     """Flat indices of the cells of each segment."""
-    shown = cells.measured & (cells.there > min_presence)
+    shown = cells.measured & (cells.presence > min_presence)
     rows, columns = np.nonzero(shown)
     if not len(rows):
         return []
@@ -118,7 +118,7 @@ def segments(cells: Cells, min_presence: float, min_cells: int) -> list[NDArray[
 
 def describe_segment(cells: Cells, part: NDArray[np.int64]) -> Array:
     """(DESCRIPTION,) numbers of a segment."""
-    rows, columns = np.divmod(part, cells.there.shape[1])
+    rows, columns = np.divmod(part, cells.presence.shape[1])
     heights = cells.heights.ravel()[part]
     low, high = np.quantile(heights, (0.03, 0.97))
     relative = np.clip((heights - low) / max(float(high - low), 0.02), 0, 1)
@@ -138,7 +138,7 @@ def describe_segment(cells: Cells, part: NDArray[np.int64]) -> Array:
 
 def _geometry(cells: Cells, part: NDArray[np.int64], low_m: float, high_m: float) -> Array:
     points = cells.points.reshape(-1, 3)[part]
-    rows, columns = np.divmod(part, cells.there.shape[1])
+    rows, columns = np.divmod(part, cells.presence.shape[1])
     middle = points.mean(axis=0)
     spread = points - middle
     _, _, axes = np.linalg.svd(spread, full_matrices=False) if len(part) >= 3 else (0, 0, np.eye(3))
@@ -148,8 +148,8 @@ def _geometry(cells: Cells, part: NDArray[np.int64], low_m: float, high_m: float
     border = float(
         rows.min() == 0
         or columns.min() == 0
-        or rows.max() == cells.there.shape[0] - 1
-        or columns.max() == cells.there.shape[1] - 1
+        or rows.max() == cells.presence.shape[0] - 1
+        or columns.max() == cells.presence.shape[1] - 1
     )
     way = (cells.votes.reshape(-1, 3)[part] - points).mean(axis=0)
     return np.array(

@@ -27,7 +27,7 @@ CAMERA: Final = "hand"
 # A thing is missed where its place is this share of the picture's width away from its edge, it
 # would fill as much of it as counts as seen, nothing nearer hides it, and nothing is beside it.
 _MARGIN, _FILL, _HIDING_M, _BESIDE_M = 1 / 16, 0.5, 0.03, 0.15
-_SOME_SIZE_M = (0.05, 0.1, 0.1)
+_DEFAULT_SIZE_M = (0.05, 0.1, 0.1)
 
 
 class FrameDetector(Protocol):
@@ -66,9 +66,9 @@ class UpdaterOptions:
     inferred_m: float = 1.2
     moved_m: float = 0.15
     looks: int = 4
-    sure_score: float = 0.8
-    lead: float = 1.0
-    doubt: float = 3.0
+    confident_score: float = 0.8
+    margin: float = 1.0
+    replace_margin: float = 3.0
     frames_to_remove: int = 5
     missing_to_m: float = 3.5
     missing_share: float = 0.0006
@@ -116,7 +116,7 @@ class LearnedUpdater:
     def __init__(
         self,
         layout: House,
-        eye: FrameDetector,
+        detector: FrameDetector,
         options: UpdaterOptions | None = None,
         *,
         name: str = "learned",
@@ -124,7 +124,7 @@ class LearnedUpdater:
         """Takes the house's layout, which the robot knows, and who looks at pictures."""
         self.name = name
         self._layout = layout
-        self._eye = eye
+        self._detector = detector
         self._options = options or UpdaterOptions()
         self._objects = default_catalogue().objects
         self._candidates: list[_Candidate] = []
@@ -185,7 +185,7 @@ class LearnedUpdater:
             or not np.array_equal(last[0].depth_m, frame.depth_m)
             or not np.array_equal(last[0].rgb, frame.rgb)
         ):
-            last = (frame, self._eye.look(frame))
+            last = (frame, self._detector.look(frame))
             self._looks[agent] = last
         return last[1]
 
@@ -223,7 +223,7 @@ class LearnedUpdater:
         record.missed, record.missed_from = 0, None
         # The same picture again says nothing new.
         if record.pose is None or not _same_view(record.pose, pose):
-            record.evidence.add(detection.chances, detection.cells)
+            record.evidence.add(detection.probabilities, detection.cells)
             record.pose = pose
         return record
 
@@ -277,7 +277,7 @@ class LearnedUpdater:
             if entity.entity_id in matched:
                 continue
             record = self._note(entity, detection, pose)
-            if record.evidence.lead_over(entity.class_name) >= self._options.doubt:
+            if record.evidence.margin_over(entity.class_name) >= self._options.replace_margin:
                 gone.append(entity)
                 self._candidates.append(
                     _taken_for_another(entity, record, detection, self._options)
@@ -306,7 +306,7 @@ class LearnedUpdater:
             entity = hidden[index]
             u, v, depth_m = (float(value) for value in projected[index])
             measured = float(frame.depth_m[int(v), int(u)])
-            _, height_m, width_m = sorted(entity.size_m) if any(entity.size_m) else _SOME_SIZE_M
+            _, height_m, width_m = sorted(entity.size_m) if any(entity.size_m) else _DEFAULT_SIZE_M
             share = (intrinsics.fx_px / depth_m) ** 2 * height_m * width_m * _FILL
             share /= intrinsics.width_px * intrinsics.height_px
             bare = measured >= depth_m - _HIDING_M and share >= options.missing_share
@@ -330,20 +330,20 @@ class LearnedUpdater:
         """Takes detections in; returns the candidates that were seen often enough."""
         options = self._options
         for detection in free:
-            weight = 2.0 if detection.score >= options.sure_score else 1.0
+            weight = 2.0 if detection.score >= options.confident_score else 1.0
             known = self._candidate(detection)
             if known is None:
                 known = _Candidate(
                     Evidence(), detection.center_m, detection.distance_m, weight, stamp_s, pose
                 )
-                known.evidence.add(detection.chances, detection.cells)
+                known.evidence.add(detection.probabilities, detection.cells)
                 self._candidates.append(known)
                 continue
             # The same picture again says nothing new.
             if not _same_view(known.pose, pose):
                 known.looks += weight
                 known.pose = pose
-                known.evidence.add(detection.chances, detection.cells)
+                known.evidence.add(detection.probabilities, detection.cells)
             known.seen_s = stamp_s
             if detection.distance_m <= 1.1 * known.distance_m:
                 known.center_m, known.distance_m = detection.center_m, detection.distance_m
@@ -369,7 +369,7 @@ class LearnedUpdater:
 
     def _is_believed(self, candidate: _Candidate) -> bool:
         options = self._options
-        certain = candidate.evidence.lead >= options.lead
+        certain = candidate.evidence.margin >= options.margin
         return candidate.looks >= (options.looks if certain else 2 * options.looks)
 
     def _added(

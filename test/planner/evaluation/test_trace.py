@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.published_schema import FILE_NAME, schema_text
 from planner.evaluation.trace import EpisodeTrace, read_traces, write_traces
-from planner.evaluation.trace_builder import Decided, TraceBuilder, TracedEvaluator
+from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder, TracedEvaluator
 from planner.world.errors import FileError
 from planner.world.skill import SkillCode, SkillResult
 
@@ -40,14 +40,14 @@ def made(make_lab, small_episode) -> EpisodeTrace:
     lab.entities["agent_0"] = replace(lab.entities["agent_0"], holding=None)
     judge.update(lab.state(4))
     judge.update(lab.state(4))
-    builder.decided(Decided(0.0, "react", ("agent_0",), 1, "m", 100, 20))
-    builder.deed(
+    builder.add_decision(DecisionRecord(0.0, "react", ("agent_0",), 1, "m", 100, 20))
+    builder.add_call(
         "agent_0", "Place[cup_0, on, table_0, None, None]", SkillResult.success(), 0.8, 0.4
     )
-    builder.deed("agent_0", "Pick[cup_0]", SkillResult.success(), 0.2)
-    builder.deed("stranger", "Pick[cup_1]", SkillResult.success(), 0.2)
+    builder.add_call("agent_0", "Pick[cup_0]", SkillResult.success(), 0.2)
+    builder.add_call("stranger", "Pick[cup_1]", SkillResult.success(), 0.2)
     failure = SkillResult.failure(SkillCode.TOO_FAR, "Too far.")
-    builder.deed("agent_0", "Pick[cup_1]", failure, 1.0)
+    builder.add_call("agent_0", "Pick[cup_1]", failure, 1.0)
     return builder.finish(small_episode, judge.finish(), reason="done", acting=("agent_0",))
 
 

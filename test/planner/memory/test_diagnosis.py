@@ -19,7 +19,7 @@ def test_without_a_world_it_says_why() -> None:
         store, entities = conditions(None, None, {"updater": "none"}, {"lost": "3"}, problem)
         assert store.problem == ""
         assert entities.problem == said
-        assert not entities.grave
+        assert not entities.is_error
         assert dict(entities.values) == {"updater": "none", "lost": "3"}
 
 
@@ -27,7 +27,7 @@ def test_a_memory_that_is_not_stored_says_so_gravely(tmp_path: Path) -> None:
     memory = Memory(_house(), None)
     memory.fault = f"{tmp_path}: no space left"
     store, entities = conditions(memory, None, {"updater": "none"}, {}, "told before")
-    assert store.grave
+    assert store.is_error
     assert store.problem == f"not stored: {tmp_path}: no space left"
     # There is a memory now: what stood in its way does not matter any more.
     assert entities.problem == ""

@@ -100,7 +100,7 @@ def test_7_open_stays_in_the_description(entities: EntityList) -> None:
 
 
 def test_a_door_seen_all_open_is_told_however_little_was_missing(entities: EntityList) -> None:
-    told = []
+    mark_reported = []
     for openness in (0.0, 0.1, 0.9, 0.95, 1.0, 1.0, 0.9, 0.0):
         cabinet = entities.get(130)
         assert cabinet is not None
@@ -114,11 +114,11 @@ def test_a_door_seen_all_open_is_told_however_little_was_missing(entities: Entit
             ),
         )
         if entities.apply([operation], seen(flat_frame(2.0))).change is not None:
-            told.append(openness)
+            mark_reported.append(openness)
         cabinet = entities.get(130)
         assert cabinet is not None
         assert abs((cabinet.openness or 0.0) - openness) <= OPENNESS_TOLERANCE
-    assert told == [0.9, 1.0, 0.0]
+    assert mark_reported == [0.9, 1.0, 0.0]
 
 
 def test_8_an_update_replaces_the_whole_text_and_keeps_the_flag(entities: EntityList) -> None:

@@ -12,7 +12,7 @@ from memory_samples import layout_of
 
 from planner.memory.index import EntityIndex
 from planner.memory.memory import Memory
-from planner.memory.query import BY_WORDS, Meaning, QuestionKind, ask, structured
+from planner.memory.query import BY_WORDS, QuestionKind, SimilaritySearch, ask, structured
 from planner.memory.updater import Facts, Operation
 from planner.parts.calls import parse_call
 from planner.world.embedding import Vectors
@@ -114,7 +114,7 @@ class Synonyms:
 
 
 def test_meaning_finds_other_words_and_the_answer_says_so(memory: Memory) -> None:
-    answer = ask(memory, "where is the novel?", meaning=Meaning(Synonyms()))
+    answer = ask(memory, "where is the novel?", meaning=SimilaritySearch(Synonyms()))
     assert [e.entity_id for e in answer.entities] == [104]
     assert (answer.matched_by, answer.text.splitlines()[-1]) == (
         "synonyms-1",

@@ -70,14 +70,14 @@ def test_a_killed_process_loses_nothing_that_it_told(tmp_path: Path) -> None:
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
-        told = 0
-        while told < 200:
-            told = int(child.stdout.readline())
+        mark_reported = 0
+        while mark_reported < 200:
+            mark_reported = int(child.stdout.readline())
         child.send_signal(signal.SIGKILL)
         rest = child.stdout.read().split()
-        told = int(rest[-1]) if rest else told
+        mark_reported = int(rest[-1]) if rest else mark_reported
     memory = begin(tmp_path)
-    assert memory.sequence in (told, told + 1)
+    assert memory.sequence in (mark_reported, mark_reported + 1)
     assert len(memory.snapshot().entities) == 3 + memory.sequence
     assert memory.edit([add()], "test", 2.0).ids == (103 + memory.sequence - 1,)
     memory.close()

@@ -251,9 +251,9 @@ def test_what_is_seen_is_remembered_where_it_is(stage: Stage) -> None:
 def test_the_same_seen_again_is_no_news(stage: Stage) -> None:
     stage.put("gift_box_0")
     stage.look(ENOUGH)
-    told, (box,) = stage.memory.sequence, stage.known
+    mark_reported, (box,) = stage.memory.sequence, stage.known
     stage.look(ENOUGH)
-    assert stage.memory.sequence == told
+    assert stage.memory.sequence == mark_reported
     (again,) = stage.known
     assert again.position_m == box.position_m
     assert again.stamp_s > box.stamp_s
@@ -323,8 +323,8 @@ def test_actions_tell_what_cameras_do_not_show(stage: Stage) -> None:
 
 def test_what_a_person_told_of_elsewhere_stays(stage: Stage) -> None:
     x, y, z = top_of(1)
-    told = Operation(OperationKind.ADD, description="ball", position_m=(x + 0.3, y, z))
-    stage.memory.edit([told], "a person", 0.5)
+    mark_reported = Operation(OperationKind.ADD, description="ball", position_m=(x + 0.3, y, z))
+    stage.memory.edit([mark_reported], "a person", 0.5)
     stage.put("gift_box_0", 0.0, -0.25)
     stage.look(ENOUGH)
     ball, box = stage.known

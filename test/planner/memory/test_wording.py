@@ -60,10 +60,10 @@ def test_what_is_described_is_read_again(
     words: list[str], states: dict[State, bool], openness: str, support: int | None
 ) -> None:
     usual = {State.CLEAN: True, State.FILLED: False, State.POWERED_ON: False}
-    told = {state: value for state, value in states.items() if value is not usual[state]}
+    mark_reported = {state: value for state, value in states.items() if value is not usual[state]}
     read = read_description(describe("_".join(words), states, openness, support))
     opened = {"": None, "open": 1.0, "closed": 0.0}[openness]
-    assert read == Description("_".join(words), support, told, opened)
+    assert read == Description("_".join(words), support, mark_reported, opened)
 
 
 @given(st.text(max_size=200))

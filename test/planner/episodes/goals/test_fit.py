@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.episodes.goals.fit import misfit
+from planner.episodes.goals.fit import why_unplaceable
 from planner.skills.ground import to_map
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
@@ -48,7 +48,7 @@ def test_a_thing_has_room_at_one_of_several_places_or_at_none() -> None:
             "objects": [lamp],
         }
     )
-    assert misfit(episode, HOUSE, _goal("nightstand")) == ""
-    assert misfit(episode, HOUSE, _goal("toilet")) == (
+    assert why_unplaceable(episode, HOUSE, _goal("nightstand")) == ""
+    assert why_unplaceable(episode, HOUSE, _goal("toilet")) == (
         "lamp_0 has no room on toilet_0 or one like it"
     )

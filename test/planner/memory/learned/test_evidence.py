@@ -16,7 +16,7 @@ def test_the_second_guess_that_comes_again_wins_over_first_guesses_that_differ()
     for wrong in ("apple", "banana", "kettle"):
         evidence.add(((wrong, 0.5), ("cup", 0.4)), 100)
     assert evidence.best == "cup"
-    assert evidence.lead > 0
+    assert evidence.margin > 0
 
 
 def test_a_near_look_outweighs_looks_from_afar() -> None:
@@ -37,7 +37,7 @@ def test_what_is_seen_now_overcomes_what_was_seen_for_long() -> None:
 
 
 def test_without_a_look_there_is_no_class() -> None:
-    assert (Evidence().best, Evidence().lead, Evidence().lead_over("cup")) == ("", 0.0, 0.0)
+    assert (Evidence().best, Evidence().margin, Evidence().margin_over("cup")) == ("", 0.0, 0.0)
 
 
 @given(looks)
@@ -47,6 +47,6 @@ def test_the_best_class_leads_and_no_class_is_ruled_out(
     evidence = Evidence()
     for name, chance, cells in seen:
         evidence.add(((name, chance),), cells)
-    assert evidence.lead >= 0
-    assert all(evidence.lead_over(name) >= 0 for name in CLASSES)
+    assert evidence.margin >= 0
+    assert all(evidence.margin_over(name) >= 0 for name in CLASSES)
     assert all(0 <= weight <= 50 for weight in evidence.weights.values())

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from planner.memory.learned.classifier import classifier_shapes, judge
+from planner.memory.learned.classifier import classifier_shapes, classify
 from planner.memory.learned.detector import Detector
 from planner.memory.learned.inputs import cell_points, network_input
 from planner.memory.learned.network import ConvSpec, network, network_shapes
@@ -184,7 +184,7 @@ def test_colours_keep_their_name_in_the_shade() -> None:
 
 def test_chances_sum_to_one() -> None:
     rng = np.random.default_rng(1)
-    made = judge(model().weights, rng.normal(size=(5, DESCRIPTION)).astype(np.float32))
-    assert made.chances.shape == (5, 3)
-    np.testing.assert_allclose(made.chances.sum(axis=1), 1, atol=1e-5)
-    assert made.ways_m.shape == (5, 3)
+    made = classify(model().weights, rng.normal(size=(5, DESCRIPTION)).astype(np.float32))
+    assert made.probabilities.shape == (5, 3)
+    np.testing.assert_allclose(made.probabilities.sum(axis=1), 1, atol=1e-5)
+    assert made.offsets_m.shape == (5, 3)

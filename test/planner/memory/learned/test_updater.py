@@ -56,10 +56,10 @@ class Robot:
         """One more look from another place at what lies 1.5 m straight ahead of the camera."""
         self.look([Detection(c, score, p, 1.5, (31.5, 31.5), 30) for c, p in things], depth_m)
 
-    def guess(self, guesses: tuple[tuple[str, float], ...], at_m: Vec3) -> None:
+    def guess(self, candidates: tuple[tuple[str, float], ...], at_m: Vec3) -> None:
         """As `see`, of one thing that may be several things."""
-        name, score = guesses[0]
-        self.look([Detection(name, score, at_m, 1.5, (31.5, 31.5), 30, guesses)], 1.5)
+        name, score = candidates[0]
+        self.look([Detection(name, score, at_m, 1.5, (31.5, 31.5), 30, candidates)], 1.5)
 
     def look(self, detections: Sequence[Detection], depth_m: float) -> None:
         """One more look, from another place."""
@@ -109,11 +109,11 @@ def test_the_same_thing_seen_again_is_no_news(house: House) -> None:
     robot = Robot(house)
     for _ in range(4):
         robot.see(("cup", robot.top()))
-    told = robot.memory.sequence
+    mark_reported = robot.memory.sequence
     for dx in (0.03, -0.02, 0.05):
         robot.see(("cup", robot.top(dx)))
     assert len(robot.things) == 1
-    assert robot.memory.sequence == told
+    assert robot.memory.sequence == mark_reported
 
 
 def test_two_things_of_a_class_are_two(house: House) -> None:
@@ -201,11 +201,11 @@ def test_what_was_taken_for_another_is_replaced_in_one_change_by_a_nearer_look(
     robot = Robot(house)
     for _ in range(3):
         robot.see(("plate", robot.top()), score=0.6)
-    told = robot.memory.sequence
+    mark_reported = robot.memory.sequence
     for _ in range(6):
         robot.guess((("bowl", 0.98),), robot.top(0.01))
     assert [e.class_name for e in robot.things] == ["bowl"]
-    assert robot.memory.sequence == told + 1
+    assert robot.memory.sequence == mark_reported + 1
 
 
 def test_what_a_hand_holds_is_not_seen_as_another_thing(house: House) -> None:
