@@ -110,10 +110,10 @@ def prepare_embedded(
     evaluation = evaluation_of(episode)
     backend.reset(house, episode, episode.seed if seed is None else seed)
     if updater is not None and not images:
-        raise PlannerError(f"memory {updater.name} looks at pictures; do not ask for a run without")
+        raise PlannerError(f"memory {updater.name} needs images, and the run has none")
     initial = backend.world_state()
     if initial is None:
-        raise PlannerError(f"{episode.episode_id}: the world tells no state")
+        raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
     limits = GT_VISIBILITY
     glance = partial(
         backend.sightings, max_distance_m=limits.max_distance_m, min_fraction=limits.min_fraction
@@ -221,7 +221,7 @@ class _Truth:
         """Everything as it is now."""
         state = self._backend.world_state()
         if state is None:
-            raise PlannerError("the world tells no state")
+            raise PlannerError("the backend provides no world state")
         if self._known is None or self._known[0] is not state:
             self._known = (state, full_belief(state))
         return self._known[1]

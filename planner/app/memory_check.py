@@ -157,7 +157,7 @@ def _wrong_place(operation: Operation, observation: Observation) -> str:
 def _repeats(first: _Watched, second: _Watched, served: bool) -> Finding:
     check = "answers_the_same_to_the_same"
     if served:
-        return Finding(check, Verdict.SKIPPED, "a model's answers may differ")
+        return Finding(check, Verdict.SKIPPED, "a model's replies may differ")
     return _found(check, "" if first.answers == second.answers else "two runs differ")
 
 

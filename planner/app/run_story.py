@@ -150,7 +150,7 @@ class RunStory:
         if self.backend.is_noisy:
             state = self.backend.world_state()
             if state is None:
-                raise PlannerError("the world tells no state")
+                raise PlannerError("the backend provides no world state")
             position_m = state.entities[agent].pose.position_m
         elif after_s:
             position_m, _holds = self.backend.predicted_position(agent, after_s)

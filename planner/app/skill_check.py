@@ -113,7 +113,7 @@ def _of(check: str, run: Callable[[], str]) -> Finding:
 def _names(name: str, part: SkillPart) -> str:
     for word in (name, *part.aliases):
         if not _NAME.fullmatch(word) or word == ASK:
-            return f"{word!r} is no name of a call: expected 1 to 40 letters, not {ASK}"
+            return f"{word!r} is not a valid name: expected 1 to 40 letters, not {ASK}"
     others = {
         word: other
         for other, record in SKILLS.usable().items()

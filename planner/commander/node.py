@@ -206,7 +206,7 @@ class Commander:
 
     def _begin(self) -> None:
         if not self._over.is_set():
-            raise PlannerError("something is still under way: wait for its end, or stop it")
+            raise PlannerError("a goal is still active: wait for its end, or stop it")
         self._ended = None
         self._over.clear()
 
@@ -228,7 +228,7 @@ class Commander:
         client: Any = self._node.create_client(kind, name)
         try:
             if not client.wait_for_service(self._wait_s):
-                raise PlannerError(f"nobody offers {name}; is a {node} running? (planner up)")
+                raise PlannerError(f"no server for {name}; is a {node} running? (planner up)")
             answer = client.call_async(request)
             ends_s = time.monotonic() + self._wait_s
             while not answer.done() and time.monotonic() < ends_s:

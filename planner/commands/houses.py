@@ -69,7 +69,7 @@ def export_hssd(house: House, scenes: Path, directory: Path) -> HabitatDataset:
     from sim_bridge.habitat.dataset.foreign import ForeignScene, export_foreign
 
     if not house.name.startswith(_HSSD):
-        raise FileError(house.name, "name", "is no house of HSSD: --scenes is for these")
+        raise FileError(house.name, "name", "is not an HSSD house: --scenes is for those only")
     scene = read_scene(HssdDataset(scenes), house.name.removeprefix(_HSSD), default_catalogue())
     if scene.house != house:
         reason = "is not what is read from the scene now: import it anew"

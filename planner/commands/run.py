@@ -39,13 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory",
         choices=memory_names(),
         default=MemoryKind.RAYS.value,
-        help="how the memory reads pictures; full = planners are told everything",
+        help="memory updater; full = planners get the ground truth",
     )
     add_memory_flags(parser)
     parser.add_argument("--seed", type=int, default=None, help="instead of the episode's")
     parser.add_argument("--agents", type=int, default=0, help="how many agents act; 0 = all")
     parser.add_argument(
-        "--no-images", action="store_true", help="rays instead of pictures feed the memory"
+        "--no-images",
+        action="store_true",
+        help="ray casting instead of rendered images feeds the memory",
     )
     parser.add_argument(
         "--no-ros", action="store_true", help="changes nothing: runs never use ROS here"

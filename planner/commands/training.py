@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `planner train`."""
     actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
     views = actions.add_parser("memory-views", help="pictures of random houses, with their truth")
-    views.add_argument("output", type=Path, help="folder of the data set; goes on where it ended")
+    views.add_argument("output", type=Path, help="dataset folder; resumes where it stopped")
     default = ViewRecipe()
     views.add_argument("--seed", type=int, default=default.seed)
     views.add_argument("--houses", type=int, default=64, help="shards, each one house")
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
     data = actions.add_parser("memory-data", help="EPM's pictures and conversations, of rollouts")
-    data.add_argument("output", type=Path, help="folder of the data set; goes on where it ended")
+    data.add_argument("output", type=Path, help="dataset folder; resumes where it stopped")
     data.add_argument("--episode", action="append", help="repeatable; default: all for training")
     data.add_argument("--seed", type=int, default=1)
     data.add_argument(
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     tuned.add_argument("data", type=Path, help="folder made by memory-data")
     tuned.add_argument("model", type=Path, help="folder of a LLaVA-OneVision class model")
-    tuned.add_argument("output", type=Path, help="folder of checkpoint and adapter; goes on there")
+    tuned.add_argument("output", type=Path, help="folder of checkpoint and adapter; resumes there")
     paper = TuningRecipe()
     tuned.add_argument("--epochs", type=float, default=paper.epochs)
     tuned.add_argument("--batch", type=int, default=paper.batch)
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tuned.add_argument("--alpha", type=int, default=paper.alpha)
     tuned.add_argument("--dropout", type=float, default=paper.dropout)
     tuned.add_argument("--seed", type=int, default=paper.seed)
-    tuned.add_argument("--device", default=paper.device, help="torch's name")
+    tuned.add_argument("--device", default=paper.device, help="torch device")
     tuned.add_argument("--save-every", type=int, default=paper.save_every, help="steps")
 
 

@@ -50,14 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "-o", "--output", type=Path, required=True, metavar="DIR", help="where episodes go"
         )
         parsed.add_argument(
-            "--seed", type=int, default=0, help="fixes houses and places (default 0)"
+            "--seed", type=int, default=0, help="random seed of houses and places (default 0)"
         )
     builder = actions.add_parser("build", help="make our own episodes anew from their recipes")
     builder.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: config/episodes of the planner"
     )
     add_lint_arguments(
-        actions.add_parser("lint", help="what is wrong with episodes: rules with an id each")
+        actions.add_parser("lint", help="check episodes against rules, each with an id")
     )
     lister = actions.add_parser("list", help="one line an episode")
     lister.add_argument(

@@ -37,7 +37,7 @@ def in_order(count: int, links: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     """The numbers 0 to count-1 so that each link (from, to) goes forward.
 
     Raises:
-        ValueError: where the links form a circle.
+        ValueError: where the links form a cycle.
     """
     waiting = [0] * count
     successors: list[list[int]] = [[] for _ in range(count)]
@@ -53,5 +53,5 @@ def in_order(count: int, links: Iterable[tuple[int, int]]) -> tuple[int, ...]:
             if not waiting[following]:
                 ready.append(following)
     if len(order) != count:
-        raise ValueError("the links form a circle")
+        raise ValueError("the links form a cycle")
     return tuple(order)

@@ -118,7 +118,7 @@ def _list_field(proposition: Proposition, k: int) -> str:
 def _unfit(predicate: Predicate, k: int, name: str, fact: EntityFacts) -> str:
     """Why an entity cannot be argument k of a predicate; "" where it can."""
     if predicate is Predicate.IS_IN_ROOM and k == 1:
-        return "" if fact.kind is EntityKind.ROOM else f"{name} is no room"
+        return "" if fact.kind is EntityKind.ROOM else f"{name} is not a room"
     if fact.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):
         return f"{name} is {_KIND_WORDS[fact.kind]}, not an object or a piece of furniture"
     if predicate is Predicate.IS_ON_TOP and k == 1:

@@ -329,7 +329,7 @@ class _Reading:
         cycle = find_cycle(links)
         if cycle:
             path = " -> ".join(str(index) for index in cycle)
-            raise self._error(where, f"propositions {path} wait for each other in a circle")
+            raise self._error(where, f"propositions {path} wait for each other in a cycle")
 
     def _ties(self, propositions: tuple[Proposition, ...]) -> tuple[Tie, ...]:
         ties = []

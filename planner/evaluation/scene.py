@@ -221,7 +221,7 @@ class Scene:
         """Takes up entities that are new or differ, and forgets those that are gone.
 
         Raises:
-            BrokenStateError: where a pose or size is no place in a house; the scene is then as
+            BrokenStateError: where a pose or size is not a place in a house; the scene is then as
                 before but for the entities named earlier.
         """
         if self.told:

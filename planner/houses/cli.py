@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     generate = actions.add_parser("generate", help="make a new house from a seed")
-    generate.add_argument("--seed", type=int, required=True, help="fixes every choice")
+    generate.add_argument("--seed", type=int, required=True, help="random seed")
     generate.add_argument("--rooms", type=int, metavar="K", help="how many rooms, 4 to 12")
     generate.add_argument(
         "--room",
@@ -33,18 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CLASS=N",
         help="rooms of a class, such as bedroom=2 (repeatable; instead of --rooms)",
     )
-    generate.add_argument("--objects", type=int, metavar="N", help="how many small things")
-    generate.add_argument("--name", help="name of the house; by default house_SEED")
+    generate.add_argument("--objects", type=int, metavar="N", help="number of objects")
+    generate.add_argument("--name", help="name of the house; default house_SEED")
     generate.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: print it")
 
-    check = actions.add_parser("check", help="tell all that is wrong with houses")
+    check = actions.add_parser("check", help="validate houses")
     check.add_argument("houses", nargs="+", metavar="FILE_OR_NAME")
 
     draw = actions.add_parser("draw", help="draw a floor plan")
     draw.add_argument("house", metavar="FILE_OR_NAME")
     draw.add_argument("-o", "--output", type=Path, metavar="PNG", help="default: NAME.png")
-    draw.add_argument("--scale", type=float, default=80.0, metavar="PX", help="pixels a metre")
-    draw.add_argument("--object-names", action="store_true", help="write the names of things")
+    draw.add_argument("--scale", type=float, default=80.0, metavar="PX", help="pixels per metre")
+    draw.add_argument("--object-names", action="store_true", help="label the objects")
 
     export = actions.add_parser("export", help="write a house in a simulator's own format")
     export.add_argument(
@@ -130,7 +130,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _draw(args: argparse.Namespace) -> int:
     if not 10 <= args.scale <= 400:
-        raise PlannerError(f"--scale {args.scale}: from 10 to 400 pixels a metre")
+        raise PlannerError(f"--scale {args.scale}: from 10 to 400 pixels per metre")
     house = read_house(find_house(args.house))
     layers = PlanLayers(object_names=args.object_names)
     picture = draw_floor_plan(house, pixels_per_m=args.scale, layers=layers)

@@ -59,7 +59,7 @@ def generate_house(
             of 4 to 12 rooms.
         required: for rooms by name (`bedroom_1`), the least number of each
             class of furniture. Rooms grow as needed.
-        objects: how many small things at most; absent: by the furniture.
+        objects: number of objects at most; absent: by the furniture.
         split: which set of houses it belongs to.
 
     Raises:
@@ -152,7 +152,7 @@ def _check_required(
 ) -> None:
     for room, classes in required.items():
         if room not in names:
-            raise PlannerError(f"furniture is required in {room!r}, which the house has not")
+            raise PlannerError(f"furniture is required in {room!r}, which the house does not have")
         for cls in classes:
             if cls not in catalogue.furniture:
                 raise PlannerError(f"unknown class of furniture {cls!r} is required in {room!r}")

@@ -30,13 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     query = actions.add_parser("query", help='such as "where is the red cup?"')
     query.add_argument("text", help="question or words; empty = everything")
     query.add_argument("--room", default="", help="only in this room")
-    query.add_argument("--limit", type=int, default=20, help="most entities; 0 = no limit")
+    query.add_argument(
+        "--limit", type=int, default=20, help="maximum number of entities; 0 = no limit"
+    )
     query.add_argument("--json", action="store_true", help="structured; only with --store")
-    edit = actions.add_parser("edit", help="correct an entry; it is marked as told")
+    edit = actions.add_parser("edit", help="correct an entry; its source becomes `told`")
     edits = edit.add_subparsers(dest="edit", metavar="EDIT", required=True)
     add = edits.add_parser("add", help='a new thing: add "cup dirty" --at 1.0 2.0 0.8')
     add.add_argument("what")
-    move = edits.add_parser("move", help="it is elsewhere: --at X Y Z or --onto FURNITURE")
+    move = edits.add_parser("move", help="move a thing: --at X Y Z or --onto FURNITURE")
     move.add_argument("entity", help="name or Object.N")
     move.add_argument("--onto", help="furniture by name or Object.N")
     for each, required in ((add, True), (move, False)):
@@ -44,13 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--at", type=float, nargs=3, metavar=("X", "Y", "Z"), required=required, help="metres"
         )
     for name, field, help_ in (
-        ("rename", "to", "it is something else: rename cup_149 mug"),
+        ("rename", "to", "change what it is: rename cup_149 mug"),
         ("state", "state", "clean, dirty, filled, empty, powered on or off, open, closed"),
     ):
         each = edits.add_parser(name, help=help_)
         each.add_argument("entity", help="name or Object.N")
         each.add_argument(field)
-    remove = edits.add_parser("remove", help="there is no such thing")
+    remove = edits.add_parser("remove", help="remove a thing that does not exist")
     remove.add_argument("entity", help="name or Object.N")
     for each in (query, edit):
         each.add_argument("--store", type=Path, help="file of a run that ended, EPISODE.sqlite")

@@ -39,7 +39,7 @@ class CorrectionError(PlannerError):
 def add(words: str, position_m: Vec3, name: str | None = None) -> Operation:
     """A new thing, such as `add("cup dirty", (1.0, 2.0, 0.8))`."""
     if not read_description(words).class_name:
-        raise CorrectionError(f"what: {words!r} names no thing")
+        raise CorrectionError(f"what: {words!r} names no known object")
     if name is not None:
         _check_name(name)
     return Operation(
@@ -58,7 +58,7 @@ def move_onto(entity: Entity, piece: Entity) -> Operation:
     """It is on that furniture, or within where that has no top."""
     _movable(entity)
     if not piece.is_furniture:
-        raise CorrectionError(f"onto: {piece.name} is no furniture")
+        raise CorrectionError(f"onto: {piece.name} is not furniture")
     x, y, z = piece.position_m
     text = describe(entity.class_name, _states(entity), "", piece.entity_id)
     top_m = z + _TOP * piece.size_m[2]
@@ -76,7 +76,7 @@ def rename(entity: Entity, words: str) -> Operation:
     _movable(entity)
     said = read_description(words)
     if not said.class_name:
-        raise CorrectionError(f"to: {words!r} names no thing")
+        raise CorrectionError(f"to: {words!r} names no known object")
     support = read_description(entity.description).support_id
     text = describe(said.class_name, {**_states(entity), **said.states}, "", support)
     name = f"{said.class_name}_{entity.entity_id}"
@@ -89,7 +89,9 @@ def set_state(entity: Entity, word: str) -> Operation:
     support = read_description(entity.description).support_id
     if word in OPENNESS_WORDS:
         if not entity.is_furniture:
-            raise CorrectionError(f"state: {entity.name} is no furniture, which opens and closes")
+            raise CorrectionError(
+                f"state: {entity.name} is not furniture, and only furniture opens and closes"
+            )
         text = describe(entity.class_name, _states(entity), word, support)
         return _update(entity, text, entity.position_m)
     if word not in STATE_WORDS:
@@ -127,16 +129,16 @@ def _put_down(entity: Entity, text: str) -> str:
 
 def _movable(entity: Entity) -> None:
     if entity.is_furniture:
-        raise CorrectionError(f"{entity.name} is furniture, which stands as the layout says")
+        raise CorrectionError(f"{entity.name} is furniture, and its position comes from the layout")
 
 
 def _finite(position_m: Vec3) -> Vec3:
     for axis, value in zip("xyz", position_m, strict=True):
         if not math.isfinite(value):
-            raise CorrectionError(f"at: {axis} is {value}, which is no place")
+            raise CorrectionError(f"at: {axis} is {value}, expected a finite number")
     return position_m
 
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise CorrectionError(f"name: {name!r} is not of small letters, digits, _ and -")
+        raise CorrectionError(f"name: {name!r}: expected lower-case letters, digits, _ and -")

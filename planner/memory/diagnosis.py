@@ -52,7 +52,7 @@ def conditions(
         values["last refused"] = memory.refusal
         values["entities"] = str(len(memory.entities))
     if worker is not None and worker.failure:
-        doubts = [*doubts, f"the last picture taught nothing: {worker.failure}"]
+        doubts = [*doubts, f"the update from the last image failed: {worker.failure}"]
     return [
         Condition("memory: store", fault and f"not stored: {fault}", True, {}),
         Condition("memory: entities", "; ".join(doubts), False, {**values, **notes}),

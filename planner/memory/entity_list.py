@@ -243,14 +243,14 @@ class EntityList:
         text, flag, both = take_flag_words(_checked_text(operation.description), self._match)
         if both:
             _log.warning(
-                "%s: Update of Object.%d says %s and %s; it counts as %s",
+                "%s: Update of Object.%d says %s and %s; treated as %s",
                 provenance.author, old.entity_id, PICKED, PLACED, PLACED,
             )  # fmt: skip
         if not text:
             raise _RefusedError("it has no description but its flag words")
         picked = old.picked if flag is None else flag
         if picked and old.is_furniture:
-            raise _RefusedError(f"Object.{old.entity_id} is furniture and is never held")
+            raise _RefusedError(f"Object.{old.entity_id} is furniture and cannot be held")
         position_m, distance_m = _place(operation, provenance)
         new = self._grasped(old, text, operation, provenance, position_m, distance_m, picked)
         if renamed and operation.name is not None:
@@ -266,7 +266,9 @@ class EntityList:
     def _renamed(self, entity: Entity, name: str) -> Entity:
         """The entity by another name; only people give one."""
         if entity.is_furniture:
-            raise _RefusedError(f"Object.{entity.entity_id} is furniture, which the layout names")
+            raise _RefusedError(
+                f"Object.{entity.entity_id} is furniture, and its name comes from the layout"
+            )
         if name in self._by_name:
             raise _RefusedError(f"{name} is Object.{self._by_name[name]} already")
         del self._by_name[entity.name]

@@ -98,7 +98,7 @@ class SigLipFeatures:
         Args:
             folder: as `save_pretrained` of model and processor writes it.
             tiles: a side; each tile is a region.
-            device: torch's name.
+            device: torch device.
 
         Raises:
             PlannerError: without torch and transformers, or for another kind of model.
@@ -116,7 +116,7 @@ class SigLipFeatures:
         except (OSError, ValueError) as error:
             raise PlannerError(f"{folder}: cannot be loaded: {error}") from None
         if not hasattr(model, "get_image_features"):
-            raise PlannerError(f"{folder}: is no model of pictures and words")
+            raise PlannerError(f"{folder}: is not an image-text model")
         self._torch, self._device, self._tiles = torch, device, tiles
         self._model = model.to(device).eval()
         self.name = folder.name

@@ -132,7 +132,9 @@ class Memory:
             store.replace(self.content())
             return
         if content.house != self.layout.name:
-            raise StoreError(f"{store.path}: is of {content.house}, not of {self.layout.name}")
+            raise StoreError(
+                f"{store.path}: belongs to house {content.house}, not to {self.layout.name}"
+            )
         self._list.restore(content.entities, content.next_id, content.sequence)
         self._history.extend(content.changes)
         self._stamp_s = content.stamp_s
@@ -337,7 +339,9 @@ class Memory:
                 nothing changed.
         """
         if content.house != self.layout.name:
-            raise StoreError(f"the file is of {content.house}, not of {self.layout.name}")
+            raise StoreError(
+                f"the file belongs to house {content.house}, not to {self.layout.name}"
+            )
         sequence = max(content.sequence, self._list.sequence) + 1
         taken = replace(content, episode=self._episode, sequence=sequence, changes=())
         if self._store is not None:

@@ -85,7 +85,7 @@ class OpenVocabularyDetector:
             folder: of an OWLv2 model with its processor, as `save_pretrained` writes them.
             classes: of the catalogue.
             second: of a SigLIP class model that has a say about each box.
-            device: torch's name.
+            device: torch device.
             options: thresholds.
 
         Raises:
@@ -189,7 +189,7 @@ def _load(folder: Path, device: str) -> tuple[Any, Any]:
     except ImportError as error:
         raise PlannerError(f"{NEEDS_EXTRA} ({error})") from None
     if not (folder / "config.json").is_file():
-        raise PlannerError(f"{folder}: holds no model: there is no config.json")
+        raise PlannerError(f"{folder}: is not a model folder: no config.json")
     try:
         model: Any = Owlv2ForObjectDetection.from_pretrained(folder, local_files_only=True)
         # From its parts: the one that a folder names may be the one that needs torchvision.

@@ -122,7 +122,7 @@ def _line(line: str, reading: Reading) -> Operation | str | None:
     if match := patterns.update.fullmatch(words):
         number, *rest = match.groups()
         return _placed(line, OperationKind.UPDATE, int(number), rest)
-    return f"{line[:80]!r} is no operation"
+    return f"{line[:80]!r} is not an operation"
 
 
 def _placed(

@@ -35,7 +35,7 @@ class UpdaterModel:
         url: of an OpenAI-compatible server that takes pictures, `.../v1`.
         second: folder of `vlm`'s LoRA adapter, or of the SigLIP model beside OWLv2; may be empty.
         coordinates: what the numbers in `vlm`'s answers are.
-        device: torch's name.
+        device: torch device.
         timeout_s: of one answer of `vlm`.
     """
 
@@ -76,7 +76,7 @@ class UpdaterRequest:
             PlannerError: where there is no simulator.
         """
         if self.truth_source is None:
-            raise PlannerError(f"the memory {self.name} needs a simulator's states")
+            raise PlannerError(f"the memory {self.name} needs the ground truth of a simulator")
         return self.truth_source
 
     @property

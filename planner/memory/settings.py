@@ -16,8 +16,10 @@ def updater_model(node: Any) -> UpdaterModel:
         PlannerError: for a wrong one.
     """
     return UpdaterModel(
-        model=parameters.text(node, "model", "", "folder, or a server's name for it"),
-        url=parameters.text(node, "model_url", "", "of a server that takes pictures, .../v1"),
+        model=parameters.text(node, "model", "", "folder, or the model's name on the server"),
+        url=parameters.text(
+            node, "model_url", "", "base URL of a server that accepts images, .../v1"
+        ),
         second=parameters.text(
             node, "model_second", "", "folder: vlm's LoRA adapter, SigLIP beside OWLv2"
         ),
@@ -26,16 +28,16 @@ def updater_model(node: Any) -> UpdaterModel:
                 node,
                 "model_coordinates",
                 CoordinateFrame.PIXEL_384.value,
-                "what the numbers in vlm's answers are",
+                "coordinate convention of vlm's replies",
                 choices=[*CoordinateFrame],
             )
         ),
-        device=parameters.text(node, "model_device", "cpu", "torch's name of the device"),
+        device=parameters.text(node, "model_device", "cpu", "torch device"),
         timeout_s=parameters.number(
             node,
             "model_timeout",
             30.0,
-            "of one answer of vlm, seconds",
+            "timeout of one vlm reply, seconds",
             min_value=0.1,
             max_value=600.0,
         ),

@@ -76,7 +76,7 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"{path}: its folder cannot be made: {error.strerror}") from None
+            raise StoreError(f"{path}: cannot create its folder: {error.strerror}") from None
         with _as_store_error(path):
             # Autocommit: transactions are begun and ended here, in `_transaction`.
             self._database = sqlite3.connect(path, isolation_level=None, timeout=1.0)
@@ -173,7 +173,7 @@ def read_file(path: Path) -> Content:
     finally:
         store.close()
     if content is None:
-        raise StoreError(f"{path}: holds nothing")
+        raise StoreError(f"{path}: is empty")
     return content
 
 
@@ -234,7 +234,7 @@ def _check_or_create(database: sqlite3.Connection, path: Path) -> None:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION_ID:
-        raise StoreError(f"{path}: is a database, but not of a memory")
+        raise StoreError(f"{path}: is an SQLite database, but not a memory store")
     if tables and version != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema version {version}; this program reads version {SCHEMA_VERSION}"

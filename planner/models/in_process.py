@@ -85,7 +85,7 @@ class InProcessModel:
         except ImportError as error:
             raise ModelError(f"{NEEDS_EXTRA} ({error})") from None
         if not (folder / "config.json").is_file():
-            raise ModelError(f"{folder}: holds no model: there is no config.json")
+            raise ModelError(f"{folder}: is not a model folder: no config.json")
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
@@ -142,14 +142,14 @@ class InProcessModel:
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
         if any(message.pictures for message in messages):
-            raise ModelError(f"{self._name}: reads no pictures")
+            raise ModelError(f"{self._name}: does not accept images")
         turns = [{"role": m.speaker.value, "content": m.text} for m in messages]
         try:
             text = self._tokenizer.apply_chat_template(
                 turns, tokenize=False, add_generation_prompt=True
             )
         except Exception as error:
-            raise ModelError(f"{self._name}: its chat template refuses: {error}") from None
+            raise ModelError(f"{self._name}: its chat template failed: {error}") from None
         return [int(t) for t in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
 
     # In the model's thread
@@ -177,7 +177,7 @@ class InProcessModel:
                 self._generate(rows)
         except Exception as error:
             for row in rows:
-                row.error = row.error or f"the model broke: {error}"
+                row.error = row.error or f"the model failed: {error}"
         for row in rows:
             self._conclude(row)
 

@@ -23,7 +23,7 @@ class InProcessVision:
 
         Args:
             folder: of the model; see `load_vision_model`.
-            device: torch's name.
+            device: torch device.
             adapter: folder of a LoRA adapter, as `planner train memory` writes it.
 
         Raises:

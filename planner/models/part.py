@@ -89,7 +89,7 @@ class ModelPart:
 TEMPERATURE = Option(
     "temperature",
     0.0,
-    "of the model's sampling; 0 = the likeliest token",
+    "sampling temperature; 0 = greedy",
     min_value=0.0,
     max_value=10.0,
 )

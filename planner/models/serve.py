@@ -92,9 +92,13 @@ class Plan:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("model", help="folder or hub name of the model")
-    parser.add_argument("--gpu-memory", type=float, default=0.0, help="GiB of each GPU; 0 = ask it")
-    parser.add_argument("--gpus", type=int, default=0, help="how many GPUs; 0 = all there are")
-    parser.add_argument("--context", type=int, default=DEFAULT_CONTEXT, help="tokens of a dialogue")
+    parser.add_argument(
+        "--gpu-memory", type=float, default=0.0, help="memory of each GPU in GiB; 0 = detect"
+    )
+    parser.add_argument("--gpus", type=int, default=0, help="number of GPUs; 0 = all")
+    parser.add_argument(
+        "--context", type=int, default=DEFAULT_CONTEXT, help="context length in tokens"
+    )
     parser.add_argument(
         "--adapter",
         action="append",
@@ -105,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="the model's name for clients; default: MODEL")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--cpu", action="store_true", help="vLLM's CPU build, for tests")
-    parser.add_argument("--dry-run", action="store_true", help="print the command only")
+    parser.add_argument("--dry-run", action="store_true", help="only print the command")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -119,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
             found_gib, found = detect_gpus()
             memory_gib, gpus = memory_gib or found_gib, gpus or found or 1
         if not memory_gib:
-            raise PlannerError("no GPU answers (nvidia-smi): say --gpu-memory GIB, or --cpu")
+            raise PlannerError("no GPU found (nvidia-smi): pass --gpu-memory GIB, or --cpu")
         size = size_of(model)
         plan = plan_for(size, memory_gib, gpus, args.context)
         print(
@@ -148,13 +152,11 @@ def size_of(model: str) -> ModelSize:
     if (folder / "config.json").is_file():
         return _size_of_folder(folder)
     if folder.is_dir():
-        raise FileError(folder / "config.json", "", "is missing: this folder holds no model")
+        raise FileError(folder / "config.json", "", "is missing: this is not a model folder")
     name = model.rpartition("/")[2]
     found = _SIZE.search(name.replace("-", " ").replace("_", " "))
     if found is None:
-        raise PlannerError(
-            f"the name {model!r} does not tell the model's size: give a folder that holds it"
-        )
+        raise PlannerError(f"the name {model!r} does not tell the model's size: pass its folder")
     billions = float(found[1])
     bytes_each = next(
         (size for words, size in _BYTES_BY_NAME.items() if re.search(words, name.lower())), 2.0

@@ -157,7 +157,7 @@ class ReplyReader:
             chunk = _Chunk.model_validate_json(data)
         except ValidationError:
             raise ModelBusyError(
-                f"{self._url}: the answer is no chat completion: {data[:80]!r}"
+                f"{self._url}: the answer is not a chat completion: {data[:80]!r}"
             ) from None
         if chunk.error is not None:
             raise _fault_error(self._url, chunk.error)

@@ -34,7 +34,7 @@ class VisionModel:
         model: `LlavaOnevisionForConditionalGeneration`.
         tokenizer: with a chat template.
         processor: of pictures and text.
-        device: torch's name.
+        device: torch device.
     """
 
     name: str
@@ -81,7 +81,7 @@ class VisionModel:
                 turns, tokenize=False, add_generation_prompt=goes_on
             )
         except Exception as error:
-            raise ModelError(f"{self.name}: its chat template refuses: {error}") from None
+            raise ModelError(f"{self.name}: its chat template failed: {error}") from None
         image = pictures[0].image
         made = self.processor(images=[image], text=[text], return_tensors="pt")
         return {
@@ -98,7 +98,7 @@ def load_vision_model(
 
     Args:
         folder: with config.json, weights, tokenizer and chat template.
-        device: torch's name; in float32 on `cpu`, else in bfloat16.
+        device: torch device; float32 on `cpu`, else in bfloat16.
         adapter: folder of a LoRA adapter (peft), merged into the weights.
 
     Raises:
@@ -130,7 +130,7 @@ def _check_folder(folder: Path) -> None:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise ModelError(f"{folder}: holds no model: there is no readable config.json") from None
+        raise ModelError(f"{folder}: is not a model folder: no readable config.json") from None
     kind = config.get("model_type") if isinstance(config, dict) else None
     if kind != MODEL_TYPE:
         raise ModelError(f"{folder}: config.json: model_type is {kind!r}, not {MODEL_TYPE!r}")
@@ -151,7 +151,7 @@ def _adapted(model: Any, adapter: Path) -> Any:
     except ImportError:
         raise ModelError(f"an adapter needs the extra `train`: {NEEDS_EXTRA}") from None
     if not (adapter / "adapter_config.json").is_file():
-        raise ModelError(f"{adapter}: holds no adapter: there is no adapter_config.json")
+        raise ModelError(f"{adapter}: is not an adapter folder: no adapter_config.json")
     try:
         return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
     except (OSError, ValueError, RuntimeError) as error:

@@ -169,16 +169,16 @@ class Catalog(Generic[PartT]):
         # What another package raises at its import may be anything.
         except Exception as error:
             reason = str(error) or type(error).__name__
-            raise PartError(f"{what}: {reason}; mend or uninstall the package") from error
+            raise PartError(f"{what}: {reason}; fix or uninstall the package") from error
         module, _, name = self._record.partition(":")
         if not isinstance(made, getattr(importlib.import_module(module), name)):
             raise PartError(
-                f"{what}: expected a {name}, got {type(made).__name__}; mend its entry point"
+                f"{what}: expected a {name}, got {type(made).__name__}; fix its entry point"
             )
         part = cast(PartT, made)
         if part.interface != self._interface:
             raise PartError(
-                f"{what}: it is written for version {part.interface} of the {self.kind} interface, "
+                f"{what}: written for version {part.interface} of the {self.kind} interface, "
                 f"this is version {self._interface}; install a release that fits"
             )
         return part

@@ -105,7 +105,7 @@ def read_options(options: Iterable[Option], given: Mapping[str, object]) -> dict
     for name in given:
         if name not in known:
             there = ", ".join(known) or "none"
-            raise OptionError(name, f"unknown; there are: {there}")
+            raise OptionError(name, f"unknown; available: {there}")
     return {
         name: option.check(given[name]) if name in given else option.default
         for name, option in known.items()

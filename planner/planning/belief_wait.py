@@ -61,5 +61,5 @@ class BeliefWait:
                     await self._source.news()
         except TimeoutError:
             lost = ", ".join(sorted(self._known - self._source.belief.nodes.keys()))
-            raise PlannerError(f"the memory no longer tells of {lost}") from None
+            raise PlannerError(f"the memory no longer has {lost}") from None
         self._known.update(a for a in agents if a in self._source.belief.nodes)

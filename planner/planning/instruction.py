@@ -51,7 +51,7 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
     if not normal(request.instruction) and episode is None:
         raise RequestError(
             InstructionCode.BAD_REQUEST,
-            "the instruction is empty and no episode is loaded that brings one",
+            "the instruction is empty, and no loaded episode provides one",
         )
     if is_too_long(request):
         raise RequestError(

@@ -63,7 +63,7 @@ def declare(node: Any) -> Settings:
                 node, "max_questions", 0, "questions to the person in a task; 0 = none", min_value=0
             ),
             show_states=parameters.flag(
-                node, "show_states", False, "whether summaries tell the states of things"
+                node, "show_states", False, "whether summaries include the states of objects"
             ),
         ),
         options=declare_options(node, PLANNERS.get(name).options),
@@ -87,13 +87,20 @@ def declare(node: Any) -> Settings:
 
 def _axes(node: Any) -> Axes:
     return Axes(
-        control=Control(_word(node, "control", Control.DECENTRALIZED, "whose actions one decides")),
-        observability=Observability(
-            _word(node, "observability", Observability.PARTIAL, "recorded: what is known of things")
+        control=Control(
+            _word(
+                node,
+                "control",
+                Control.DECENTRALIZED,
+                "one planner for all agents, or one for each",
+            )
         ),
-        skills=Skills(_word(node, "skill_kind", Skills.ORACLE, "recorded: what skills rest on")),
+        observability=Observability(
+            _word(node, "observability", Observability.PARTIAL, "recorded only: observability")
+        ),
+        skills=Skills(_word(node, "skill_kind", Skills.ORACLE, "recorded only: kind of skills")),
         privilege=Privilege(
-            _word(node, "privilege", Privilege.PERCEPTION, "recorded: who is told the truth")
+            _word(node, "privilege", Privilege.PERCEPTION, "recorded only: privileged information")
         ),
         memory_source=MemorySource(
             _word(node, "memory_source", MemorySource.SUMMARY, "how partnr_react reads the memory")
@@ -107,7 +114,7 @@ def _word(node: Any, name: str, default: StrEnum, description: str) -> str:
 
 
 def _price(node: Any, name: str) -> float:
-    return parameters.number(node, name, 0.0, "money for a million tokens", min_value=0.0)
+    return parameters.number(node, name, 0.0, "price of a million tokens", min_value=0.0)
 
 
 def _model(node: Any) -> RetryingModel | None:
@@ -116,10 +123,10 @@ def _model(node: Any) -> RetryingModel | None:
         model,
         parameters.text(node, "model_url", "", "address of the model's server, .../v1"),
         record=parameters.text(
-            node, "record_model", "", "file that gets every call of the model; empty = none"
+            node, "record_model", "", "file that records every model call; empty = none"
         ),
         wait_s=parameters.number(
-            node, "model_wait", 600.0, "seconds to wait for a model that is away", min_value=0.0
+            node, "model_wait", 600.0, "seconds to wait for an unavailable model", min_value=0.0
         ),
     )
     if model:

@@ -88,7 +88,7 @@ class TraceStore:
             self._db.executescript(_TABLES)
             self._db.execute(f"PRAGMA user_version={VERSION}")
         except sqlite3.Error as error:
-            raise FileError(path, "", f"is no store of traces: {error}") from None
+            raise FileError(path, "", f"is not a trace store: {error}") from None
 
     @classmethod
     def existing(cls, path: Path, embedder: Embedder | None = None) -> TraceStore:
@@ -99,7 +99,7 @@ class TraceStore:
         """
         if not path.is_file():
             raise FileError(
-                path, "", "there is no store of traces; planner bench examples fills one"
+                path, "", "there is no trace store; create one with planner bench examples"
             )
         return cls(path, embedder)
 

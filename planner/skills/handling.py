@@ -313,5 +313,5 @@ def _parent_piece(attempt: Attempt, thing: Target) -> Furniture | None:
 
 def _target(target: Target | None) -> Target:
     if target is None:
-        raise ValueError("the preconditions let a call without its target pass")
+        raise ValueError("internal error: no target after the preconditions")
     return target

@@ -188,5 +188,5 @@ def look(attempt: Attempt, views: tuple[View, ...], phase: str) -> Motion:
 
 def _required(target: Target | None) -> Target:
     if target is None:
-        raise ValueError("the preconditions let a call without its target pass")
+        raise ValueError("internal error: no target after the preconditions")
     return target

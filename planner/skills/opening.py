@@ -30,7 +30,7 @@ def close_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
 def _move(attempt: Attempt, arguments: Arguments, name: PrimitiveName) -> Routine:
     target = arguments.target
     if target is None:
-        raise ValueError("the preconditions let a call without its target pass")
+        raise ValueError("internal error: no target after the preconditions")
     attempt.evidence["furniture"] = target.name
     if target.piece is None or not target.piece.joints:
         if attempt.scene.options.lenient_open:

@@ -74,7 +74,9 @@ class SkillPart:
         for effect in self.effects:
             places = [getattr(effect, name, None) for name in _ARGUMENTS]
             if any(place is not None and place >= len(self.roles) for place in places):
-                raise PlannerError(f"effects: {effect} is on an argument that the call has not")
+                raise PlannerError(
+                    f"effects: {effect} refers to an argument that the call does not have"
+                )
 
     @property
     def takes_text(self) -> bool:

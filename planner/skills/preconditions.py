@@ -102,7 +102,7 @@ def _ground(attempt: Attempt, index: int, role: Role, named: list[int]) -> Targe
     """The entity of an argument; `named` are the places of those that name entities."""
     word = attempt.call.arguments[index]
     if word is None:
-        raise RefusalError(SkillCode.WRONG_ARGUMENTS, f"None is no {role.value}.")
+        raise RefusalError(SkillCode.WRONG_ARGUMENTS, f"Expected {role.value}, got None.")
     point_m = None
     if attempt.points is not None:
         point_m = attempt.points[named.index(index)]

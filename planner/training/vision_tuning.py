@@ -40,7 +40,7 @@ class TuningRecipe:
         epochs: times that each sample is seen.
         clip: greatest norm of the gradient. Ours.
         seed: fixes the matrices, the order and the dropout. Ours.
-        device: torch's name.
+        device: torch device.
         save_every: steps between checkpoints.
     """
 

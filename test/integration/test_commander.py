@@ -84,7 +84,7 @@ with Commander(wait_s={PATIENCE_S}) as robots:
     assert done.returncode == 0, done.stdout + done.stderr
     first, busy, stopped, unknown, dance = done.stdout.splitlines()
     assert first == "DONE"
-    assert busy == "something is still under way: wait for its end, or stop it"
+    assert busy == "a goal is still active: wait for its end, or stop it"
     assert stopped in ("False CANCELED", "False NOT_ALLOWED")
     assert unknown == "UNKNOWN_ENTITY"
     assert "there is no skill 'Dance'" in dance

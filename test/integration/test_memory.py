@@ -352,4 +352,4 @@ def test_a_baseline_runs_in_the_node_and_answers_questions(
 def test_a_memory_whose_model_is_missing_is_one_line(world: Path, tmp_path: Path) -> None:
     assert "the memory vlm needs a model" in refusal(episode=world, updater="vlm")
     line = refusal(episode=world, updater="open-vocabulary", model=tmp_path)
-    assert "needs the extra" in line or "holds no model" in line
+    assert "needs the extra" in line or "is not a model folder" in line

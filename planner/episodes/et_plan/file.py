@@ -165,10 +165,10 @@ def _triples(path: Path, field: str, text: str) -> Iterator[EtTriple]:
 
 def _checked(path: Path, field: str, words: Sequence[str]) -> EtTriple:
     if len(words) != 3 or not all(words):
-        raise FileError(path, field, f"({', '.join(words)[:60]}) is no triple")
+        raise FileError(path, field, f"({', '.join(words)[:60]}) is not a triple")
     relation, one, other = words
     if relation not in RELATIONS:
-        raise FileError(path, field, f"{relation[:30]!r} is none of {', '.join(RELATIONS)}")
+        raise FileError(path, field, f"{relation[:30]!r} is not one of {', '.join(RELATIONS)}")
     return relation, _robot(one), _robot(other)
 
 
@@ -179,7 +179,7 @@ def _robot(word: str) -> str:
 def _line(path: Path, index: int, line: str) -> EtStep:
     match = _LINE.match(line[:300])
     if match is None:
-        raise FileError(path, f"ground_truth_plan.{index}", f"{line[:40]!r} is no script line")
+        raise FileError(path, f"ground_truth_plan.{index}", f"{line[:40]!r} is not a script line")
     arguments = tuple(
         (name.strip(), int(number)) for name, number in _ARGUMENT.findall(match["rest"])
     )
@@ -216,5 +216,7 @@ def _gt(path: Path, index: int, step: Sequence[str | int]) -> EtStep:
         or len(rest) % 2
         or not all(isinstance(name, str) and isinstance(number, int) for name, number in pairs)
     ):
-        raise FileError(path, f"gt.{index}", "is no verb with a class and an id each")
+        raise FileError(
+            path, f"gt.{index}", "is not a verb with a class and an id for each argument"
+        )
     return EtStep(verb.upper(), tuple((str(name), int(number)) for name, number in pairs))

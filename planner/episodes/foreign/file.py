@@ -75,7 +75,7 @@ def parse_json(text: str, source: Path | str, field: str = "") -> object:
 
 
 def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def json_lines(file: ForeignFile) -> Iterator[tuple[int, object | FileError]]:

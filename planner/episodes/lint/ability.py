@@ -142,7 +142,7 @@ class _Abilities:
             return ""
         piece = self._house.furniture_by_name.get(place)
         if piece is None:
-            return f"agents put things on furniture, and {place} is none"
+            return f"agents put things on furniture, and {place} is not furniture"
         if predicate is Predicate.IS_INSIDE:
             if any(_fits(item, h.size[:2], h.size[2]) for h in piece.interiors):
                 return ""

@@ -24,9 +24,13 @@ def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also let the planner expert solve each sound episode, in this process",
     )
-    parser.add_argument("--strict", action="store_true", help="let warnings fail, too")
+    parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
     parser.add_argument("--json", action="store_true", help="for programs (docs/episodes.md)")
     parser.add_argument("--rules", action="store_true", help="list the rules and do nothing else")
     parser.add_argument(
-        "--processes", type=int, default=0, metavar="N", help="default: one a core, if many files"
+        "--processes",
+        type=int,
+        default=0,
+        metavar="N",
+        help="default: one for each core, if many files",
     )

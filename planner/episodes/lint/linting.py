@@ -248,7 +248,7 @@ def _unread(error: FileError) -> LintFinding:
 
 def _rule_of_form(error: FileError) -> Rule:
     """Which rule the evaluation's reader speaks of; it tells only by its words."""
-    if "in a circle" in error.reason:
+    if "in a cycle" in error.reason:
         return Rule.CYCLE
     if "there is no proposition" in error.reason or "argument" in error.reason:
         return Rule.INDEX

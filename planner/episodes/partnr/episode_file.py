@@ -128,7 +128,7 @@ def read_partnr_file(path: Path) -> PartnrFile:
     document = parse_json(file.text, path)
     entries = document.get("episodes") if isinstance(document, dict) else None
     if not isinstance(entries, list):
-        raise FileError(path, "episodes", "is no list; this is no episode file of PARTNR")
+        raise FileError(path, "episodes", "is not a list; this is not a PARTNR episode file")
     if len(entries) > MAX_EPISODES:
         raise FileError(path, "episodes", f"has more than {MAX_EPISODES} entries")
     episodes: list[PartnrEpisode] = []

@@ -121,7 +121,7 @@ def corrected(text: str) -> tuple[dict[str, object], str]:
     }
     for name in found:
         if name not in known:
-            raise FieldError(f"corrections.{name}", "is no part of an evaluation")
+            raise FieldError(f"corrections.{name}", "is not part of an evaluation")
     if isinstance(found.get("instruction"), str):
         parts["instruction"] = " ".join(str(found["instruction"]).split())
     if "propositions" in found:
@@ -156,7 +156,7 @@ def _items(value: object, field: str) -> list[object]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise FieldError(field, "is no list")
+        raise FieldError(field, "is not a list")
     return list(value)
 
 
@@ -165,7 +165,7 @@ def _proposition(item: object, field: str, resolve: Resolve) -> JsonValue:
     if name == "is_close_to":
         name = Predicate.IS_NEXT_TO.value
     if name not in set(Predicate):
-        raise FieldError(field, f"{str(name)[:60]!r} is none of the twelve predicates")
+        raise FieldError(field, f"{str(name)[:60]!r} is not one of the twelve predicates")
     if name == Predicate.IS_CLUSTERED:
         return {"function_name": name, "args": _cluster(given, field, resolve)}
     args: dict[str, JsonValue] = {}
@@ -215,7 +215,7 @@ def _names(value: object, argument: str, field: str, resolve: Resolve) -> list[s
     found: list[str] = []
     for k, word in enumerate(_items(value, field)):
         if not isinstance(word, str):
-            raise FieldError(f"{field}.{k}", "is no name")
+            raise FieldError(f"{field}.{k}", "is not a name")
         try:
             names = resolve(word.strip(), argument)
         except FieldError as error:
@@ -229,7 +229,7 @@ def _dependency(item: object, field: str) -> JsonValue:
     if name in _SHORT_DEPENDENCIES:
         given = (given[0], {**given[1], "relation_type": _SHORT_DEPENDENCIES[name]})
     elif name and name not in _DEPENDENCIES:
-        raise FieldError(field, f"{name[:60]!r} is no dependency")
+        raise FieldError(field, f"{name[:60]!r} is not a dependency")
     args: dict[str, JsonValue] = {}
     for word, value in _by_name(given, _DEPENDENCY_FIELDS, field).items():
         if word not in _DEPENDENCY_FIELDS:
@@ -245,7 +245,7 @@ def _dependency(item: object, field: str) -> JsonValue:
 def _constraint(item: object, field: str, count: int) -> list[JsonValue]:
     name, given = _named(item, field, "type")
     if name not in _CONSTRAINT_FIELDS:
-        raise FieldError(field, f"{name[:60]!r} is no constraint")
+        raise FieldError(field, f"{name[:60]!r} is not a constraint")
     made: dict[str, JsonValue] = {"type": name}
     for word, value in _by_name(given, _CONSTRAINT_FIELDS[name], field).items():
         plain = _plain(value, f"{field}.args.{word}")
@@ -296,9 +296,9 @@ def _named(item: object, field: str, key: str | None) -> tuple[str, _Given]:
     if extra is not None:
         raise FieldError(f"{field}.{str(extra)[:60]}", "is not known")
     if not isinstance(name, str):
-        raise FieldError(f"{field}.{key}", "is no name")
+        raise FieldError(f"{field}.{key}", "is not a name")
     if not isinstance(args, dict):
-        raise FieldError(f"{field}.args", "is no object")
+        raise FieldError(f"{field}.args", "is not an object")
     return name, ((), args)
 
 

@@ -101,14 +101,14 @@ class Fitting:
     def _room(self, region: str, scene: ForeignScene) -> str:
         class_name = room_class(region, self._catalogue)
         if class_name is None:
-            raise UnplaceableError(f"region {region!r} is of no known class")
+            raise UnplaceableError(f"region {region!r} has no known class")
         return scene.add_room(region, class_name)
 
     def _piece(self, name: str, task: PartnrTask, scene: ForeignScene) -> None:
         split = split_name(name)
         class_name = self._catalogue.furniture_name(split[0]) if split is not None else None
         if class_name is None:
-            raise UnplaceableError(f"furniture {name!r} is of no known class")
+            raise UnplaceableError(f"furniture {name!r} has no known class")
         region = task.names.room_of.get(name)
         if region is None:
             raise UnplaceableError(f"nothing says which room {name!r} is in; see --metadata")
@@ -185,7 +185,7 @@ def furniture_changes(task: PartnrTask, house: House) -> tuple[dict[str, object]
         if piece is not None and piece.joints:
             changes[name]["open"] = True
         elif piece is not None:
-            notes.append(f"{name} stands open, which it cannot here")
+            notes.append(f"{name} stands open, which it cannot do here")
     states: dict[str, dict[State, bool]] = defaultdict(dict)
     for word, values in sorted(task.episode.object_states.items()):
         for handle, value in values.items():

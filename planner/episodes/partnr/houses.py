@@ -178,7 +178,7 @@ def _locate(entries: Sequence[Entry], catalogue: Catalogue) -> _Located:
     for name in sorted(maybe, key=lambda word: (not votes[word], _order(word))):
         class_name = _class_of(name, catalogue)
         if class_name is None:
-            unknown[name] = f"furniture {name!r} is of no known class"
+            unknown[name] = f"furniture {name!r} has no known class"
         elif votes[name]:
             max_count = max(votes[name].values())
             home = min(room for room, count in votes[name].items() if count == max_count)
@@ -198,7 +198,7 @@ def _locate_region(
     match = _NAME.match(region)
     class_name = catalogue.room_name(match["stem"]) if match else None
     if match is None or class_name is None:
-        unknown[region] = f"region {region!r} is of no known class"
+        unknown[region] = f"region {region!r} has no known class"
     elif int(match["index"]) >= MAX_ROOMS_OF_A_CLASS:
         unknown[region] = f"region {region!r}: a house has at most {MAX_ROOMS_OF_A_CLASS} of these"
     else:

@@ -190,7 +190,7 @@ def poses_of(episode: PartnrEpisode) -> dict[str, Pose]:
     Habitat's y points up, our z does: (x, y, z) there is (x, -z, y) here.
 
     Raises:
-        FieldError: where one is no place in a house.
+        FieldError: where one is not a place in a house.
     """
     counts: dict[str, int] = defaultdict(int)
     found: dict[str, Pose] = {}
@@ -200,7 +200,7 @@ def poses_of(episode: PartnrEpisode) -> dict[str, Pose]:
         counts[model] += 1
         x, y, z = matrix[0][3], matrix[1][3], matrix[2][3]
         if max(abs(x), abs(y), abs(z)) > _MAX_DISTANCE_M:
-            raise FieldError("rigid_objs", f"{config} is no place in a house")
+            raise FieldError("rigid_objs", f"{config} is not a place in a house")
         yaw = float(np.arctan2(matrix[0][2], matrix[0][0]))
         found[handle] = (x, -z, y, yaw)
     return found

@@ -118,7 +118,7 @@ def _resolve(word: str, argument: str, names: PartnrNames, catalogue: Catalogue)
         room = names.rooms.get(word, word)
         if room in names.rooms.values() or room_class(room, catalogue) is not None:
             return (room,)
-        raise FieldError("", f"{word!r} is no region that is known; see --metadata")
+        raise FieldError("", f"{word!r} is not a known region; see --metadata")
     for known in (names.objects, names.furniture):
         if word in known:
             return (known[word],)
@@ -202,7 +202,7 @@ def task_objects(task: PartnrTask, catalogue: Catalogue) -> tuple[list[TaskObjec
             unnamed += 1
             continue
         if class_name is None:
-            reason = f"{name} is of no class of the catalogue"
+            reason = f"{name} has no class of the catalogue"
             if name in task.words:
                 raise FieldError("name_to_receptacle", reason)
             notes.append(reason)

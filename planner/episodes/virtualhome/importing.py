@@ -176,7 +176,7 @@ class _Layout:
             if found is not None:
                 self.known[node.id] = found
             elif "GRABBABLE" in node.properties:
-                self.strange.append(f"{node.class_name}_{node.id} is of no class of the catalogue")
+                self.strange.append(f"{node.class_name}_{node.id} has no class of the catalogue")
         self._on: dict[int, list[tuple[str, int]]] = {}
         for edge in graph.edges:
             self._on.setdefault(edge.from_id, []).append((edge.relation_type, edge.to_id))

@@ -52,7 +52,7 @@ def compare(first: Sequence[EpisodeTrace], second: Sequence[EpisodeTrace], name:
     """
     metric = metrics().get(name)
     if not isinstance(metric, Metric):
-        raise PlannerError(f"{name} is no metric of single episodes")
+        raise PlannerError(f"{name} is not a metric of single episodes")
     ones, others = (_by_episode(traces) for traces in (first, second))
     if ones.keys() != others.keys():
         odd = min(ones.keys() ^ others.keys())

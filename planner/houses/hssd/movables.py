@@ -30,7 +30,7 @@ class Movables:
         for folder in folders:
             if not folder.is_dir():
                 raise FileError(
-                    folder, "", "is no folder; get the data set ai-habitat/OVMM_objects"
+                    folder, "", "is not a folder; get the data set ai-habitat/OVMM_objects"
                 )
         self._folders = tuple(folders)
 

@@ -71,7 +71,7 @@ def read_regions(path: Path, catalogue: Catalogue) -> Regions:
         theirs = _free(region.label.replace(" ", "_"), by_name)
         class_name = catalogue.room_name(region.label.split("/")[0])
         if class_name is None:
-            left_out.append(f"region {region.label!r} is of no class of ours")
+            left_out.append(f"region {region.label!r} has no class of ours")
             by_name[theirs] = ""
             continue
         ours = _free(class_name, {room.name for room in rooms})

@@ -321,7 +321,7 @@ class _Reading:
     def _piece(self, body: _Body, name: str, word: str) -> Furniture | None:
         class_name = self.catalogue.furniture_name(word)
         if class_name is None:
-            self.left_out.append(f"{name} is of no class of ours")
+            self.left_out.append(f"{name} has no class of ours")
             return None
         everything = np.concatenate([shell.corners for shell in body.shells])
         room = _room_of(everything, self.regions.rooms)

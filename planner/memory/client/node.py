@@ -77,7 +77,7 @@ class RemoteMemory:
     def _call(self, kind: Any, name: str, request: object) -> Any:  # rclpy has no types
         client: Any = self._node.create_client(kind, name)
         if not client.wait_for_service(WAIT_S):
-            raise PlannerError(f"nobody offers {name}; is a memory running? (planner up)")
+            raise PlannerError(f"no server for {name}; is a memory running? (planner up)")
         future = client.call_async(request)
         rclpy.spin_until_future_complete(self._node, future, timeout_sec=WAIT_S)
         answer = future.result() if future.done() else None

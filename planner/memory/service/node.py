@@ -85,8 +85,8 @@ class MemoryServices:
                 deltas = memory.deltas_since(since)
                 if not deltas.complete:
                     raise PlannerError(
-                        f"the updates after {since} are not all known (now at "
-                        f"{deltas.sequence}); take the snapshot"
+                        f"the updates after {since} are no longer all kept (now at "
+                        f"{deltas.sequence}); request the snapshot"
                     )
                 response.updates = [change_message(change) for change in deltas.changes]
             response.success = True
@@ -153,7 +153,7 @@ def _operation(index: int, message: OperationMessage, memory: Memory) -> Operati
     """An edit by hand, whose entity is as it shall be afterwards."""
     kind = OPERATION_KINDS.get(int(message.kind))
     if kind is None:
-        raise PlannerError(f"operation {index}: kind {message.kind} is none of 0, 1, 2")
+        raise PlannerError(f"operation {index}: kind {message.kind} is unknown, expected 0, 1 or 2")
     entity = message.entity
     if kind is OperationKind.REMOVE:
         return Operation(kind, entity_id=int(entity.id))
@@ -161,7 +161,9 @@ def _operation(index: int, message: OperationMessage, memory: Memory) -> Operati
     text = entity.description
     if kind is OperationKind.ADD:
         if entity.picked:
-            raise PlannerError(f"operation {index}: what is added is not held; update it then")
+            raise PlannerError(
+                f"operation {index}: an Add cannot be held; send an Update afterwards"
+            )
     else:
         # EPM's words set the flag; here it stands in a field of its own.
         known = memory.entity(int(entity.id))

@@ -15,5 +15,5 @@ def _make(request: UpdaterRequest) -> MakeUpdater:
 
 
 UPDATER = UpdaterPart(
-    summary="a detector of colour and depth that runs on a CPU; its model ships", make=_make
+    summary="an RGB-D detector that runs on the CPU; its model is included", make=_make
 )

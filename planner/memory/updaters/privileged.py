@@ -12,7 +12,7 @@ def _make(request: UpdaterRequest) -> MakeUpdater:
 
 
 UPDATER = UpdaterPart(
-    summary="knows what the camera shows, by the simulator's ids and states",
+    summary="ground truth of what the camera sees, from the simulator",
     make=_make,
     needs_truth=True,
     true_names=True,

@@ -20,7 +20,7 @@ def _make(request: UpdaterRequest) -> MakeUpdater:
         named = f"{_OF_A_FOLDER}:{named}"
     part = ModelChoice(named, asked.url).part
     if not part.takes_pictures:
-        raise PlannerError(f"the model {named} takes no pictures")
+        raise PlannerError(f"the model {named} does not accept images")
     wanted = {"device": asked.device, "adapter": asked.second}
     options = {o.name: wanted[o.name] for o in part.options if o.name in wanted}
     model, loop = open_model(ModelChoice(named, asked.url, options)), BlockingLoop()

@@ -39,7 +39,7 @@ MODEL = ModelPart(
     holds_grammar=True,
     options=(
         TEMPERATURE,
-        Option("device", "cpu", "torch's name of the device that the model runs on"),
+        Option("device", "cpu", "torch device for the model"),
         Option("adapter", "", "folder of a LoRA adapter for the model", is_path=True),
     ),
 )

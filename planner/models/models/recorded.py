@@ -20,7 +20,7 @@ def _make(request: ModelRequest) -> ChatModel:
 def _check(request: ModelRequest) -> None:
     path = Path(request.source)
     if path.is_dir() and not (path / "manifest.json").is_file():
-        raise PlannerError(f"{path}: is no run whose dialogues could be replayed")
+        raise PlannerError(f"{path}: is not a run with dialogues to replay")
 
 
 MODEL = ModelPart(

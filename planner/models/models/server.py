@@ -27,7 +27,7 @@ MODEL = ModelPart(
     options=(
         TEMPERATURE,
         Option(
-            "dialect", "auto", "how the server takes a grammar; auto = try it", choices=DIALECTS
+            "dialect", "auto", "how the server accepts a grammar; auto = detect", choices=DIALECTS
         ),
     ),
 )

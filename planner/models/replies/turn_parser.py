@@ -164,7 +164,7 @@ def _check_entity(word: str | None, role: Role, belief: Belief) -> None:
     if word is None:
         if role is Role.REFERENCE:
             return
-        raise CallError(SkillCode.WRONG_ARGUMENTS, f"None is no {role.value}")
+        raise CallError(SkillCode.WRONG_ARGUMENTS, f"expected {role.value}, got None")
     node = belief.find(word)
     if node is None:
         raise CallError(SkillCode.UNKNOWN_ENTITY, f"there is no {word} in the memory")

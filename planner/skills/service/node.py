@@ -160,7 +160,7 @@ def _points(request: ExecuteSkill.Goal) -> tuple[tuple[Vec3, ...] | None, str]:
     points = tuple(point_m(item.point) for item in request.points)
     frames = {item.header.frame_id for item in request.points} - {"map"}
     if frames:
-        return None, f"Points are in frame map, not {', '.join(sorted(frames)) or 'none'}."
+        return None, f"Expected points in frame map, got {', '.join(sorted(frames)) or 'none'}."
     if not all(math.isfinite(value) for point in points for value in point):
-        return None, "A point's numbers must be finite."
+        return None, "The coordinates of a point must be finite."
     return points, ""

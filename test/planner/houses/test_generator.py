@@ -128,7 +128,7 @@ def test_furniture_stands_where_people_put_it() -> None:
         ({"rooms": {}}, "at least one room"),
         ({"rooms": {"bedroom": -1}}, "-1 is not a number of rooms"),
         ({"rooms": 40}, "4 to 12 rooms, not 40"),
-        ({"required": {"attic_0": {"table": 1}}}, "'attic_0', which the house has not"),
+        ({"required": {"attic_0": {"table": 1}}}, "'attic_0', which the house does not have"),
         ({"required": {"kitchen_0": {"throne": 1}}}, "unknown class of furniture 'throne'"),
     ],
 )

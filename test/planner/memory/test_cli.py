@@ -43,7 +43,7 @@ def test_edits_are_kept_and_found(store: str, capsys: pytest.CaptureFixture[str]
     ("words", "reason"),
     [
         (["remove", "ghost_1"], "there is no ghost_1 in the memory"),
-        (["add", "cup", "--at", "nan", "0", "0"], "at: x is nan, which is no place"),
+        (["add", "cup", "--at", "nan", "0", "0"], "at: x is nan, expected a finite number"),
         (["state", "100", "shiny"], "state: 'shiny' is none of clean"),
         (["move", "100"], "move: give either --at or --onto"),
     ],

@@ -132,7 +132,7 @@ def test_they_run_in_the_updaters_seat(owl: Path, siglip: Path) -> None:
 
 
 def test_wrong_folders_and_classes_are_one_clear_error(owl: Path, tmp_path: Path) -> None:
-    with pytest.raises(PlannerError, match="holds no model"):
+    with pytest.raises(PlannerError, match="is not a model folder"):
         OpenVocabularyDetector(tmp_path, CLASSES)
     with pytest.raises(PlannerError, match="the catalogue has no class unicorn"):
         OpenVocabularyDetector(owl, ["unicorn"])

@@ -57,7 +57,7 @@ def test_13_only_the_first_colon_after_the_coordinates_divides() -> None:
 def test_a_bad_line_costs_only_itself() -> None:
     parsed = parse("Add (10,10):cup\nthe cup is red\nRemove 149")
     assert [o.kind for o in parsed.operations] == [ADD, REMOVE]
-    assert parsed.errors == ("'the cup is red' is no operation",)
+    assert parsed.errors == ("'the cup is red' is not an operation",)
 
 
 def test_lenient_takes_list_marks_and_case_and_strict_does_not() -> None:

@@ -145,7 +145,7 @@ def test_a_model_without_a_chat_template_is_told(tmp_path: Path) -> None:
 
 @needs_torch
 def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="holds no model"):
+    with pytest.raises(ModelError, match="is not a model folder"):
         InProcessModel(tmp_path)
 
 

@@ -71,8 +71,8 @@ def test_a_part_of_another_package_is_found(install) -> None:  # type: ignore[no
     [
         ("raise RuntimeError('no GPU here')", "PLANNER", "no GPU here; mend or uninstall"),
         ("import torch_of_nobody", "PLANNER", "No module named 'torch_of_nobody'; mend"),
-        (GOOD, "ABSENT", "has no attribute 'ABSENT'; mend or uninstall the package"),
-        (GOOD, "NO_PART", "expected a PlannerPart, got str; mend its entry point"),
+        (GOOD, "ABSENT", "has no attribute 'ABSENT'; fix or uninstall the package"),
+        (GOOD, "NO_PART", "expected a PlannerPart, got str; fix its entry point"),
         (GOOD, "NEWER", "written for version 99 of the planner interface, this is version 1"),
     ],
 )

@@ -70,5 +70,5 @@ def test_a_declaration_that_cannot_hold_is_refused() -> None:
 
 def test_what_is_not_given_is_as_by_default_and_a_wrong_name_is_told() -> None:
     assert read_options((COUNT, WAY), {"way": "far"}) == {"count": 3, "way": "far"}
-    with pytest.raises(OptionError, match="option weigh: unknown; there are: count, way"):
+    with pytest.raises(OptionError, match="option weigh: unknown; available: count, way"):
         read_options((COUNT, WAY), {"weigh": "far"})

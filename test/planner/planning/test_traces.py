@@ -89,7 +89,7 @@ def test_vectors_of_another_embedder_are_made_anew(tmp_path: Path) -> None:
 def test_a_file_that_is_no_store_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "traces.db"
     path.write_text(text)
-    with pytest.raises(FileError, match="is no store of traces"):
+    with pytest.raises(FileError, match="is not a trace store"):
         TraceStore(path)
 
 
@@ -113,7 +113,7 @@ def test_rag_without_its_store_says_so(tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match="needs the parameter `traces`"):
         make_planner(PlannerChoice("partnr_rag"), task, model)
     gone = tmp_path / "gone.db"
-    with pytest.raises(FileError, match="there is no store of traces"):
+    with pytest.raises(FileError, match="there is no trace store"):
         make_planner(PlannerChoice("partnr_rag", options={"traces": str(gone)}), task, model)
     assert not gone.exists()
 

@@ -23,7 +23,7 @@ MakeWorld = Callable[..., World]
         ("Fly[cup_0]", SkillCode.UNKNOWN_SKILL, "there is no skill 'Fly'"),
         ("Pick[cup_0, table_0]", SkillCode.WRONG_ARGUMENTS, "takes 1 arguments"),
         ("Wait[now]", SkillCode.WRONG_ARGUMENTS, "takes 0 arguments"),
-        ("Pick[None]", SkillCode.WRONG_ARGUMENTS, "None is no object."),
+        ("Pick[None]", SkillCode.WRONG_ARGUMENTS, "Expected object, got None."),
         ("Pick[unknown_name]", SkillCode.UNKNOWN_ENTITY, "unknown_name is not known."),
         ("Pick[чашка]", SkillCode.UNKNOWN_ENTITY, "чашка is not known."),
         ("Pick[$(reboot)]", SkillCode.UNKNOWN_ENTITY, "$(reboot) is not known."),

@@ -297,5 +297,5 @@ def test_who_acts_alone_can_do_everything() -> None:
 
 def test_a_run_to_be_replayed_must_be_one(tmp_path: Path) -> None:
     settings = RunSettings(planner="partnr_react", model=f"recorded:{tmp_path}")
-    with pytest.raises(PlannerError, match="is no run whose dialogues could be replayed"):
+    with pytest.raises(PlannerError, match="is not a run with dialogues to replay"):
         Models(settings)

@@ -180,11 +180,11 @@ def test_two_words_for_one_class_stay_two_things(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ({"task_completion_criterion": "(LEFT, robot, apple)"}, "'LEFT' is none of"),
-        ({"task_completion_criterion": "(CLOSE, robot)"}, "is no triple"),
+        ({"task_completion_criterion": "(CLOSE, robot)"}, "is not a triple"),
         ({"task_completion_criterion": "apple in fridge"}, "text outside"),
         ({"task_completion_criterion": "(CLOSE, robot, unicorn)"}, "nothing like 'unicorn'"),
         ({"task_completion_criterion": "(CLOSE, robot, pear)"}, "does not show where a pear is"),
-        ({"ground_truth_plan": ["rm -rf /"]}, "is no script line"),
+        ({"ground_truth_plan": ["rm -rf /"]}, "is not a script line"),
         ({"ground_truth_plan": []}, "names no room"),
         ({"env_id": -1}, "env_id"),
         ({"env_id": 10**30}, "env_id"),

@@ -106,7 +106,7 @@ def test_things_are_where_the_graph_says(tmp_path: Path) -> None:
     assert placed["bowl"].states[State.CLEAN] is False
     assert made.furniture["fridge_3"].open is True
     assert made.source is not None
-    assert made.source.not_taken == ("unicorn_6 is of no class of the catalogue",)
+    assert made.source.not_taken == ("unicorn_6 has no class of the catalogue",)
 
 
 def test_one_graph_is_a_start_without_a_goal(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_gap_in_the_walls_is_a_passage(scene: HssdScene, small_house: House) -
 
 def test_what_is_left_out_is_told(scene: HssdScene) -> None:
     assert scene.left_out == (
-        "stand_0 is of no class of ours",
+        "stand_0 has no class of ours",
         "1 bodies without receptacles are not in our house",
     )
 
