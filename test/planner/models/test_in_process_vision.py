@@ -12,7 +12,7 @@ from tiny_vision_model import make_tiny_vision_model
 
 from planner.memory.memory import Memory
 from planner.memory.operation_grammar import operation_grammar
-from planner.memory.operations import CoordinateFrame, ReplyReader, parse
+from planner.memory.operations import CoordinateFrame, Reading, parse
 from planner.models.chat import Message, ModelError, Request, Speaker
 from planner.models.in_process_vision import InProcessVision
 from planner.models.picture import Picture
@@ -47,7 +47,7 @@ def test_random_weights_say_only_what_the_grammar_lets_through(folder: Path) -> 
             text = answer(model, shade, f"a prompt {shade}", grammar, 48)
             whole = text if text == "No updates" else text.rpartition("\n")[0]
             if whole:
-                assert parse(whole, ReplyReader.STRICT).errors == ()
+                assert parse(whole, Reading.STRICT).errors == ()
                 said.add(whole)
     assert said
 

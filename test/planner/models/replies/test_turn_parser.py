@@ -18,7 +18,7 @@ from planner.models.replies.turn_grammar import (
     words_of,
 )
 from planner.models.replies.turn_parser import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     Turn,
     check_call,
     check_reference,
@@ -88,7 +88,7 @@ def test_check_28_five_arguments_of_place() -> None:
         ("Done[Object.1]", SkillCode.WRONG_ARGUMENTS),
         ("Place[Object.115, on, Object.102]", SkillCode.WRONG_ARGUMENTS),
         ("导航[对象]", SkillCode.UNPARSABLE),
-        ("x" * (MOST_CHARACTERS + 1), SkillCode.UNPARSABLE),
+        ("x" * (MAX_CHARACTERS + 1), SkillCode.UNPARSABLE),
     ],
 )
 def test_what_is_no_call_has_one_clear_error(text: str, code: SkillCode) -> None:
