@@ -57,7 +57,7 @@ def judged(
             watch.refresh(world, watch.names)
         judge.advance(step, watches)
         try:
-            counted.append(tuple(s.reason is None for s in judge.standings(watches)))
+            counted.append(tuple(s.reason is None for s in judge.statuses(watches)))
         except PublishedError as failure:
             error = str(failure)
             break

@@ -157,7 +157,7 @@ def looked_at_anew(evaluation, scenes):
         watches = [judge.watch(proposition, scene) for proposition in judge.propositions]
         judge.advance(step, watches)
         try:
-            yield [standing.reason is None for standing in judge.standings(watches)]
+            yield [standing.reason is None for standing in judge.statuses(watches)]
         except PublishedError:
             yield "error"
             return
