@@ -1,4 +1,4 @@
-"""Who is at the two ends of an action, by DDS's own names (planner.ros.presence)."""
+"""Clients and servers of an action, by their DDS names (planner.ros.presence)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from rclpy.node import Node
 
 from planner.ros.presence import Peers, is_of_process, surely_gone
 
-# Wall seconds until a goal that no server took counts as lost. The middleware lists a killed
-# server for a while and gives it goals; its successor gets those only that come later.
+# Wall seconds until an unaccepted goal counts as lost. The middleware lists a killed server for a
+# while and routes goals to it; its successor only gets later ones.
 ACCEPT_TIMEOUT_S = 15.0
 DOUBTFUL_ACCEPT_TIMEOUT_S = 2.0
 
 
 def accept_timeout_s(servers: Peers | None) -> float:
-    """How long these servers may take to accept a goal, wall seconds."""
+    """Timeout for these servers to accept a goal, wall seconds."""
     doubtful = servers is not None and servers.doubtful
     return DOUBTFUL_ACCEPT_TIMEOUT_S if doubtful else ACCEPT_TIMEOUT_S
 
 
 class ActionPeers:
-    """The clients and servers of one action; for the end that is in this process."""
+    """Tracks the clients and servers of one action, for the client or server in this process."""
 
     def __init__(self, node: Node, action: str) -> None:
-        """Takes the action's name as the node uses it, such as agent_0/skill."""
+        """`action`: the name as used by the node, such as agent_0/skill."""
         self._node = node
         # DDS knows only full names.
         self._service = node.resolve_service_name(f"{action}/_action/send_goal")
@@ -34,33 +34,33 @@ class ActionPeers:
         return Peers([gid], self._own_gid(), what="client", gone=surely_gone)
 
     def no_client(self) -> str:
-        """Why nobody can be waiting; "" where somebody may."""
+        """Why no client can be waiting; "" if one may be."""
         left = self._node.count_clients(self._service)
         return "" if left else "no client of this action is left"
 
     def clients(self) -> Peers:
-        """The clients there are now."""
+        """The current clients."""
         return Peers(self._requesters(), self._own_gid(), what="client")
 
     def lost_client(self, peers: Peers) -> str:
-        """Why one of these clients counts as lost; "" when none is."""
+        """Why one of these clients counts as lost; "" if none is."""
         return peers.lost(self._requesters(), self._node.count_clients(self._service))
 
     def servers(self) -> Peers:
-        """The servers there are now."""
+        """The current servers."""
         return Peers(self._repliers(), self._own_gid(), what="server", endpoints=True)
 
     def takers(self) -> Peers:
-        """The servers of which one has just accepted a goal."""
+        """The servers, one of which has just accepted a goal."""
         servers = self.servers()
         servers.settle()
         return servers
 
     def lost_server(self, peers: Peers) -> str:
-        """Why one of these servers counts as lost; "" when none is."""
+        """Why one of these servers counts as lost; "" if none is."""
         return peers.lost(self._repliers(), self._node.count_services(self._service))
 
-    # DDS's own names of requests and replies: rclpy tells how many there are, not which.
+    # By DDS names of requests and replies: rclpy only counts endpoints.
 
     def _requesters(self) -> list[bytes]:
         return self._gids(f"rq{self._service}Request")

@@ -1,4 +1,4 @@
-"""What one agent tells the world: the standard topics of its namespace."""
+"""The standard topics of one agent's namespace."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Pixels: TypeAlias = RgbImage | DepthImage | InstanceImage
 
 @dataclass(slots=True)
 class _Sent:
-    """The picture that was sent last, and its message."""
+    """The last published picture and its message."""
 
     pixels: Pixels
     message: Image
 
 
 class CameraTopics:
-    """The pictures of one camera; equal stamps belong to one exposure."""
+    """The topics of one camera; equal stamps belong to one exposure."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class CameraTopics:
         depth_encoding: str,
         ground_truth: bool,
     ) -> None:
-        """Advertises them; instance ids only where somebody knows the truth."""
+        """Advertises them; instance ids only with ground truth."""
         self._depth_encoding = depth_encoding
         self._last: dict[SafePublisher, _Sent] = {}
 
@@ -70,7 +70,7 @@ class CameraTopics:
 
     @property
     def has_subscribers(self) -> bool:
-        """Whether somebody looks."""
+        """Whether any topic has subscribers."""
         return any(publisher.has_subscribers for publisher in self._publishers)
 
     @property
@@ -84,11 +84,11 @@ class CameraTopics:
 
     @property
     def has_new_subscribers(self) -> bool:
-        """Whether somebody came to look after the last exposure."""
+        """Whether a subscriber joined after the last exposure."""
         return any(publisher.has_new_subscribers for publisher in self._publishers)
 
     def publish(self, stamp_s: float, frame_id: str, frame: CameraFrame) -> None:
-        """Publishes one exposure on the topics that somebody listens to."""
+        """Publishes one exposure on the topics with subscribers."""
         head = header(stamp_s, frame_id)
         self._send(self._image, head, frame.rgb, images.rgb_message)
         depth = partial(images.depth_message, encoding=self._depth_encoding)
@@ -100,7 +100,7 @@ class CameraTopics:
                 info.publish(images.camera_info(head, frame.intrinsics))
 
     def destroy(self) -> None:
-        """Takes the topics away."""
+        """Removes the topics."""
         for publisher in self._publishers:
             publisher.destroy()
 
@@ -111,11 +111,11 @@ class CameraTopics:
         pixels: Pixels,
         make: Callable[[Header, Any], Image],
     ) -> None:
-        """Publishes a picture; of one that is the same as before only the header is new."""
+        """Publishes a picture; an unchanged one reuses the last message with a new header."""
         if not publisher.has_subscribers:
             return
         last = self._last.get(publisher)
-        # Who gives pixels out as read-only does not fill the same array anew.
+        # A read-only array is not refilled, so the same object has the same pixels.
         if last is None or last.pixels is not pixels or pixels.flags.writeable:
             last = self._last[publisher] = _Sent(pixels, make(head, pixels))
         last.message.header = head
@@ -149,12 +149,12 @@ class AgentTopics:
 
     @property
     def has_subscribers(self) -> bool:
-        """Whether somebody listens to what changes with every tick."""
+        """Whether odometry or joint states have subscribers."""
         return self._odometry.has_subscribers or self._joints.has_subscribers
 
     @property
     def has_new_subscribers(self) -> bool:
-        """Whether somebody came to listen after the last tick."""
+        """Whether a subscriber joined after the last tick."""
         return self._odometry.has_new_subscribers or self._joints.has_new_subscribers
 
     def publish_motion(self, observation: Observation) -> None:
@@ -172,7 +172,7 @@ class AgentTopics:
             self._joints.publish(_joint_state(observation.stamp_s, observation.joints))
 
     def publish_hand(self, observation: Observation) -> None:
-        """The gripper's opening, 0 closed to 1 open, whenever it changed."""
+        """The gripper's opening, 0 closed to 1 open, if it changed."""
         hand = (observation.gripper_opening, observation.holding)
         if hand != self._hand:
             self._hand = hand
@@ -180,7 +180,7 @@ class AgentTopics:
             self._gripper.publish(_joint_state(observation.stamp_s, joints))
 
     def publish_battery(self, stamp_s: float, share: float) -> None:
-        """The battery's share of a full one, NaN where nobody knows it; currents are unmeasured."""
+        """The state of charge, 0 to 1, NaN if unknown; currents are not measured."""
         unknown = math.nan
         status = BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
         if share >= 1.0:
@@ -211,7 +211,7 @@ class AgentTopics:
     def publish_safety(
         self, obstacles: Sequence[str], details: Mapping[str, str], *, repeat: bool
     ) -> None:
-        """Whether the agent may move, when that changed or is to be repeated."""
+        """Whether the agent may move, if that changed or `repeat`."""
         now = (tuple(obstacles), tuple(details.items()))
         if now == self._safety and not repeat:
             return
@@ -222,7 +222,7 @@ class AgentTopics:
     def publish_receipt(
         self, command: str, reason: str, details: Mapping[str, str], *, allowed: bool
     ) -> None:
-        """What became of one command to the agent."""
+        """The outcome of one command to the agent."""
         self._receipts.publish(
             DiagnosticStatus(
                 level=DiagnosticStatus.OK if allowed else DiagnosticStatus.WARN,
@@ -234,7 +234,7 @@ class AgentTopics:
         )
 
     def destroy(self) -> None:
-        """Takes the topics away."""
+        """Removes the topics."""
         for publisher in (
             self._receipts,
             self._odometry,
@@ -247,12 +247,12 @@ class AgentTopics:
             publisher.destroy()
 
 
-# Whether a command was carried out, and what is said of it.
+# Success and message of a command.
 CommandReply: TypeAlias = tuple[bool, str]
 
 
 class TriggerServices:
-    """The Trigger services of one agent. While one waits for its end the others are heard."""
+    """The Trigger services of one agent; a pending call does not block the others."""
 
     def __init__(
         self,
@@ -261,7 +261,7 @@ class TriggerServices:
         commands: Sequence[str],
         on_command: Callable[[str], CommandReply | Future[CommandReply]],
     ) -> None:
-        """Offers /AGENT/COMMAND for each; `on_command` answers, at once or later."""
+        """Serves /AGENT/COMMAND for each; `on_command` replies at once or by a future."""
         self._node = node
         group = ReentrantCallbackGroup()
 
@@ -285,7 +285,7 @@ class TriggerServices:
         ]
 
     def destroy(self) -> None:
-        """Takes the services away."""
+        """Removes the services."""
         for service in self._services:
             self._node.destroy_service(service)
 

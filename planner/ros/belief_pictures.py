@@ -1,4 +1,4 @@
-"""The topics that viewers draw the robots' belief from; drawn only while somebody looks."""
+"""Marker topics of the robots' belief for viewers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planner.world.house import House
 
 
 class BeliefPictures:
-    """`/map`, `/house/markers` and `/memory/markers`, latched for viewers that come late."""
+    """`/map`, `/house/markers` and `/memory/markers`, latched."""
 
     def __init__(self, node: Node, losses: Counter[str]) -> None:
         """Advertises them."""
@@ -35,7 +35,7 @@ class BeliefPictures:
         self._house.publish(house_markers(stamp_s, layout))
 
     def show(self, belief: Belief) -> None:
-        """Draws a belief that differs from the last one drawn."""
+        """Draws a belief if it changed and there are subscribers."""
         state = (belief.stamp_s, belief.sequence)
         if state == self._shown or not self._belief.has_subscribers:
             return

@@ -1,4 +1,4 @@
-"""One agent's camera as a reader needs it: pictures of one exposure together, old ones dropped."""
+"""Subscribes to one camera: groups pictures by exposure and drops old ones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from planner.world.observation import CameraFrame
 from planner.world.serialized import stamp_of
 
 DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
-# Exposures that wait for their missing pictures; older ones are given up.
+# Incomplete exposures that are kept; older ones are dropped.
 _WAITING = 4
 
 
 @dataclass(slots=True)
 class Exposure:
-    """The pictures of one instant and the lens they were taken with."""
+    """The pictures of one instant and their camera info."""
 
     stamp_s: float
     frame_id: str
@@ -35,9 +35,9 @@ class Exposure:
 
 
 class CameraInput:
-    """Puts the pictures of equal stamps together; what is not due is not even read.
+    """Groups pictures by stamp; those not due are not deserialised.
 
-    `losses` counts what could not be used, by the reason.
+    `losses` counts unused pictures by reason.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class CameraInput:
         is_due: Callable[[float], bool],
         on_exposure: Callable[[Exposure], None],
     ) -> None:
-        """Subscribes to what is needed.
+        """Subscribes to the topics of `kinds`.
 
         Args:
-            node: that listens.
+            node: subscribes.
             agent: its namespace.
             camera: as in the topics' names.
-            kinds: which pictures make an exposure complete.
-            is_due: whether the exposure of a stamp is wanted at all.
+            kinds: pictures of a complete exposure.
+            is_due: whether the exposure at a stamp is needed.
             on_exposure: gets each complete one.
         """
         self._kinds = tuple(kinds)
@@ -81,7 +81,7 @@ class CameraInput:
         ]
 
     def destroy(self) -> None:
-        """Listens no more."""
+        """Removes the subscriptions."""
         for subscription in (self._info, *self._subscriptions):
             if subscription is not None:
                 self._node.destroy_subscription(subscription)
@@ -89,7 +89,7 @@ class CameraInput:
         self._subscriptions.clear()
 
     def _on_info(self, message: CameraInfo) -> None:
-        # A lens does not change: the first message is enough.
+        # Intrinsics do not change: the first message is enough.
         self._camera_info = message
         if self._info is not None:
             self._node.destroy_subscription(self._info)
@@ -111,7 +111,7 @@ class CameraInput:
         taken = self._waiting.setdefault(stamp_s, {})
         taken[kind] = data
         if len(taken) == len(self._kinds):
-            # Whatever waits longer is older: a late picture is worth nothing.
+            # All incomplete exposures are older: drop them.
             self._waiting.clear()
             images = {kind: deserialize_message(each, Image) for kind, each in taken.items()}
             frame_id = images[kind].header.frame_id
@@ -122,7 +122,7 @@ class CameraInput:
 
 
 def camera_frame(exposure: Exposure, optical: Pose) -> CameraFrame:
-    """The pictures of an exposure as arrays; `optical` is the lens's pose in `map`.
+    """The pictures of an exposure as arrays; `optical` is the camera's pose in `map`.
 
     Raises:
         PlannerError: for an encoding that cannot be read, or pictures of different sizes.
@@ -138,7 +138,7 @@ def camera_frame(exposure: Exposure, optical: Pose) -> CameraFrame:
         if depth_m.shape != rgb.shape[:2]:
             raise PlannerError(f"depth is {depth_m.shape} and colours {rgb.shape}")
     else:
-        # The privileged updater looks at no colours; a black picture stands for them.
+        # The privileged updater does not use colours: a black picture takes their place.
         rgb = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
     return CameraFrame(
         rgb=rgb,

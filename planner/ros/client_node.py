@@ -1,4 +1,4 @@
-"""The node of a command that talks to a running stack."""
+"""Nodes of commands that talk to a running stack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planner.world.topics import NAMESPACE_REMAPPINGS
 
 
 def client_node(name: str, namespace: str) -> Node:
-    """A node in a stack's namespace, which hears that stack's time and frames.
+    """A node in a stack's namespace, with that stack's clock and frames.
 
     Args:
         name: of the node.

@@ -1,4 +1,4 @@
-"""Names of statuses on `/diagnostics`, which all namespaces of a ROS graph share."""
+"""Names of statuses on `/diagnostics`, which is shared by all namespaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def own_statuses(data: bytes, namespace: str) -> bytes | None:
         namespace: full name of the namespace.
 
     Returns:
-        The message in CDR; None where no status is left.
+        The message in CDR; None if no status is left.
     """
     message = deserialize_message(data, DiagnosticArray)
     kept = []

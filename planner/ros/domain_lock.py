@@ -1,4 +1,4 @@
-"""One bridge a ROS domain and namespace: two would move the same agents and tell two times."""
+"""One bridge per ROS domain and namespace: two would command the same agents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from planner.network import meets_no_other_machine
 from planner.world.errors import PlannerError
 
-# DDS reckons its UDP ports from the domain; those of higher ones do not exist.
+# DDS derives its UDP ports from the domain id; higher ids have no valid ports.
 MAX_DOMAIN_ID = 232
 
 
@@ -17,16 +17,16 @@ def domain_id(environment: Mapping[str, str]) -> int:
     """Return the ROS domain of processes in this environment.
 
     Raises:
-        PlannerError: where it is none.
+        PlannerError: for an invalid id.
     """
     text = environment.get("ROS_DOMAIN_ID") or "0"
     if not (text.isascii() and text.isdigit()) or int(text) > MAX_DOMAIN_ID:
-        raise PlannerError(f"ROS_DOMAIN_ID: {text!r} is not a number from 0 to {MAX_DOMAIN_ID}")
+        raise PlannerError(f"ROS_DOMAIN_ID: expected 0 to {MAX_DOMAIN_ID}, got {text!r}")
     return int(text)
 
 
 def lock_is_exact(environment: Mapping[str, str]) -> bool:
-    """Whether no process in this environment meets a bridge that the lock does not know of."""
+    """Whether every bridge that can be discovered in this environment is covered by the lock."""
     return meets_no_other_machine(environment)
 
 
@@ -39,14 +39,14 @@ class DomainLock:
     """
 
     def __init__(self, domain_id: int, namespace: str = "/") -> None:
-        """Takes the namespace of the domain.
+        """Acquires the lock.
 
         Args:
             domain_id: the ROS domain.
             namespace: full name of the bridge's ROS namespace.
 
         Raises:
-            PlannerError: where another bridge has it.
+            PlannerError: if another bridge holds it.
         """
         place = namespace.strip("/")
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -61,10 +61,10 @@ class DomainLock:
             ) from error
 
     def close(self) -> None:
-        """Frees it; safe to call twice."""
+        """Releases the lock; safe to call twice."""
         self._socket.close()
 
 
 def _short(place: str) -> str:
-    # The kernel takes no more than 107 bytes; a namespace may have more.
+    # Socket names have at most 107 bytes; a namespace may have more.
     return f"-{hashlib.sha256(place.encode()).hexdigest()[:32]}"

@@ -1,4 +1,4 @@
-"""How a node's process begins: its modules take seconds to load, and Ctrl-C may come then."""
+"""Entry point of a node's process; handles Ctrl-C while its modules load."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from collections.abc import Callable
 def run_main(module: str) -> int:
     """Load a node's module and run its `main`.
 
-    SIGINT while it loads ends the process by that signal, without a traceback of whatever was
-    just being imported. A signal that is ignored, as under nohup, stays so. What is loaded
-    stays, and the collector of garbage no longer looks at it.
+    SIGINT while it loads ends the process by that signal, without a traceback. A signal that is
+    ignored, as under nohup, stays so. Loaded modules are excluded from garbage collection.
 
     Args:
         module: full name of a module with a function `main` that returns the exit status.
@@ -25,7 +24,7 @@ def run_main(module: str) -> int:
     if heeded:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     main: Callable[[], int] = importlib.import_module(module).main
-    # A full collection among all that modules made holds a node up for a tenth of a second.
+    # A full collection over all modules would block a node for a tenth of a second.
     gc.freeze()
     if heeded:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""The poses of frames in `map` at the time of a picture, as a node hears of them."""
+"""Poses of frames in `map` at the time of a picture, from /tf."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planner.world.serialized import first_stamp_of
 
 
 class FrameTree(FrameLinks):
-    """Listens to /tf and /tf_static."""
+    """Subscribes to /tf and /tf_static."""
 
     def __init__(self, node: Node, on_change: Callable[[], None]) -> None:
         """Subscribes to both topics; `on_change` is called after each message on /tf."""

@@ -1,4 +1,4 @@
-"""Whether what a server answered when it was asked for a goal's result is that goal's result."""
+"""Whether the answer to a result request is a result."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ENDED = {
 
 
 def why_no_result(answer: Any) -> str:
-    """Why an answer is not a result; empty where it is one.
+    """Why an answer is not a result; empty if it is one.
 
-    A result that nobody filled in has the code 0, which means success: a server that does not know
-    the goal sends such a one, and one whose goal broke.
+    A default-constructed result has code 0, which means success; a server that does not know the
+    goal, or whose goal crashed, sends such a one.
 
     Args:
-        answer: of the action's get_result service; None where there was none.
+        answer: of the action's get_result service; None if there was none.
     """
     if answer is None:
         return "no result came"

@@ -1,4 +1,4 @@
-"""An action server whose goals go on until their owner says how they ended."""
+"""An action server whose goals run until their owner concludes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.ros.presence import Peers
 from planner.world.bounds import OutOfBounds
 
 RCLError = rclpy_implementation.RCLError
-# The report of a request may come after the goal has ended, and then nobody takes it back.
+# Introspection may report a request after its goal has ended, so old entries are dropped.
 MAX_SENDERS = 64
 # As rclpy does.
 RESULT_LIFETIME_S = 10
@@ -28,24 +28,23 @@ Goal: TypeAlias = ServerGoalHandle[Any, Any, Any]
 
 
 class GoalServer(ActionServer[Any, Any, Any]):
-    """Hands accepted goals on at once and keeps them executing until `conclude`.
+    """Passes accepted goals to `on_goal` and keeps them executing until `conclude`.
 
-    rclpy runs a goal inside a callback, which would hold up a single-threaded
-    executor, or as a coroutine that it asks anew in a busy loop. Here a goal is
-    only remembered, and its callback runs when the result is there.
+    rclpy runs a goal inside a callback, which would block a single-threaded executor, or as a
+    coroutine that it polls in a busy loop. Here a goal is only stored, and its callback runs when
+    the result is available.
 
-    Every goal is accepted: what is wrong with one is told by its result's code and text. One that
-    is out of the bounds of `planner.world.bounds` never gets to `on_goal`.
+    Every goal is accepted; errors are reported by the result's code and text. One out of the
+    bounds of `planner.world.bounds` goes to `on_wrong` instead of `on_goal`.
 
-    A goal is safe to repeat: who sends the same one again under the same id, because no answer
-    came, is answered as the first time and gets the same result; rclpy would refuse it. Another
-    goal under a known id is refused.
+    Sending a goal again under the same id, because no answer came, is safe: it gets the same
+    answer and result; rclpy would refuse it. Another goal under a known id is refused.
 
     Results are kept for `result_lifetime_s`. A later request, or one to a restarted server, gets a
     result with `fault_code`: rclpy would answer with an empty one, whose code 0 reads as success.
 
-    rclpy does not tell who sent a goal. Service introspection does: it reports each request on a
-    topic, with the goal's id and the sender's GUID.
+    rclpy does not report who sent a goal. Service introspection does, by a topic with the goal's
+    id and the sender's GUID.
     """
 
     def __init__(
@@ -68,14 +67,14 @@ class GoalServer(ActionServer[Any, Any, Any]):
             action: the action's class.
             name: the action's name, relative to the node's namespace.
             on_goal: gets each goal that is in bounds.
-            on_wrong: gets each other one, to conclude it, with the field and what is wrong.
+            on_wrong: gets each other goal, to conclude it, with the field and the reason.
             on_cancel: gets each goal whose client cancels it.
-            now_s: the clock that stamps in goals are of.
-            fault_code: of a result that is not known here.
-            result_lifetime_s: how long a goal is known after its end, seconds.
+            now_s: clock of stamps in goals.
+            fault_code: result code for unknown goals.
+            result_lifetime_s: how long results are kept, seconds.
 
         Raises:
-            UnboundedFieldError: where a field of the goal has no bound.
+            UnboundedFieldError: if a field of the goal has no bound.
         """
         self._bounds = bounds_of(action.Goal)
         super().__init__(
@@ -120,7 +119,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
         Args:
             goal: the goal.
             result: message of the action's result type.
-            succeeded: whether what was asked was done.
+            succeeded: whether the goal was achieved.
             canceled: whether it ended because its client canceled it.
         """
 
@@ -138,12 +137,12 @@ class GoalServer(ActionServer[Any, Any, Any]):
         super().notify_execute(goal, end)
 
     def lost_client(self, goal: Goal) -> str:
-        """Why the client that sent a goal counts as lost; "" when it does not."""
+        """Why the client that sent a goal counts as lost; "" if it does not."""
         sender = self._senders.get(bytes(goal.goal_id.uuid))
         return self._ends.no_client() if sender is None else self._ends.lost_client(sender)
 
     def destroy(self) -> None:
-        """Takes the action out of the graph."""
+        """Removes the action."""
         self._node.destroy_subscription(self._requests)
         super().destroy()
 
@@ -165,7 +164,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
             self._on_goal(goal)
 
     async def _execute_goal_request(self, request_header_and_message: Any) -> None:
-        """Answers a goal that is known already as it was answered before."""
+        """Repeats the answer for a known goal."""
         request_header, request = request_header_and_message
         known = self._goal_handles.get(bytes(request.goal_id.uuid))
         if known is None or known.request != request.goal:
@@ -179,12 +178,12 @@ class GoalServer(ActionServer[Any, Any, Any]):
         except RCLError:
             self._logger.warning("a goal's acceptance was not sent: its client is gone")
             return
-        # rclpy does not hand a goal on whose first acceptance could not be sent.
+        # rclpy does not start a goal whose first acceptance could not be sent.
         if known.status == GoalStatus.STATUS_ACCEPTED:
             self._begin(known)
 
     async def _execute_get_result_request(self, request_header_and_message: Any) -> None:
-        """Answers for a goal that is not, or no longer, known with a code that is no success."""
+        """Answers for an unknown goal with `fault_code`."""
         request_header, request = request_header_and_message
         if bytes(request.goal_id.uuid) in self._goal_handles:
             await super()._execute_get_result_request(request_header_and_message)

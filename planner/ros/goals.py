@@ -1,4 +1,4 @@
-"""Asking an action server for something and waiting for its answer, in one place."""
+"""Sends a goal and awaits its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def run_goal(
     """Sends a goal and returns its result message; awaited inside a callback of the executor.
 
     Raises:
-        PlannerError: where the server refuses the goal.
+        PlannerError: if the server rejects the goal.
     """
     handle = await client.send_goal_async(goal, feedback_callback=feedback)
     if handle is None or not handle.accepted:

@@ -1,4 +1,4 @@
-"""Heartbeats of executives: sending them, relaying them, and hearing them or their absence."""
+"""Heartbeats of executives: publishing, relaying and receiving them."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _RCLError = rclpy_implementation.RCLError
 
 
 def safety_topic(agent: str) -> str:
-    """Where the bridge hears who attends an agent."""
+    """Topic on which the bridge receives an agent's heartbeats."""
     return topics.of_agent(agent, topics.SAFETY_HEARTBEAT)
 
 
 def skill_topic(agent: str) -> str:
-    """Where the skill executor hears it, and relays it to the bridge."""
+    """Topic on which the skill executor receives them, to relay them to the bridge."""
     return topics.of_agent(agent, topics.SKILL_HEARTBEAT)
 
 
 class HeartbeatPublisher:
-    """One executive: says ten times a second whom it attends, from the executor of its node.
+    """One executive: publishes heartbeats at 10 Hz from the executor of its node.
 
-    A node whose callbacks hang is silent, which is the point. Whoever decides elsewhere, in a loop
-    or a thread of its own, says with `is_alive` whether that is still alive.
+    A node whose callbacks hang falls silent, as intended. If decisions are made in another thread
+    or loop, `is_alive` reports whether that still runs.
     """
 
     def __init__(
@@ -57,13 +57,12 @@ class HeartbeatPublisher:
         through_skills: bool = False,
         is_alive: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Attends nobody yet.
+        """Attends no agent yet.
 
         Args:
-            node: whose executor sends; its name begins the executive's.
-            through_skills: whether the skill executor is asked for skills, and so relays; else
-                the bridge is asked for primitives, and hears it directly.
-            is_alive: asked before each beat, which is sent only where it is true.
+            node: publishes; its name is the prefix of the executive's.
+            through_skills: whether to send to the skill executor, which relays; else to the bridge.
+            is_alive: called before each heartbeat, which is skipped if it returns False.
         """
         self.executive = f"{node.get_name()}-{uuid.uuid4().hex[:8]}"
         self._node = node
@@ -78,14 +77,14 @@ class HeartbeatPublisher:
         )
 
     def advertise(self, agent: str) -> None:
-        """Has the agent's listeners found before it is attended."""
+        """Creates the agent's publisher, so that subscribers are discovered in advance."""
         if agent not in self._publishers:
             self._publishers[agent] = self._node.create_publisher(
                 Heartbeat, self._topic(agent), qos.HEARTBEAT
             )
 
     def attend(self, agents: Collection[str]) -> None:
-        """Attends these from now on, and says goodbye to those before that are not among them."""
+        """Attends these agents from now on; those no longer attended get a last message."""
         left = self._attended - frozenset(agents)
         self._attended = frozenset(agents)
         for agent in sorted(left):
@@ -97,12 +96,12 @@ class HeartbeatPublisher:
             self._timer.cancel()
 
     def send_now(self) -> None:
-        """Sends a beat at once: to be called where something was decided just now."""
+        """Sends a heartbeat at once, after a decision."""
         for agent in sorted(self._attended):
             self._send(agent)
 
     def destroy(self) -> None:
-        """Says goodbye and takes the topics away."""
+        """Sends the last messages and removes the topics."""
         self.attend(())
         self._node.destroy_timer(self._timer)
         for publisher in self._publishers.values():
@@ -126,10 +125,10 @@ class HeartbeatPublisher:
 
 
 class HeartbeatRelay:
-    """Passes on what planners say of an agent, from the executor that runs the agent's skills."""
+    """Relays heartbeats of planners from the skill executor to the bridge."""
 
     def __init__(self, node: Node, agent: str) -> None:
-        """Listens on `skill_topic`; what is heard there goes on to `safety_topic` as it is."""
+        """Forwards messages from `skill_topic` to `safety_topic` unchanged."""
         self._node = node
         self._publisher = node.create_publisher(Heartbeat, safety_topic(agent), qos.HEARTBEAT)
         self._subscription = node.create_subscription(
@@ -143,14 +142,14 @@ class HeartbeatRelay:
         )
 
     def destroy(self) -> None:
-        """Takes both topics away."""
+        """Removes both topics."""
         self._node.destroy_subscription(self._subscription)
         self._node.destroy_publisher(self._publisher)
 
     def relay_pending(self) -> None:
-        """Passes on what has come already: before a goal, which is to find the agent attended.
+        """Relays messages that have arrived, so that the agent is attended before a goal is sent.
 
-        Called in the thread of the node's executor.
+        Must be called in the thread of the node's executor.
         """
         while (message := _taken(self._subscription)) is not None:
             self._relay(message)
@@ -160,14 +159,14 @@ class HeartbeatRelay:
 
 
 class HeartbeatSubscription:
-    """Heartbeats of one agent, which wait until they are taken.
+    """Heartbeats of one agent, queued until they are taken.
 
-    Whoever judges by them takes them first, so that no other callback of the node delays one. The
-    middleware's word of a silence comes by the executor.
+    They are polled, so that no other callback of the node delays one. Deadline and liveliness
+    events come through the executor.
     """
 
     def __init__(self, node: Node, topic: str, on_silence: Callable[[bool], None]) -> None:
-        """Subscribes; `on_silence` hears of a missed beat, and whether no publisher is alive."""
+        """Subscribes; `on_silence` is called on a missed deadline, with True if none is alive."""
         self._node, self._topic = node, node.resolve_topic_name(topic)
         self._bounds = bounds_of(Heartbeat)
         self._last_problem: OutOfBounds | None = None
@@ -194,21 +193,21 @@ class HeartbeatSubscription:
         )
 
     def take(self) -> list[Heartbeat]:
-        """Those that have come since the last call and are in bounds, oldest first."""
+        """Valid messages since the last call, oldest first."""
         taken = []
         while (message := _taken(self._subscription)) is not None:
             problem = self._bounds.problem(message, 0.0)
             if not message.executive:
-                problem = problem or OutOfBounds("executive", "a heartbeat names who sends it")
+                problem = problem or OutOfBounds("executive", 'expected the sender\'s name, got ""')
             if problem is None:
                 taken.append(message)
             elif problem != self._last_problem:
                 self._last_problem = problem
-                self._node.get_logger().warning(f"{self._topic} does not count: {problem}")
+                self._node.get_logger().warning(f"{self._topic}: message ignored: {problem}")
         return taken
 
     def destroy(self) -> None:
-        """Ends listening."""
+        """Removes the subscription."""
         self._node.destroy_subscription(self._subscription)
 
 
@@ -222,7 +221,7 @@ def _publish(publisher: Any, message: Heartbeat) -> None:
     try:
         publisher.publish(message)
     except _RCLError:
-        # After a shutdown of ROS: a heartbeat that is not sent says just that.
+        # After shutdown; a missing heartbeat is the right signal.
         return
 
 
@@ -233,7 +232,7 @@ def _incompatible_qos_logger(
         full = node.resolve_topic_name(topic)
         policy = qos_policy_name_from_kind(found.last_policy_kind)
         node.get_logger().error(
-            f"{full}: a publisher is not heard, its {policy} does not fit: heartbeats are "
+            f"{full}: a publisher has incompatible {policy}: heartbeats are "
             f"reliable, MANUAL_BY_TOPIC, with a deadline and a lease of {qos.SILENT_AFTER_S:g} s; "
             "use planner.ros.heartbeat.HeartbeatPublisher or `planner attend`"
         )
@@ -242,4 +241,4 @@ def _incompatible_qos_logger(
 
 
 def _never_called(_message: Heartbeat) -> None:
-    raise AssertionError("the executor served a subscription that is emptied by its owner")
+    raise AssertionError("the executor served a polled subscription")

@@ -1,4 +1,4 @@
-"""A client of `/instruct` that sees its server die and gives the instruction again."""
+"""A client of `/instruct` that detects a dead server and sends the instruction again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
 MAX_SEND_ATTEMPTS = 4
-# Until a result is asked for again that the server has, but that did not come, wall seconds.
+# Wall seconds after which a missing result is requested again.
 RESULT_TIMEOUT_S = 2.0
 _POLL_PERIOD_S = 0.2
 _ENDED = (
@@ -37,26 +37,26 @@ class InstructClient:
     """One instruction at a time; its coroutines run in the node's executor."""
 
     def __init__(self, node: Node, on_send: Callable[[str], None]) -> None:
-        """Looks for the server; `on_send` gets the id of each goal before it is sent."""
+        """Creates the client; `on_send` gets the id of each goal before it is sent."""
         self._node, self._on_send = node, on_send
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             node, FollowInstruction, topics.INSTRUCT
         )
         self._ends = ActionPeers(node, topics.INSTRUCT)
         self._handle: Any = None
-        # Wall seconds: when the result was asked for, and when the goal was last seen under way.
+        # Wall seconds: of the last result request, and when the goal was last seen running.
         self._asked_s = self._open_s = 0.0
         self._asked: Any = None
         self._canceled = False
 
     @property
     def is_ready(self) -> bool:
-        """Whether a task planner is listed."""
+        """Whether a task planner was discovered."""
         return bool(self._client.server_is_ready())
 
     @property
     def is_accepted(self) -> bool:
-        """Whether a task planner has taken the goal that was sent last."""
+        """Whether a task planner has accepted the last goal."""
         return self._handle is not None
 
     async def follow(
@@ -65,17 +65,17 @@ class InstructClient:
         wait_s: float,
         on_lost: Callable[[str, bool], None],
     ) -> FollowInstruction.Result:
-        """Sends an instruction, again where it was lost, and returns its result.
+        """Sends an instruction, again if it was lost, and returns its result.
 
-        Where only an answer was lost, it is sent again under the same id: the server knows it then.
+        If only an answer was lost, it is sent again under the same id, which the server knows.
 
         Args:
-            goal: what is asked.
-            wait_s: wall seconds until a task planner has to have accepted it.
-            on_lost: hears why it is given again, and whether the world began anew.
+            goal: the instruction.
+            wait_s: timeout for its acceptance, wall seconds.
+            on_lost: gets the reason why it is sent again, and whether the world was reset.
 
         Raises:
-            PlannerError: where nobody accepts it, or it was lost too often.
+            PlannerError: if no server accepts it, or it was lost too often.
         """
         heard_s, lost = time.monotonic(), ""
         for _ in range(MAX_SEND_ATTEMPTS):
@@ -83,7 +83,7 @@ class InstructClient:
             self._on_send(number.hex)
             result = await self._ask(goal, number)
             while result is None and not self.is_accepted:
-                # The middleware lists a killed server for a while and gives it goals.
+                # The middleware lists a killed server for a while and routes goals to it.
                 if time.monotonic() - heard_s > wait_s:
                     raise PlannerError(no_server_message(wait_s))
                 result = await self._ask(goal, number)
@@ -101,7 +101,7 @@ class InstructClient:
         )
 
     def cancel(self) -> None:
-        """Asks the server to end the instruction; its result comes as ever."""
+        """Requests cancellation; the result comes as usual."""
         self._canceled = True
         if self._handle is not None:
             self._handle.cancel_goal_async()
@@ -111,7 +111,7 @@ class InstructClient:
         self._client.destroy()
 
     async def _ask(self, goal: FollowInstruction.Goal, number: uuid.UUID) -> Any:
-        """The result of the instruction, or None where the server died before it had one."""
+        """The result, or None if the server died before it had one."""
         self._handle = None
         while not self.is_ready:
             await self.pause(_POLL_PERIOD_S)
@@ -129,7 +129,7 @@ class InstructClient:
             await self.pause(_POLL_PERIOD_S)
         if answer.done():
             return answer.result()
-        # The client can take only one answer for an id.
+        # The client accepts only one answer for an id.
         sent.cancel()
         await self.pause(_POLL_PERIOD_S)
         return None
@@ -157,7 +157,7 @@ class InstructClient:
         asked.add_done_callback(hear)
 
     def _ask_again_for_result(self, answer: Future[Any]) -> None:
-        """Asks again where the goal has ended by its status, but no result came."""
+        """Requests the result again if the goal has ended but no result came."""
         if self._handle is None or self._handle.status not in _ENDED:
             self._open_s = time.monotonic()
         elif time.monotonic() - max(self._open_s, self._asked_s) > RESULT_TIMEOUT_S:
@@ -168,7 +168,7 @@ class InstructClient:
     def _on_ended(answer: Future[Any], told: Any) -> None:
         reason = why_no_result(told)
         if told is None or told.status == GoalStatus.STATUS_UNKNOWN:
-            # Its server has ended, and another one was asked.
+            # Its server has ended and another one answered.
             answer.set_result(None)
         elif reason:
             answer.set_exception(PlannerError(f"the task planner gave no result: {reason}"))
@@ -176,7 +176,7 @@ class InstructClient:
             answer.set_result(told.result)
 
     async def pause(self, seconds: float) -> None:
-        """Lets the executor do other work for a while."""
+        """Sleeps without blocking the executor."""
         over: Future[None] = Future()
 
         def end() -> None:
@@ -189,5 +189,5 @@ class InstructClient:
 
 
 def no_server_message(wait_s: float) -> str:
-    """That no task planner is there."""
+    """Error text for a missing task planner."""
     return f"no task planner answered within {wait_s:g} s"

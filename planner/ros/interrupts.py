@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM for commands that have something to end in order."""
+"""Ctrl-C and SIGTERM for commands that have to clean up."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from contextlib import contextmanager
 
 @contextmanager
 def termination_requested() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C or SIGTERM came, instead of ending at once; a second one ends at once.
+    """Catches Ctrl-C and SIGTERM; yields a function that returns whether one came.
 
     Raises:
         KeyboardInterrupt: at the second.
     """
-    heard: list[int] = []
+    received: list[int] = []
 
     def note(number: int, _frame: object) -> None:
-        if heard:
+        if received:
             raise KeyboardInterrupt
-        heard.append(number)
+        received.append(number)
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: bool(heard)
+        yield lambda: bool(received)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""An asyncio loop beside the executor: what may take long is awaited there, never in a callback."""
+"""An asyncio loop in a thread of its own, for work too slow for a callback."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from rclpy.node import Node
 
 T = TypeVar("T")
 STOP_TIMEOUT_S = 5.0
-# For each of the times that what runs is asked to end: the first one may be spent on waiting
-# for what ends no more.
+# Tasks are canceled several times, as one may swallow the first cancellation.
 _CANCELS, _CANCEL_S = 3, 0.2
 
 
@@ -32,13 +31,13 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def call(self, function: Callable[[], object]) -> None:
-        """Calls a function in the loop's thread, soon."""
+        """Schedules a function in the loop's thread."""
         self._loop.call_soon_threadsafe(function)
 
     def is_responsive(self) -> bool:
-        """Whether the loop has turned since this was asked before; asks it again.
+        """Whether the loop has run since the last call.
 
-        False says that what runs in it holds it up, not that something is awaited there.
+        False means that a task blocks it, not that a task awaits something.
         """
         responded = self._responded
         if responded:
@@ -50,7 +49,7 @@ class LoopThread:
         self._responded = True
 
     def stop(self) -> None:
-        """Ends all that runs in the loop, the loop and its thread."""
+        """Cancels all tasks and stops the loop and its thread."""
         self.submit(self._shut_down())
         self._thread.join(STOP_TIMEOUT_S)
         if not self._thread.is_alive():
@@ -68,10 +67,7 @@ class LoopThread:
 
 
 def set_from_thread(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T) -> None:
-    """Sets the result of a loop's future from another thread, where somebody still awaits it.
-
-    One that was given up meanwhile, as after a timeout, stays as it is.
-    """
+    """Sets the result of a loop's future from another thread, unless it is done already."""
 
     def set_result() -> None:
         if not future.done():
@@ -81,7 +77,7 @@ def set_from_thread(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], 
 
 
 class ExecutorQueue:
-    """Work that other threads leave for the node's executor, done in the order it came."""
+    """Functions that other threads post to the node's executor, run in order."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -89,7 +85,7 @@ class ExecutorQueue:
         self._wake = node.create_guard_condition(self._run_posted)
 
     def post(self, function: Callable[[], object]) -> None:
-        """Leaves a function to be called in the executor's thread; from any thread."""
+        """Schedules a function in the executor's thread; callable from any thread."""
         self._work.put(function)
         self._wake.trigger()
 

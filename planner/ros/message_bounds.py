@@ -1,7 +1,7 @@
-"""Whether a message from outside keeps the bounds of `planner.world.bounds`.
+"""Checks messages from outside against the bounds of `planner.world.bounds`.
 
-What there is to check follows from the message's definition, so that a field that is added later
-cannot be forgotten: it has no bound, and then there is no checker.
+The checks follow from the message's definition: a new field without a bound is an error when the
+checker is built.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from planner.world.bounds import Bound, Items, Number, OutOfBounds, Stamp, Text,
 _TIME = "builtin_interfaces/Time"
 _ARRAY = re.compile(r"(?:sequence<(?P<item>[^,]*)(?:,.*)?>|(?P<fixed>.*)\[\d+\])$")
 _STRINGS = re.compile(r"w?string")
-# What an empty message has in its place.
+# Placeholder field of an empty message.
 _FILLER = "structure_needs_at_least_one_member"
 Owners: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """How one field is checked: `count` of an array, then each item's bound or its fields."""
+    """The check of one field: an array's `count`, then each item's bound or fields."""
 
     name: str
     is_array: bool
@@ -36,14 +36,14 @@ class _Field:
 
 
 class MessageBounds:
-    """The check of one type of message."""
+    """The checker of one message type."""
 
     def __init__(self, message_type: Any, name: str = "") -> None:
-        """Reads the definition.
+        """Builds the checker from the definition.
 
         Args:
             message_type: class of the message.
-            name: of its bounds, where not the type's own.
+            name: of its bounds, if not the type's.
 
         Raises:
             UnboundedFieldError: naming a field that has no bound.
@@ -51,17 +51,17 @@ class MessageBounds:
         self._fields = _fields_of(message_type, ((name or type_name(message_type), ""),))
 
     def problem(self, message: Any, now_s: float) -> OutOfBounds | None:
-        """The first field that is out of bounds and why; None where none is.
+        """The first field that is out of bounds and why; None if none is.
 
         Args:
             message: of the type.
-            now_s: on the clock that the message's stamps are of.
+            now_s: on the clock of the message's stamps.
         """
         return _problem(message, self._fields, "", now_s)
 
 
 def bounds_of(message_type: Any, name: str = "") -> MessageBounds:
-    """The check of a type of message, made once; see `MessageBounds`."""
+    """The cached checker of a message type."""
     return _bounds_of(message_type, name)
 
 
@@ -99,13 +99,13 @@ def _field(name: str, text: str, owners: Owners) -> _Field:
     bound = bound_of(owners)
     wanted = (Text,) if _STRINGS.match(text) else (Stamp,) if text == _TIME else (Number,)
     if not isinstance(bound, (*wanted, Unbounded)):
-        raise TypeError(f"{owners[0]}: {bound} is no bound of a {text}")
+        raise TypeError(f"{owners[0]}: expected a bound for {text}, got {bound}")
     return _Field(name, array is not None, count, bound)
 
 
 def _as_items(bound: Bound, owners: Owners) -> Items:
     if not isinstance(bound, Items):
-        raise TypeError(f"{owners[0]}: {bound} is no bound of an array")
+        raise TypeError(f"{owners[0]}: expected a bound for an array, got {bound}")
     return bound
 
 

@@ -16,7 +16,7 @@ from planner.ros.safe_publisher import SafePublisher
 
 
 class ModelTrace:
-    """A topic with a node's calls of a model, which may come from any thread."""
+    """Publishes a node's model calls, from any thread."""
 
     def __init__(self, node: Node, topic: str, losses: Counter[str]) -> None:
         """Advertises."""
@@ -26,7 +26,7 @@ class ModelTrace:
         self._wake = node.create_guard_condition(self._publish_pending)
 
     def publish(self, call: ModelCall) -> None:
-        """Publishes a call that was answered, soon, in the executor's thread."""
+        """Queues an answered call, to be published in the executor's thread."""
         if call.answered:
             self._pending.append(call)
             self._wake.trigger()

@@ -1,4 +1,4 @@
-"""The parameters of all nodes in a node's namespace, asked for once a node."""
+"""Collects the parameters of all nodes in a namespace, once per node."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
 
 ParameterValues = Mapping[str, object]
-# Looks at a node that does not answer before it is given up: it may serve no parameters.
+# Attempts before a node is given up: it may have no parameter services.
 MAX_TRIES = 20
 
 
 class _ParameterRequest:
-    """Asks one node: which parameters it has, then their values."""
+    """Requests one node's parameter names, then their values."""
 
     def __init__(self, node: Node, name: str, on_answer: Callable[[ParameterValues], None]) -> None:
         self._node, self._on_answer = node, on_answer
@@ -27,14 +27,14 @@ class _ParameterRequest:
         self._asked = False
 
     def ask(self) -> None:
-        """Asks as soon as the node's services are there."""
+        """Sends the request once the node's services are available."""
         self.tries += 1
         if not self._asked and self._list.service_is_ready() and self._get.service_is_ready():
             self._asked = True
             self._list.call_async(ListParameters.Request()).add_done_callback(self._on_names)
 
     def close(self) -> None:
-        """Frees the clients."""
+        """Removes the clients."""
         self._node.destroy_client(self._list)
         self._node.destroy_client(self._get)
 
@@ -51,17 +51,17 @@ class _ParameterRequest:
 
 
 class ParameterCollector:
-    """Finds out the parameters of nodes as they come.
+    """Collects parameters of nodes as they appear.
 
     Attributes:
         found: parameters by the nodes' full names.
     """
 
     def __init__(self, node: Node) -> None:
-        """Asks nobody yet.
+        """Sends no requests yet.
 
         Args:
-            node: whose clients are used; its own parameters are known at once.
+            node: sends the requests; its own parameters are known at once.
         """
         self._node = node
         self._requests: dict[str, _ParameterRequest] = {}
@@ -71,7 +71,7 @@ class ParameterCollector:
         }
 
     def look(self) -> None:
-        """Asks nodes that were not asked yet; call it now and then."""
+        """Requests parameters of new nodes; to be called periodically."""
         own = self._node.get_namespace().rstrip("/")
         for name, namespace in self._node.get_node_names_and_namespaces():
             if not f"{namespace.rstrip('/')}/".startswith(f"{own}/"):
@@ -90,7 +90,7 @@ class ParameterCollector:
 
     @property
     def settled(self) -> bool:
-        """Whether everybody who was asked has answered."""
+        """Whether no request is pending."""
         return not self._requests
 
     def _collector(self, full: str) -> Callable[[ParameterValues], None]:

@@ -1,4 +1,4 @@
-"""Listening to whatever is offered, and writing down what it was, as rosbag2 does."""
+"""QoS that matches the offered profiles, and their record in rosbag2's form."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 
 def is_latched(offered: Sequence[QoSProfile]) -> bool:
-    """Whether every publisher keeps messages for those who come later."""
+    """Whether every publisher is transient local."""
     return all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in offered)
 
 
 def matching(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
-    """Reliable and latched where every publisher is, so that nothing offered is missed."""
+    """Reliable and transient local if every publisher is."""
     reliable = all(profile.reliability == ReliabilityPolicy.RELIABLE for profile in offered)
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,

@@ -30,10 +30,10 @@ class ParameterError(PlannerError):
 def text(
     node: Node, name: str, default: str, description: str, *, choices: Sequence[str] = ()
 ) -> str:
-    """Declare a text parameter and return its value.
+    """Declare a string parameter and return its value.
 
     Raises:
-        ParameterError: where it is no text, or none of `choices`.
+        ParameterError: if it is no string, or none of `choices`.
     """
     descriptor = _descriptor(description)
     if choices:
@@ -48,10 +48,10 @@ def text(
 
 
 def flag(node: Node, name: str, default: bool, description: str) -> bool:
-    """Declare a true-or-false parameter and return its value.
+    """Declare a boolean parameter and return its value.
 
     Raises:
-        ParameterError: where it is neither.
+        ParameterError: if it is no boolean.
     """
     try:
         return bool(node.declare_parameter(name, default, _descriptor(description)).value)
@@ -68,10 +68,10 @@ def whole(
     min_value: int | None = None,
     max_value: int | None = None,
 ) -> int:
-    """Declare a whole number and return its value.
+    """Declare an integer parameter and return its value; bounds are inclusive.
 
     Raises:
-        ParameterError: where it is no whole number, or out of bounds (which are allowed).
+        ParameterError: if it is no integer or out of bounds.
     """
     descriptor = _descriptor(description)
     if min_value is not None or max_value is not None:
@@ -99,10 +99,10 @@ def number(
     min_value: float | None = None,
     max_value: float | None = None,
 ) -> float:
-    """Declare a number, whole or not, and return its value; the description says its unit.
+    """Declare a floating-point parameter and return its value; bounds are inclusive.
 
     Raises:
-        ParameterError: where it is no number, not finite, or out of bounds (which are allowed).
+        ParameterError: if it is no number, not finite, or out of bounds.
     """
     descriptor = _descriptor(description)
     if min_value is not None or max_value is not None:

@@ -1,4 +1,4 @@
-"""An executor whose nodes decide how long it may wait for a message."""
+"""An executor that lets its nodes limit how long it waits for a message."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from rclpy.executors import SingleThreadedExecutor, TimeoutObject
 
 @runtime_checkable
 class PeriodicNode(Protocol):
-    """A node that has something to do now and then."""
+    """A node with work that is due at certain times."""
 
     def run_due(self) -> float:
-        """Does what is due; returns the seconds until more is due."""
+        """Does the work that is due; returns the seconds until more is due."""
 
 
 class PeriodicExecutor(SingleThreadedExecutor):
-    """Lets its nodes' `run_due` decide how long a message is waited for."""
+    """Calls `run_due` of its nodes and waits at most as long as they allow."""
 
     def __init__(self, *, context: Context | None = None) -> None:
         super().__init__(context=context)
-        # One object for all waits. To rclpy another timeout is another search for what is ready,
-        # and each search begins with the callbacks that still wait for their end: with a number
-        # that differs every time nothing else was ever heard while a service waited.
+        # One object for all waits: rclpy starts a new search for ready callbacks for each new
+        # timeout value, beginning with pending coroutines, which would starve everything else.
         self._timeout = TimeoutObject(0.0)
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Makes what is due, then waits for one message until more is due."""
+        """Runs what is due, then waits for one message until more is due."""
         waits = [node.run_due() for node in self.get_nodes() if isinstance(node, PeriodicNode)]
         waits += [] if timeout_sec is None else [timeout_sec]
         self._timeout.timeout = min(waits, default=-1.0)

@@ -1,4 +1,4 @@
-"""A subscription that its owner empties at times of its own choosing, never the executor."""
+"""A subscription that its owner polls, outside the executor."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class ReceivedMessage:
 
 
 class PolledGroup(CallbackGroup):
-    """Keeps subscriptions out of the executor's waits; their events are served as ever.
+    """Keeps subscriptions out of the executor's wait set; their events are served as usual.
 
-    Waiting for sixty subscriptions anew for each message costs far more than the messages do.
+    Waiting on sixty subscriptions for each message costs far more than the messages.
     """
 
     def can_execute(self, entity: Any) -> bool:
@@ -51,7 +51,7 @@ class PolledGroup(CallbackGroup):
 
 
 class PolledSubscription:
-    """Messages of one topic, which wait in the middleware's queue until they are taken."""
+    """Messages of one topic, queued in the middleware until they are taken."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class PolledSubscription:
             node: whose subscription it is.
             message_type: of the topic.
             topic: its name.
-            profile: its depth is how many messages wait at most.
+            profile: its depth limits the queue.
             group: shared by all polled subscriptions of the node.
-            on_lost: hears how many messages the middleware says are lost.
+            on_lost: gets the number of messages that the middleware reports as lost.
         """
         self._subscription = node.create_subscription(
             message_type,
@@ -84,7 +84,7 @@ class PolledSubscription:
         self._type = message_type
 
     def take(self) -> ReceivedMessage | None:
-        """The oldest message that waits; None where there is none.
+        """The oldest queued message, or None.
 
         Works until the node is destroyed, after a shutdown of ROS too.
         """

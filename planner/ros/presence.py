@@ -1,11 +1,10 @@
-"""Whether the clients that can have asked for a motion, or their server, are still there.
+"""Whether the clients of a motion, or their server, are still alive.
 
-DDS tells of a process that leaves in order at once, but of one that was killed
-only when its participant's lease runs out: 20 s by default, in which a robot
-walks 15 m. On this machine the kernel knows at once. Fast DDS writes the low
-16 bits of the process id into bytes 4 and 5 of every GUID and the machine's
-id into bytes 2 and 3 (measured; it is relied on only where the bridge's own
-GUID passes `is_of_process`).
+DDS reports a process that shuts down at once, but a killed one only when its participant's lease
+expires: 20 s by default, in which a robot walks 15 m. On the same machine the kernel knows at
+once. Fast DDS writes the low 16 bits of the process id into bytes 4 and 5 of every GUID and the
+machine's id into bytes 2 and 3 (measured; used only if the bridge's own GUID passes
+`is_of_process`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _PROCESS = slice(4, 6)
 # Endpoints of one participant share this prefix.
 _PARTICIPANT = slice(0, 12)
 
-# The pid namespace in which every process of the machine is seen; the kernel's PROC_PID_INIT_INO.
+# The initial pid namespace, which sees every process; the kernel's PROC_PID_INIT_INO.
 _WHOLE_MACHINE = "pid:[4026531836]"
 
 Processes = Callable[[int], frozenset[tuple[int, str]]]
@@ -27,7 +26,7 @@ Processes = Callable[[int], frozenset[tuple[int, str]]]
 def running_processes(low_bits: int, proc: Path = Path("/proc")) -> frozenset[tuple[int, str]]:
     """(pid, start time) of the running processes whose pid has these low 16 bits.
 
-    A killed process that its parent has not yet asked about does not count.
+    Zombies do not count.
     """
     found = set()
     for pid in range(low_bits or 0x10000, _highest_pid(proc) + 1, 0x10000):
@@ -35,7 +34,7 @@ def running_processes(low_bits: int, proc: Path = Path("/proc")) -> frozenset[tu
             text = (proc / str(pid) / "stat").read_text()
         except OSError:
             continue
-        # The command's name, in parentheses, may itself hold blanks and parentheses.
+        # The command name, in parentheses, may contain blanks and parentheses.
         fields = text.rpartition(")")[2].split()
         if fields[0] not in ("Z", "X"):
             found.add((pid, fields[19]))
@@ -45,7 +44,7 @@ def running_processes(low_bits: int, proc: Path = Path("/proc")) -> frozenset[tu
 def surely_gone(low_bits: int, proc: Path = Path("/proc")) -> bool:
     """Whether no process of this machine, in no container, has a pid with these low 16 bits.
 
-    Only who sees the whole machine can tell; a bridge in a container cannot.
+    False if unknown: a container does not see all processes.
     """
     try:
         if str((proc / "self/ns/pid").readlink()) != _WHOLE_MACHINE:
@@ -56,7 +55,7 @@ def surely_gone(low_bits: int, proc: Path = Path("/proc")) -> bool:
 
 
 def _has_pid(status: Path, low_bits: int) -> bool:
-    """Whether a living process goes by such a pid in any namespace that it is in."""
+    """Whether a running process has such a pid in any of its namespaces."""
     try:
         fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
     except (OSError, ValueError):
@@ -84,10 +83,10 @@ def same_host(gid: bytes, other: bytes) -> bool:
 
 
 class Peers:
-    """The clients that were there when a goal came, or the servers it was sent to.
+    """The possible clients or servers of a goal.
 
-    rclpy does not tell who sent a goal or who has it. Where several clients could have, the
-    loss of any one counts, because stopping in vain is safer than walking on.
+    rclpy does not report who sent a goal or who accepted it. With several candidates the loss of
+    any one counts: a needless stop is safer than walking on.
     """
 
     def __init__(
@@ -100,17 +99,17 @@ class Peers:
         endpoints: bool = False,
         gone: Callable[[int], bool] = lambda _low_bits: False,
     ) -> None:
-        """Remembers them.
+        """Records the peers.
 
         Args:
-            gids: theirs.
+            gids: of the peers.
             own_gid: None where GUIDs carry no process ids.
             processes: as `running_processes`.
-            what: they are, for people.
-            endpoints: whether another endpoint of the same process is another peer, as is a
-                server that was taken down and made anew.
-            gone: as `surely_gone`, where it is known that each of them took part: one that was
-                dead already counts as lost.
+            what: "client" or "server", for messages.
+            endpoints: whether another endpoint of the same process is another peer, such as a
+                recreated server.
+            gone: as `surely_gone`, if each peer is known to have taken part: one that is dead
+                already counts as lost.
         """
         self._what = what
         self._mark = slice(None) if endpoints else _PARTICIPANT
@@ -123,8 +122,7 @@ class Peers:
             if own_gid is not None and same_host(gid, own_gid):
                 low_bits = int.from_bytes(gid[_PROCESS], "little")
                 running = processes(low_bits)
-                # None: it lives in a process namespace that cannot be seen from here, or it was
-                # killed and the middleware still lists it.
+                # None: it runs in another pid namespace, or it was killed and is still listed.
                 if running:
                     self._running[low_bits] = running
                 else:
@@ -133,20 +131,20 @@ class Peers:
 
     @property
     def doubtful(self) -> bool:
-        """Whether one of them was not seen to run: what is sent may reach nobody."""
+        """Whether a peer may be dead, so that messages to it may be lost."""
         return bool(self._unseen)
 
     def settle(self) -> None:
-        """One of them has answered: where some are seen to run, it was one of these."""
+        """One of them has answered: drops those that may be dead if others run."""
         if self._running:
             self._gids -= self._unseen
 
     def lost(self, gids: Collection[bytes], count: int) -> str:
-        """Why one counts as lost; "" when none is.
+        """Why one counts as lost; "" if none is.
 
         Args:
-            gids: of those there are now.
-            count: how many there are, for middlewares that do not tell who they are.
+            gids: of the current peers.
+            count: of current peers, for middlewares that do not report GUIDs.
         """
         if not self._gids and count == 0:
             return f"no {self._what} of this action is left"

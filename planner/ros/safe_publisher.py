@@ -1,4 +1,4 @@
-"""Publishing that no reader can hurt: what cannot be sent is counted, and life goes on."""
+"""A publisher that counts messages it cannot send instead of raising."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rclpy.qos import QoSProfile
 
 
 class SafePublisher:
-    """One topic that a node publishes on."""
+    """A publisher that survives full queues and shutdown."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class SafePublisher:
         qos: QoSProfile,
         losses: Counter[str],
     ) -> None:
-        """Advertises `topic`; messages that cannot be sent are counted in `losses`."""
+        """Advertises `topic`; `losses` counts messages that could not be sent, by topic."""
         self._node = node
         self._publisher = node.create_publisher(message_type, topic, qos)
         self._losses = losses
@@ -31,17 +31,17 @@ class SafePublisher:
 
     @property
     def has_subscribers(self) -> bool:
-        """Whether anybody listens; what nobody hears need not be made."""
+        """Whether there are subscribers; without any, messages need not be built."""
         return self.subscriber_count > 0
 
     @property
     def subscriber_count(self) -> int:
-        """How many listen."""
+        """Number of subscribers."""
         return int(self._publisher.get_subscription_count())
 
     @property
     def has_new_subscribers(self) -> bool:
-        """Whether somebody came to listen after the last message was sent."""
+        """Whether a subscriber joined after the last message."""
         subscribers = self.subscriber_count
         self._served = min(self._served, subscribers)
         return subscribers > self._served
@@ -52,21 +52,21 @@ class SafePublisher:
         try:
             self._publisher.publish(message)
         except rclpy_implementation.RCLError:
-            # A reliable writer whose readers do not keep up refuses; so does one after shutdown.
+            # Raised by a reliable writer whose readers do not keep up, and after shutdown.
             self._losses[self._publisher.topic_name] += 1
             return False
         return True
 
     def wait_for_acks(self, limit_s: float) -> bool:
-        """Waits until every listener has all messages; what they lack is lost with this process.
+        """Waits until every subscriber has acknowledged all messages, before this process ends.
 
-        All threads of the process wait: rclpy does not let go of the interpreter.
+        Blocks all threads of the process: rclpy does not release the GIL.
 
         Args:
-            limit_s: how long at most, wall seconds: a listener that died is listed for a while.
+            limit_s: timeout, wall seconds: a subscriber that died is listed for a while.
 
         Returns:
-            Whether they have them; also where nobody listens.
+            Whether all have acknowledged; True without subscribers.
         """
         try:
             return bool(self._publisher.wait_for_all_acked(Duration(seconds=limit_s)))
@@ -74,5 +74,5 @@ class SafePublisher:
             return False
 
     def destroy(self) -> None:
-        """Takes the topic away."""
+        """Removes the topic."""
         self._node.destroy_publisher(self._publisher)

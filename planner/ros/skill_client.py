@@ -1,4 +1,4 @@
-"""The client of one agent's skills, for planners; it lives in the executor's thread."""
+"""The client of one agent's skills, for planners; runs in the executor's thread."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from planner.world import topics
 from planner.world.memory_wire import result_record
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 
-# Wall seconds: between two words about a server that is not there, until it is given up, and
-# until a server that does not answer a cancel is.
+# Wall seconds: between log lines about a missing server, timeout for the server, timeout for its
+# answer to a cancel request.
 LOG_PERIOD_S = 5.0
 WAIT_FOR_SERVER_S = 60.0
 CANCEL_TIMEOUT_S = 5.0
@@ -30,7 +30,7 @@ OnEnd = Callable[[SkillResult], None]
 
 @dataclass(slots=True)
 class _PendingCall:
-    """A call that was asked for; times are of the monotonic wall clock."""
+    """A requested call; times are monotonic wall seconds."""
 
     call: SkillCall
     on_end: OnEnd
@@ -44,7 +44,7 @@ class _PendingCall:
 
 
 class SkillClient:
-    """Asks /AGENT/skill for one call at a time; every call ends, whoever dies."""
+    """Sends one call at a time to /AGENT/skill; every call ends, even if the server dies."""
 
     def __init__(self, node: Node, agent: str) -> None:
         self._node = node
@@ -57,7 +57,7 @@ class SkillClient:
         self._checked_s = self._logged_s = 0.0
 
     def begin(self, call: SkillCall, on_end: OnEnd) -> None:
-        """Asks for a call; `on_end` hears its result once."""
+        """Sends a call; `on_end` gets its result once."""
         if self._pending is not None and not self._pending.over:
             text = f"The agent is busy with {self._pending.call}."
             on_end(SkillResult.failure(SkillCode.BUSY, text))
@@ -66,7 +66,7 @@ class SkillClient:
         self._send(pending)
 
     def cancel(self) -> None:
-        """Asks for the end of the call under way."""
+        """Requests cancellation of the running call."""
         pending = self._pending
         if pending is None or pending.over or pending.cancel_s is not None:
             return
@@ -78,11 +78,11 @@ class SkillClient:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is under way, or its end is not told yet."""
+        """Whether a call is running or its result is still to be delivered."""
         return self._pending is not None and not self._pending.over
 
     def watch(self) -> None:
-        """To be called a few times a second: waits for servers, and notes those that are lost."""
+        """Handles missing and lost servers; to be called a few times a second."""
         pending, wall_s = self._pending, time.monotonic()
         if pending is None or pending.over:
             return
@@ -95,7 +95,7 @@ class SkillClient:
             self._checked_s = wall_s
             reason = self._ends.lost_server(pending.servers)
             if pending.handle is None and (reason or self._accept_timed_out(pending, wall_s)):
-                # No agent moves for a goal that nobody took: it is sent again.
+                # The goal was not accepted, so no agent moves: it is sent again.
                 pending.sent = False
             elif reason:
                 pending.handle.cancel_goal_async()
@@ -105,7 +105,7 @@ class SkillClient:
         return wall_s - pending.sent_s > accept_timeout_s(pending.servers)
 
     def destroy(self) -> None:
-        """Takes the client away."""
+        """Cancels the call and removes the client."""
         self.cancel()
         self._client.destroy()
 
@@ -132,11 +132,11 @@ class SkillClient:
             self._end(pending, _failure(SkillCode.BACKEND_FAULT, "The skills refused the goal."))
             return
         if pending.over:
-            # Taken after it was given up: nobody waits for it.
+            # Accepted after it was given up.
             handle.cancel_goal_async()
             return
         if pending.handle is not None:
-            # Sent twice and taken twice: it is one call there (PARTNR-D55).
+            # Sent and accepted twice: it is one call there (PARTNR-D55).
             return
         pending.handle, pending.servers = handle, self._ends.takers()
         if pending.cancel_s is not None:

@@ -1,4 +1,4 @@
-"""Ground truth for the few that may read it: the state of the world at the time of a picture."""
+"""Ground truth for privileged readers: the world's state at the time of a picture."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from planner.world.state import WorldState
 from planner.world.state_updates import UpdateDecoder
 from planner.world.wire import state_update
 
-# States kept to go back to: over four seconds of ticks that each change something.
+# States kept for lookup: over four seconds of ticks with changes.
 _KEPT = 128
-# Stamps go through nanoseconds and back.
+# Stamps are rounded to nanoseconds.
 _EQUAL_S = 1e-6
 _BACKWARDS_S = 0.5
 
 
 class TruthInput:
-    """Listens to /world/state and keeps the newest states."""
+    """Subscribes to /world/state and keeps the newest states."""
 
     def __init__(self, node: Node, on_beginning: Callable[[WorldState], None]) -> None:
         """Subscribes; `on_beginning` gets the first state of each world that is loaded."""
@@ -34,11 +34,11 @@ class TruthInput:
 
     @property
     def newest_s(self) -> float | None:
-        """The stamp of the newest state, which stands until another comes; None before any."""
+        """The stamp of the newest state; None before the first."""
         return self._states[-1].stamp_s if self._states else None
 
     def at(self, stamp_s: float) -> WorldState | None:
-        """The newest state that is not after `stamp_s`, else the oldest; None before any."""
+        """The newest state not after `stamp_s`, else the oldest; None before the first."""
         for state in reversed(self._states):
             if state.stamp_s <= stamp_s + _EQUAL_S:
                 return state

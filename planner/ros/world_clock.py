@@ -1,4 +1,4 @@
-"""The world's time at the moment somebody asks, for stamps; listening costs nothing in between."""
+"""The world's current time, polled from /clock on demand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from planner.world import topics
 
 
 class WorldClock:
-    """`/clock` where a simulator publishes it, else the newest stamp that was heard."""
+    """`/clock` if a simulator publishes it, else the newest received stamp."""
 
     def __init__(self, node: Node) -> None:
-        """Subscribes; the node's executor is never woken by it."""
+        """Subscribes without waking the node's executor."""
         self._ticks = PolledSubscription(
             node, Clock, topics.CLOCK, qos.STATE_INPUT, PolledGroup(), lambda _lost: None
         )
@@ -25,7 +25,7 @@ class WorldClock:
 
     @property
     def now_s(self) -> float:
-        """Seconds of the world's clock; 0 before anything was heard."""
+        """Seconds of the world's clock; 0 before the first message."""
         while (taken := self._ticks.take()) is not None:
             # 4 bytes of encoding, then the time.
             seconds, nanoseconds = struct.unpack_from("<iI", taken.data, 4)
@@ -33,6 +33,6 @@ class WorldClock:
         return self._now_s
 
     def update(self, stamp_s: float) -> None:
-        """Notes a stamp that was heard; it counts where nobody publishes `/clock`."""
+        """Takes a received stamp, which counts if nobody publishes `/clock`."""
         if not self._has_ticks:
             self._now_s = max(self._now_s, stamp_s)

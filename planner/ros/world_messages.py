@@ -21,9 +21,9 @@ _KIND_NUMBERS = {
 
 
 class StateMessages:
-    """Makes the messages of updates; of entities that are the same records they are kept.
+    """Builds messages of updates; messages of unchanged entities are cached.
 
-    A keyframe has some hundred entities, and making one takes 20 us.
+    A keyframe has some hundred entities, and building one takes 20 us.
     """
 
     def __init__(self) -> None:

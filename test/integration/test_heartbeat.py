@@ -196,8 +196,8 @@ def test_the_planner_attends_its_agents_from_the_instruction_to_its_end(
 
 def test_a_publisher_that_is_not_heard_is_told_of(world: Bridge, client: Client) -> None:
     publisher = client.node.create_publisher(Heartbeat, f"/{ROBOT}/safety/heartbeat", 10)
-    client.wait(lambda: "a publisher is not heard" in world.log, "the line")
-    line = next(li for li in world.log.splitlines() if "a publisher is not heard" in li)
+    client.wait(lambda: "a publisher has incompatible" in world.log, "the line")
+    line = next(li for li in world.log.splitlines() if "a publisher has incompatible" in li)
     assert f"/{ROBOT}/safety/heartbeat" in line
     assert "planner attend" in line
     client.node.destroy_publisher(publisher)
@@ -207,5 +207,5 @@ def test_a_senseless_heartbeat_does_not_count_and_is_told_of(world: Bridge, clie
     with attending() as executive:
         executive.publisher.executive = ""
         executive.publisher.attend([ROBOT])
-        client.wait(lambda: "executive: a heartbeat names who sends it" in world.log, "the line")
+        client.wait(lambda: "executive: expected the sender's name" in world.log, "the line")
         assert client.do("navigate", WALK).code == PrimitiveCode.NOT_ALLOWED
