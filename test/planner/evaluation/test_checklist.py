@@ -107,7 +107,7 @@ def test_a_run_ticks_off_what_it_takes_and_achieves(make_lab) -> None:
 
     def call(agent, text, code=SkillCode.SUCCESS):
         now_s = evaluator.progress.sim_steps * 0.1
-        builder.deed(agent, text, SkillResult(code, ""), now_s, now_s - 0.1)
+        builder.add_call(agent, text, SkillResult(code, ""), now_s, now_s - 0.1)
 
     evaluator.update(lab.state())
     call("agent_0", "Pick[cup_1]", SkillCode.TOO_FAR)
