@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from launch import Action, LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown, TimerAction
 from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -19,6 +19,7 @@ from planner.bringup import (
     NodeSpec,
     node_list,
     option_arguments,
+    restarted,
 )
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
@@ -76,8 +77,6 @@ def action(spec: NodeSpec) -> Node:
         parameters=[dict(spec.parameters), *filter(None, [spec.params_file])],
         remappings=list(spec.remappings),
         ros_arguments=[*log_words(spec), *enclave_words(os.environ, spec.executable)],
-        respawn=spec.respawn,
-        respawn_delay=RESPAWN_DELAY_S,
         on_exit=after(spec),
         output="screen",
     )
@@ -89,7 +88,7 @@ def log_words(spec: NodeSpec) -> list[str]:
 
 
 def after(spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Action]]:
-    """Return what the end of a node's process leads to: nothing, or the end of the run.
+    """Return what the end of a node's process leads to: another one, or the end of the run.
 
     An error is raised, as the launch system then stops everything and ends with status 1.
     """
@@ -103,6 +102,9 @@ def after(spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Actio
             raise PlannerError(f"{spec.name} ended without success")
         if event.returncode != 0 and not spec.respawn:
             raise PlannerError(f"{spec.name} died, status {event.returncode}")
+        if spec.respawn:
+            # Not `respawn` of the launch system, which starts it with the same parameters.
+            return [TimerAction(period=RESPAWN_DELAY_S, actions=[action(restarted(spec))])]
         return [Shutdown(reason=f"{spec.name} is done")] if spec.ends_run else []
 
     return ended

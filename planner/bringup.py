@@ -10,7 +10,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,14 @@ from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
-from planner.world.topics import NAMESPACE_REMAPPINGS
+from planner.world.topics import (
+    EVALUATION,
+    INSTRUCT_STATUS,
+    NAMESPACE_REMAPPINGS,
+    SKILL_RESULTS,
+    WORLD_GRAPH,
+    WORLD_INFO,
+)
 
 ParameterValue = bool | int | float | str
 
@@ -365,6 +372,15 @@ class NodeSpec:
     stops_last: bool = False
 
 
+# By executable, of each managed node a topic that it publishes as soon as it is configured.
+_FIRST_TOPICS = {
+    "evaluator": EVALUATION,
+    "memory": WORLD_GRAPH,
+    "skill_executor": SKILL_RESULTS,
+    "task_planner": INSTRUCT_STATUS,
+}
+
+
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
     """Return the nodes that these arguments ask for, in the order in which they start."""
     return (
@@ -374,15 +390,34 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
         replace(_shared(args, _bridge(args)), remappings=NAMESPACE_REMAPPINGS),
         *(
             _above(args, spec)
-            for spec in (
-                *_memory(args),
-                *_skills(args),
-                *_evaluator(args),
-                *_PLANNERS[args.planner](args),
-                *_narrator(args),
+            for spec in _in_order(
+                (
+                    *_evaluator(args),
+                    *_memory(args),
+                    *_skills(args),
+                    *_PLANNERS[args.planner](args),
+                    *_narrator(args),
+                )
             )
         ),
     )
+
+
+def _in_order(specs: Iterable[NodeSpec]) -> Iterator[NodeSpec]:
+    """Each managed node after the one before it, the first after the bridge."""
+    before = WORLD_INFO
+    for spec in specs:
+        if spec.executable not in _FIRST_TOPICS:
+            yield spec
+            continue
+        yield replace(spec, parameters={**spec.parameters, "start_after": before})
+        before = _FIRST_TOPICS[spec.executable]
+
+
+def restarted(spec: NodeSpec) -> NodeSpec:
+    """A node that is started again after its death: it waits for no other."""
+    parameters = {name: v for name, v in spec.parameters.items() if name != "start_after"}
+    return replace(spec, parameters=parameters)
 
 
 def _shared(args: Arguments, spec: NodeSpec) -> NodeSpec:

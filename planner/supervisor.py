@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from types import FrameType
 from typing import IO
@@ -38,6 +38,7 @@ class Command:
     Attributes:
         name: of its lines in the log.
         words: program and arguments; no shell reads them.
+        restart_words: the same of a process that is started again; empty = `words`.
         environment: the whole environment of the process.
         respawn: started again when it dies, whatever its status. Without it, status 0 is a
             good end and any other one ends the run.
@@ -49,6 +50,7 @@ class Command:
     name: str
     words: Sequence[str]
     environment: Mapping[str, str]
+    restart_words: Sequence[str] = ()
     respawn: bool = True
     ends_run: bool = False
     warm: bool = False
@@ -335,6 +337,8 @@ class Supervisor:
             return
         delay_s = self._policy.delay_s(child.restarts)
         child.restarts += 1
+        words = child.command.restart_words or child.command.words
+        child.command = replace(child.command, words=words)
         child.phase = _Phase.WAITING
         child.start_at_s = now_s + delay_s
         self._tell(

@@ -21,6 +21,7 @@ from planner.bringup import (
     NodeSpec,
     node_list,
     option_arguments,
+    restarted,
 )
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
@@ -175,9 +176,22 @@ def log_writer(names: Sequence[str], out: TextIO) -> Callable[[str, str], None]:
 def _command(
     spec: NodeSpec, environment: Mapping[str, str], folder: Path, *, warm: bool
 ) -> Command:
+    again = restarted(spec)
+    return Command(
+        spec.name,
+        _words(spec, environment, folder / f"{spec.name}.yaml"),
+        environment,
+        restart_words=_words(again, environment, folder / f"{spec.name}_again.yaml"),
+        respawn=spec.respawn,
+        ends_run=spec.ends_run,
+        warm=warm,
+        stops_last=spec.stops_last,
+    )
+
+
+def _words(spec: NodeSpec, environment: Mapping[str, str], parameters: Path) -> list[str]:
     # Parameters go through a file: on the command line an empty text, or one that looks like
     # a number, would arrive with another type.
-    parameters = folder / f"{spec.name}.yaml"
     parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(spec.parameters)}}))
     words = [sys.executable, str(find_executable(spec.executable)), "--ros-args"]
     words += ["-r", f"__node:={spec.name}", "-r", f"__ns:={spec.namespace}"]
@@ -189,16 +203,7 @@ def _command(
         words += ["--params-file", spec.params_file]
     if spec.log_level != "info":
         words += ["--log-level", spec.log_level]
-    words += [*enclave_words(environment, spec.executable)]
-    return Command(
-        spec.name,
-        words,
-        environment,
-        respawn=spec.respawn,
-        ends_run=spec.ends_run,
-        warm=warm,
-        stops_last=spec.stops_last,
-    )
+    return [*words, *enclave_words(environment, spec.executable)]
 
 
 def _help(argument: Argument) -> str:

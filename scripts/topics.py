@@ -122,7 +122,10 @@ def running_nodes() -> Iterator[list[Any]]:
         rclpy.init(args=["--ros-args", *(word for pair in words for word in pair)])
         bridge, recorder = BridgeNode(), RecorderNode()
         above = [MemoryNode(), SkillExecutorNode(), TaskPlannerNode()]
-        nodes = [bridge, *above, EvaluatorNode()]
+        managed = [*above, EvaluatorNode()]
+        for node in managed:
+            node.start()
+        nodes = [bridge, *managed]
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)

@@ -12,7 +12,6 @@ from planner_msgs.msg import PropositionState, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from pydantic import JsonValue
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
@@ -25,6 +24,7 @@ from planner.evaluation.progress import Mode, Progress, PropositionProgress, Ver
 from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
+from planner.ros.managed_node import ManagedNode
 from planner.ros.safe_publisher import SafePublisher
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
@@ -49,11 +49,11 @@ NO_EPISODE = "the world runs no episode, so there is no task to judge"
 _SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
 
 
-class EvaluatorNode(Node):
+class EvaluatorNode(ManagedNode):
     """Follows one episode after another; `/evaluation/finish` fixes the verdict of each."""
 
     def __init__(self) -> None:
-        """Reads the parameters and listens.
+        """Reads the parameters.
 
         Raises:
             PlannerError: for a parameter or an episode that cannot be used.
@@ -79,12 +79,15 @@ class EvaluatorNode(Node):
             raise PlannerError("a perceived world says no episode: set the parameter `episode`")
         self._folder = Path(store) if store else None
         self._given = load_episode(episode) if episode else None
+        if self._given and self._given[0].evaluation is not None:
+            evaluation_of(self._given[0])
+
+    def configure(self) -> None:
+        """Listens, with nothing judged yet."""
         self._perceived: PerceivedWorld | None = None
         if self._variant is Variant.PERCEIVED and self._given is not None:
             task, house = self._given
             self._perceived = PerceivedWorld(task, house.name)
-        if self._given and self._given[0].evaluation is not None:
-            evaluation_of(self._given[0])
         self._losses: Counter[str] = Counter()
         self._unseen_states = 0
         self._updates = UpdateDecoder()
@@ -121,7 +124,20 @@ class EvaluatorNode(Node):
         )
         # Steady: a verdict is published, and asked for, while simulated time stands still, too.
         self.create_timer(RETELL_S, self._on_timer, clock=wall_clock())
-        self._notice = WaitingNotice(self, self._missing)
+        WaitingNotice(self, self._missing)
+
+    def activate(self) -> None:
+        """Tells how the task stands; an inactive judge follows the states, and tells nothing."""
+        self._tell()
+
+    def cleanup(self) -> None:
+        """Says how an episode stands that nobody ended; lets a late listener have the verdict."""
+        if self._evaluator is not None and self._verdict is None:
+            print(f"not finished: {summary(self._evaluator.result())}", flush=True)
+        if self._unheard:
+            # The middleware sends it again until this process ends. ROS is shut down by now, so
+            # nothing says when they have it.
+            time.sleep(HEARD_S)
 
     def _missing(self) -> list[str]:
         if self._state is not None:
@@ -266,10 +282,10 @@ class EvaluatorNode(Node):
         self, _request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
         asked_s = time.monotonic()
-        while not self._is_quiet(asked_s):
+        while self.is_active and not self._is_quiet(asked_s):
             await self._pause()
-        if self._evaluator is None:
-            response.success, response.message = False, self._problem
+        if self.refusal or self._evaluator is None:
+            response.success, response.message = False, self.refusal or self._problem
             return response
         try:
             response.message = summary(self._finish(self._evaluator))
@@ -311,7 +327,8 @@ class EvaluatorNode(Node):
         self._unheard = self._unheard and not self._result.wait_for_acks(0.0)
 
     def _tell(self) -> None:
-        self._publisher.publish(self._message())
+        if self.is_active:
+            self._publisher.publish(self._message())
 
     def _message(self) -> EvaluationMessage:
         state = self._state
@@ -335,16 +352,6 @@ class EvaluatorNode(Node):
                 EvaluationMessage.SUCCEEDED if self._verdict.success else EvaluationMessage.FAILED
             )
         return message
-
-    def destroy_node(self) -> None:
-        """Says how an episode stands that nobody ended; lets a late listener have the verdict."""
-        if self._evaluator is not None and self._verdict is None:
-            print(f"not finished: {summary(self._evaluator.result())}", flush=True)
-        if self._unheard:
-            # The middleware sends it again until this process ends. ROS is shut down by now, so
-            # nothing says when they have it.
-            time.sleep(HEARD_S)
-        super().destroy_node()
 
 
 def _asked(task: Episode) -> JsonValue:

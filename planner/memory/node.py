@@ -7,7 +7,6 @@ from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import EntityList, MemoryUpdate, SkillReport, WorldGraph
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from planner.memory.background import BackgroundUpdater
@@ -38,6 +37,7 @@ from planner.ros.diagnostics import status_name
 from planner.ros.frame_tree import FrameTree
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
+from planner.ros.managed_node import ManagedNode
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
 from planner.ros.model_trace import ModelTrace
 from planner.ros.part_options import declare_options
@@ -66,11 +66,11 @@ _INSTANT_S = 1e-3
 NO_UPDATER = "none"
 
 
-class MemoryNode(Node):
+class MemoryNode(ManagedNode):
     """Feeds one `Memory` and tells what it learns; begins a new one with each world."""
 
     def __init__(self) -> None:
-        """Reads the parameters and listens.
+        """Reads the parameters.
 
         Raises:
             PlannerError: for a wrong parameter, house, episode or store.
@@ -84,6 +84,9 @@ class MemoryNode(Node):
         except PlannerError:
             super().destroy_node()
             raise
+
+    def configure(self) -> None:
+        """Listens; the memory itself begins with its world."""
         self._world: WorldState | None = None
         self._told_problem = ""
         self._unreadable: Counter[str] = Counter()
@@ -106,11 +109,21 @@ class MemoryNode(Node):
         self._worker: BackgroundUpdater | None = None
         self._made = self.create_guard_condition(self._take_proposals)
         self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
-        self._answers = MemoryServices(self, lambda: self._memory, self._tell_all)
+        self._answers = MemoryServices(
+            self, lambda: self._memory, self._tell_all, lambda: self.refusal
+        )
         self._beats = 0
         # Of the wall: agents are looked for while simulated time stands still, too.
         self.create_timer(TIMER_PERIOD_S, self._beat, clock=wall_clock())
-        self._notice = WaitingNotice(self, self._missing)
+        WaitingNotice(self, self._missing)
+
+    def activate(self) -> None:
+        """Tells what is remembered: changes of before went untold."""
+        self._tell_all()
+
+    def cleanup(self) -> None:
+        """Stores what is left."""
+        self._end_memory()
 
     # Start and end
 
@@ -202,11 +215,6 @@ class MemoryNode(Node):
         self._trace = ModelTrace(self, topics.MEMORY_TRACE, self._losses)
         self._pictures = BeliefPictures(self, self._losses)
         self._lockstep = LockstepPublisher(self, LockstepChannel.MEMORY, self._losses)
-
-    def destroy_node(self) -> None:
-        """Stores what is left."""
-        self._end_memory()
-        super().destroy_node()
 
     # Worlds
 
@@ -342,7 +350,7 @@ class MemoryNode(Node):
         def is_due(stamp_s: float) -> bool:
             if self._memory is None:
                 return False
-            due = self._memory.due(agent, stamp_s)
+            due = self.is_active and self._memory.due(agent, stamp_s)
             if due and self._still.needs_look(agent, stamp_s, self._truth_newest_s()):
                 return True
             if agent not in self._looking:
@@ -398,7 +406,7 @@ class MemoryNode(Node):
         """Tells a world in lockstep from when on the next picture is needed."""
         memory = self._memory
         if memory is not None:
-            looked = not memory.due(agent, stamp_s)
+            looked = not (self.is_active and memory.due(agent, stamp_s))
             left_s = memory.next_look_s(stamp_s) if looked else _INSTANT_S
             self._lockstep.publish(agent, stamp_s + left_s)
 
@@ -462,14 +470,14 @@ class MemoryNode(Node):
 
     def _tell(self, change: MemoryChange | None) -> None:
         self._dirty = True
-        if change is not None:
+        if change is not None and self.is_active:
             self._updates.publish(change_message(change))
             self._tell_list()
             self._tell_graph()
 
     def _tell_all(self) -> None:
         """After edits by hand and at the beginning: the newest change and the snapshots."""
-        if self._memory is not None:
+        if self._memory is not None and self.is_active:
             for change in self._memory.deltas_since(self._memory.sequence - 1).changes:
                 self._updates.publish(change_message(change))
             self._tell_list()
@@ -481,7 +489,7 @@ class MemoryNode(Node):
             self._list.publish(self._list_messages.message(now.stamp_s, now.sequence, now.entities))
 
     def _tell_graph(self) -> None:
-        if self._memory is not None:
+        if self._memory is not None and self.is_active:
             self._dirty = False
             self._told_as, self._told_beat = self._standing(self._memory), self._beats
             belief = self._memory.belief(self._memory.stamp_s)
@@ -495,12 +503,13 @@ class MemoryNode(Node):
 
     def _retell(self) -> None:
         memory = self._memory
-        if self._dirty and memory is not None:
+        if memory is None or not self.is_active:
+            return
+        if self._dirty:
             confirmed_only = self._standing(memory) == self._told_as
             if not confirmed_only or self._beats - self._told_beat >= AGES_BEATS:
                 self._tell_graph()
-        if self._memory is not None:
-            self._pictures.show(self._memory.belief(self._memory.stamp_s))
+        self._pictures.show(memory.belief(memory.stamp_s))
 
     def _tell_once(self, problem: str) -> None:
         if problem != self._told_problem:

@@ -13,7 +13,6 @@ from typing import Any
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode, WorldInfo
 from rclpy.client import Client
-from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -39,6 +38,7 @@ from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.loop_thread import ExecutorQueue, LoopThread, set_from_thread
+from planner.ros.managed_node import ManagedNode
 from planner.ros.message_bounds import bounds_of
 from planner.ros.model_trace import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
@@ -76,7 +76,7 @@ def _agents_of(episode: Episode | None) -> tuple[str, ...]:
     return tuple(placement.uid for placement in episode.agents) if episode is not None else ()
 
 
-class TaskPlannerNode(Node):
+class TaskPlannerNode(ManagedNode):
     """Serves /instruct. Deciding and waiting happen in a loop of their own, never in callbacks."""
 
     def __init__(self) -> None:
@@ -91,6 +91,9 @@ class TaskPlannerNode(Node):
         except PlannerError:
             super().destroy_node()
             raise
+
+    def configure(self) -> None:
+        """Listens and serves."""
         self._hands: dict[str, SkillClient] = {}
         self._losses: Counter[str] = Counter()
         self._goal: Goal | None = None
@@ -130,8 +133,20 @@ class TaskPlannerNode(Node):
         )
         # Of the wall: what waits for lost peers must not stand still with the world.
         self._timer = self.create_timer(WATCH_S, self._watch, clock=wall_clock(), autostart=False)
-        self._notice = WaitingNotice(self, self._missing)
+        WaitingNotice(self, self._missing)
         self._stand(Standing(house=self._layout.name if self._layout is not None else ""))
+
+    def deactivate(self) -> None:
+        """Ends the instruction that is followed, and stops its agents."""
+        if self._goal is not None:
+            self._break_off(Outcome(InstructionCode.CANCELED, "task_planner was deactivated"))
+
+    def cleanup(self) -> None:
+        """Stops all agents."""
+        for client in self._hands.values():
+            client.cancel()
+        self._heartbeat.destroy()
+        self._loop.stop()
 
     def _declare(self) -> None:
         self._settings = settings.declare(self)
@@ -157,14 +172,6 @@ class TaskPlannerNode(Node):
         if self._layout is not None:
             # A second's work in a large house that no instruction has to wait for.
             walk_map(self._layout)
-
-    def destroy_node(self) -> None:
-        """Stops all agents."""
-        for client in self._hands.values():
-            client.cancel()
-        self._heartbeat.destroy()
-        self._loop.stop()
-        super().destroy_node()
 
     def _missing(self) -> list[str]:
         if self._hands:
@@ -237,6 +244,9 @@ class TaskPlannerNode(Node):
     # Instructions
 
     def _on_goal(self, goal: Goal) -> None:
+        if self.refusal:
+            self._conclude(goal, Outcome(InstructionCode.NOT_READY, self.refusal))
+            return
         if self._goal is not None:
             busy = (
                 f"another instruction is being followed: {self._goal.request.instruction[:80]!r}; "

@@ -14,6 +14,7 @@ from rclpy.task import Future
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from planner.network import confine
+from planner.ros.managed_node import ManagedNode
 from planner.world.errors import PlannerError
 
 # How far the thread that shuts ROS down may be behind the signal.
@@ -59,6 +60,8 @@ def run_node(
     try:
         try:
             node = make_node()
+            if isinstance(node, ManagedNode):
+                node.start()
         except PlannerError as error:
             return _tell(str(error), EXIT_CONFIGURATION)
         executor = make_executor()

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
-from rclpy.node import Node
 
 from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
+from planner.ros.managed_node import ManagedNode
 from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
@@ -65,7 +65,7 @@ class _Agent:
         return wall_s - self.missing_s > GONE_AFTER_S
 
 
-class SkillExecutorNode(Node):
+class SkillExecutorNode(ManagedNode):
     """Serves the agents that the world graph tells of."""
 
     def __init__(self) -> None:
@@ -82,6 +82,9 @@ class SkillExecutorNode(Node):
             super().destroy_node()
             raise
         preload_path_search()
+
+    def configure(self) -> None:
+        """Listens; agents are served as the world graph tells of them."""
         self._team = Team()
         self._agents: dict[str, _Agent] = {}
         self._graph: WorldGraph | None = None
@@ -96,7 +99,17 @@ class SkillExecutorNode(Node):
         self._timer = self.create_timer(
             TIMER_PERIOD_S, self._on_timer, clock=wall_clock(), autostart=False
         )
-        self._notice = WaitingNotice(self, self._missing)
+        WaitingNotice(self, self._missing)
+
+    def deactivate(self) -> None:
+        """Stops the agents: their calls end as canceled."""
+        for agent in self._agents.values():
+            agent.server.cancel()
+
+    def cleanup(self) -> None:
+        """Stops the agents; where ROS is shut down the bridge does it, which sees its client go."""
+        if self.context.ok():
+            self._drop_all()
 
     # Set-up
 
@@ -217,7 +230,7 @@ class SkillExecutorNode(Node):
             team=self._team,
             report=self._reporter(name),
         )
-        server = SkillServer(self, executor, self._wake, self._lockstep)
+        server = SkillServer(self, executor, self._wake, self._lockstep, lambda: self.refusal)
         self._agents[name] = _Agent(kind, heartbeat, port, server)
         self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from planner.bringup import (
     Arguments,
     node_list,
     option_arguments,
+    restarted,
 )
 
 
@@ -72,9 +74,33 @@ def test_a_memory_runs_where_it_is_asked_for_and_keeps_its_store_with_the_record
         "house": "",
         "episode": "e1",
         "store": "out/memory",
+        "start_after": "evaluation",
         "use_sim_time": True,
     }
     assert "memory" not in {node.name for node in node_list(Arguments.from_text({}))}
+
+
+def test_managed_nodes_start_one_after_another_and_again_without_waiting() -> None:
+    args = Arguments.from_text({"planner": "expert", "episode": "e1", "narrate": "true"})
+    nodes = node_list(args)
+    assert [(node.name, node.parameters.get("start_after")) for node in nodes] == [
+        ("bridge", None),
+        ("evaluator", "world/info"),
+        ("memory", "evaluation"),
+        ("skill_executor", "world_graph"),
+        ("task_planner", "skills/results"),
+        ("narrator", None),
+    ]
+    for node in nodes:
+        again = restarted(node)
+        assert "start_after" not in again.parameters
+        assert again == replace(node, parameters=again.parameters)
+
+
+def test_the_order_skips_nodes_that_are_not_there() -> None:
+    args = Arguments.from_text({"planner": "expert", "backend": "external"})
+    (memory,) = (node for node in node_list(args) if node.name == "memory")
+    assert memory.parameters["start_after"] == "world/info"
 
 
 def recorder_of(**given: str) -> dict[str, object]:

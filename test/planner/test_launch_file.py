@@ -16,7 +16,7 @@ from unittest import mock
 
 import pytest
 
-from planner.bringup import ARGUMENTS, Arguments, node_list, option_arguments
+from planner.bringup import ARGUMENTS, Arguments, node_list, option_arguments, restarted
 from planner.world.errors import PlannerError
 
 FILE = Path(__file__).parents[2] / "launch" / "bringup.launch.py"
@@ -36,7 +36,7 @@ class LaunchConfiguration(Fields):
 
 MODULES: Mapping[str, tuple[str, ...]] = {
     "launch": ("Action", "LaunchContext", "LaunchDescription"),
-    "launch.actions": ("DeclareLaunchArgument", "OpaqueFunction", "Shutdown"),
+    "launch.actions": ("DeclareLaunchArgument", "OpaqueFunction", "Shutdown", "TimerAction"),
     "launch.events": (),
     "launch.events.process": ("ProcessExited",),
     "launch.substitutions": (),
@@ -97,6 +97,20 @@ def test_each_node_gets_what_planner_up_gives_it(
         assert node.ros_arguments == ["--log-level", "debug"]
     above = [spec for spec in specs if spec.name not in ("recorder", "bridge")]
     assert {spec.parameters["use_sim_time"] for spec in above} == {True}
+
+
+def test_a_node_that_died_is_started_again_and_waits_for_no_other(
+    launch_file: dict[str, Any],
+) -> None:
+    specs = node_list(Arguments.from_text({"planner": "expert"}))
+    (memory,) = (spec for spec in specs if spec.name == "memory")
+    context = SimpleNamespace(is_shutdown=False)
+    (timer,) = launch_file["after"](memory)(SimpleNamespace(returncode=-9), context)
+    (node,) = timer.actions
+    assert node.name == "memory"
+    assert node.parameters == [dict(restarted(memory).parameters)]
+    context.is_shutdown = True
+    assert launch_file["after"](memory)(SimpleNamespace(returncode=-9), context) == []
 
 
 def test_a_pushed_namespace_counts_where_keys_are_used(

@@ -32,6 +32,7 @@ commands = [
         name=child["name"],
         words=words(child),
         environment=dict(os.environ),
+        restart_words=child.get("restart_words", ()),
         respawn=child.get("respawn", True),
         ends_run=child.get("ends_run", False),
         stops_last=child.get("stops_last", False),
@@ -138,6 +139,15 @@ def test_a_node_that_dies_is_started_again(tmp_path: Path) -> None:
         run.until("flaky died, status 3; restart 1 of 3 in 0.01 s")
         run.until("flaky died, status 3; restart 2 of 3 in 0.02 s")
         run.until("flaky: ready")
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+
+
+def test_a_node_that_is_started_again_gets_the_words_for_that() -> None:
+    again = [sys.executable, "-uc", WAITS]
+    with supervised({"name": "one", "words": ["false"], "restart_words": again}) as run:
+        run.until("one died, status 1; restart 1 of 3 in 0.01 s")
+        run.until("one: ready")
         run.send(signal.SIGINT)
         assert run.end() == 0
 

@@ -36,6 +36,7 @@ class MemoryServices:
         node: Node,
         memory: Callable[[], Memory | None],
         on_change: Callable[[], None],
+        refusal: Callable[[], str],
     ) -> None:
         """Offers the services.
 
@@ -43,16 +44,19 @@ class MemoryServices:
             node: that offers them.
             memory: the memory now; None until the world is known.
             on_change: called after each edit and load.
+            refusal: why no request is answered now; "" = they are.
         """
         self._node = node
         self._memory = memory
-        self._on_change = on_change
+        self._on_change, self._refusal = on_change, refusal
         node.create_service(QueryMemory, topics.QUERY_MEMORY, self._on_query)
         node.create_service(EditMemory, topics.EDIT_MEMORY, self._on_edit)
         node.create_service(SaveMemory, topics.SAVE_MEMORY, self._on_save)
         node.create_service(LoadMemory, topics.LOAD_MEMORY, self._on_load)
 
     def _ready(self) -> Memory:
+        if refusal := self._refusal():
+            raise _NotReadyError(refusal)
         memory = self._memory()
         if memory is None:
             raise _NotReadyError("the memory does not know its world yet; is a bridge running?")

@@ -33,11 +33,20 @@ class SkillServer:
         executor: SkillExecutor,
         on_work: Callable[[], None],
         lockstep: LockstepPublisher,
+        refusal: Callable[[], str],
     ) -> None:
-        """Advertises the action; `on_work` is called when `beat` is needed."""
+        """Advertises the action.
+
+        Args:
+            node: that serves it.
+            executor: of the agent.
+            on_work: called when `beat` is needed.
+            lockstep: tells a world in lockstep until when the agent does nothing new.
+            refusal: why no call is taken now; "" = calls are taken.
+        """
         self._node = node
         self._executor = executor
-        self._on_work = on_work
+        self._on_work, self._refusal = on_work, refusal
         self._lockstep, self._said_s = lockstep, math.inf
         name = topics.of_agent(executor.agent, topics.SKILL)
         self._server = GoalServer(
@@ -74,6 +83,12 @@ class SkillServer:
             self._tell()
         self._say(self._executor.quiet_until_s)
 
+    def cancel(self) -> None:
+        """Ends the call under way, if there is one."""
+        if self._goals:
+            self._executor.cancel()
+            self._on_work()
+
     def destroy(self) -> None:
         """Stops the agent, ends all goals and takes the action away."""
         self._executor.cancel()
@@ -86,8 +101,11 @@ class SkillServer:
     def _begin(self, goal: Goal) -> None:
         request = goal.request
         points, problem = _points(request)
-        if problem:
-            result: SkillResult | None = SkillResult.failure(SkillCode.WRONG_ARGUMENTS, problem)
+        result: SkillResult | None
+        if refusal := self._refusal():
+            result = SkillResult.failure(SkillCode.NOT_ALLOWED, f"{refusal}.")
+        elif problem:
+            result = SkillResult.failure(SkillCode.WRONG_ARGUMENTS, problem)
         else:
             # Said before the body hears of it: no time passes in between.
             self._say(0.0)
@@ -112,8 +130,7 @@ class SkillServer:
 
     def _cancel(self, goal: Goal) -> None:
         if goal in self._goals:
-            self._executor.cancel()
-            self._on_work()
+            self.cancel()
 
     def _watch_clients(self) -> None:
         """Stops an agent whose call nobody waits for any more."""

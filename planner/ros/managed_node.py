@@ -1,0 +1,215 @@
+"""A managed (lifecycle) node that brings itself up (docs/architecture.md, "States of nodes")."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.action.client import ActionClient
+from rclpy.action.server import ActionServer
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.timer import Timer
+
+from planner.ros import parameters, qos
+from planner.ros.diagnostics import status_name
+from planner.ros.safe_publisher import SafePublisher
+from planner.ros.waiting import WaitingNotice, wall_clock
+from planner.world import topics
+from planner.world.errors import PlannerError
+
+STATUS_PERIOD_S = 1.0
+# Between two looks at the graph; nodes of a bring-up come up within a second of each other.
+LOOK_PERIOD_S = 0.05
+
+
+class ManagedNode(LifecycleNode):
+    """A node with the states unconfigured, inactive, active and finalized.
+
+    A subclass declares its parameters in its constructor, so that wrong ones end the process. All
+    else comes into being in `configure` and is gone after `cleanup`. While the node is not active,
+    it takes no work: it answers with `refusal`.
+
+    The state is on `/diagnostics` and in the services and the topic of every managed node.
+
+    Attributes:
+        is_active: whether it works; True as soon as `activate` begins.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Declares the parameters of every managed node; `start` brings it up.
+
+        Raises:
+            ParameterError: for a wrong one.
+        """
+        super().__init__(name)
+        try:
+            self._autostart = parameters.flag(
+                self, "autostart", True, "whether the node configures and activates itself"
+            )
+            self._start_after = parameters.text(
+                self, "start_after", "", "topic that is to be published first; empty = none"
+            )
+        except PlannerError:
+            super().destroy_node()
+            raise
+        self.is_active = self._was_active = self._is_configured = self._is_starting = False
+        self._lasting: set[Any] = set()
+        self._error: Exception | None = None
+        self._look_timer: Timer | None = None
+        self._state_publisher = SafePublisher(
+            self, DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS, Counter()
+        )
+        self.create_timer(STATUS_PERIOD_S, self._publish_state, clock=wall_clock())
+
+    @property
+    def state(self) -> str:
+        """The label of the node's state, such as `active`."""
+        return str(self._state_machine.current_state[1])
+
+    @property
+    def refusal(self) -> str:
+        """Why no work is taken now; "" where the node is active."""
+        if self.is_active:
+            return ""
+        name = self.get_fully_qualified_name()
+        return f"{self.get_name()} is {self.state}: `ros2 lifecycle set {name} activate`"
+
+    def start(self) -> None:
+        """Brings the node up, at once or after `start_after`; to be called before it is spun.
+
+        Raises:
+            Exception: whatever `configure` or `activate` raise.
+        """
+        if not self._autostart:
+            self.get_logger().info(f"{self.state}: `autostart` is off")
+        elif self._start_after:
+            WaitingNotice(self, self._missing_before)
+            self._look_timer = self.create_timer(
+                LOOK_PERIOD_S, self._look_for_it, clock=wall_clock()
+            )
+        else:
+            self._bring_up()
+
+    def configure(self) -> None:
+        """Makes topics, services, actions, timers and threads."""
+        raise NotImplementedError
+
+    def activate(self) -> None:
+        """Begins to work: tells what is latched."""
+
+    def deactivate(self) -> None:
+        """Ends the work that is under way; what is known stays."""
+
+    def cleanup(self) -> None:
+        """Stores what is to be kept and ends threads; the rest goes by itself."""
+
+    def destroy_node(self) -> None:
+        """As a transition to finalized."""
+        if self._is_configured:
+            self._is_configured = False
+            self.cleanup()
+        super().destroy_node()
+
+    # Transitions
+
+    def on_configure(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """See `configure`."""
+        self._lasting = {entity for _, entity in self._entities()}
+        result = self._try(self.configure)
+        self._is_configured = result == TransitionCallbackReturn.SUCCESS
+        return result
+
+    def on_activate(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """See `activate`."""
+        self.is_active = self._was_active = True
+        return self._try(self.activate)
+
+    def on_deactivate(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """See `deactivate`."""
+        self.is_active = False
+        return self._try(self.deactivate)
+
+    def on_cleanup(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """See `cleanup`."""
+        return self._try(self._free)
+
+    def on_shutdown(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """Frees everything; the process stays, so that the state can be read."""
+        return self._try(self._free)
+
+    def on_error(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """After an exception in another transition: back to unconfigured."""
+        return self._try(self._free)
+
+    def _try(self, step: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            step()
+        except Exception as error:  # rclpy drops it: it is kept for `start` and for the log
+            self._error = error
+            if not self._is_starting:
+                self.get_logger().error(f"{self.state}: {error!r}")
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+
+    def _free(self) -> None:
+        self.is_active = False
+        if self._is_configured:
+            self._is_configured = False
+            self.cleanup()
+        for destroy, entity in list(self._entities()):
+            if self._lasting and entity not in self._lasting:
+                destroy(entity)
+
+    def _entities(self) -> Iterator[tuple[Callable[[Any], object], Any]]:
+        """What the node has in the graph or serves, with what destroys it."""
+        for waitable in self.waitables:
+            # The others belong to subscriptions and publishers.
+            if isinstance(waitable, ActionServer | ActionClient):
+                yield type(waitable).destroy, waitable
+        for entities, destroy in (
+            (self.publishers, self.destroy_publisher),
+            (self.subscriptions, self.destroy_subscription),
+            (self.clients, self.destroy_client),
+            (self.services, self.destroy_service),
+            (self.timers, self.destroy_timer),
+            (self.guards, self.destroy_guard_condition),
+        ):
+            yield from ((destroy, entity) for entity in entities)
+
+    # Bring-up
+
+    def _bring_up(self) -> None:
+        self._is_starting = True
+        for transition in (self.trigger_configure, self.trigger_activate):
+            if transition() != TransitionCallbackReturn.SUCCESS:
+                raise self._error or RuntimeError(f"{self.get_name()} stays {self.state}")
+        self._is_starting = False
+        self._publish_state()
+
+    def _missing_before(self) -> list[str]:
+        if self.state != "unconfigured" or self.count_publishers(self._start_after):
+            return []
+        return [f"{self.resolve_topic_name(self._start_after)}, after which it starts"]
+
+    def _look_for_it(self) -> None:
+        if self._look_timer is not None and not self._missing_before():
+            self.destroy_timer(self._look_timer)
+            self._look_timer = None
+            # An operator may have been faster.
+            if self.state == "unconfigured":
+                self._bring_up()
+
+    def _publish_state(self) -> None:
+        # What is still coming up is as it should be.
+        bad = self._was_active and self.state != "active"
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if bad else DiagnosticStatus.OK,
+            name=status_name(self, f"{self.get_name()}: state"),
+            message=self.state,
+            hardware_id=self.get_name(),
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._state_publisher.publish(message)
