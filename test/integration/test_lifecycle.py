@@ -171,7 +171,11 @@ def test_an_inactive_evaluator_gives_no_verdict_and_misses_nothing(
 def test_an_inactive_skill_executor_ends_its_call_and_takes_no_other(
     client: Client, task: Path
 ) -> None:
-    with bridge(episode=task), running("memory", episode=task), running("skill_executor"):
+    with (
+        bridge(episode=task),
+        running("memory", episode=task),
+        running("skill_executor", episode=task),
+    ):
         action = ActionClient(client.node, ExecuteSkill, "/agent_0/skill")
         client.wait(action.server_is_ready, "the skills of agent_0")
 
