@@ -79,6 +79,10 @@ def main() -> int:
 
 def table() -> dict[str, Row]:
     """The topics by their names in the page."""
+    from lifecycle_msgs.msg import TransitionEvent
+    from rclpy.lifecycle import LifecycleNode
+    from rclpy.qos import QoSProfile
+
     rows: defaultdict[str, Row] = defaultdict(Row)
     with running_nodes() as nodes:
         for node in nodes:
@@ -92,6 +96,12 @@ def table() -> dict[str, Row]:
                 row.types.add(type_name(subscription.msg_type))
                 row.asked.add(qos_words(subscription.qos_profile))
                 row.subscribers.add(node.get_name())
+            if isinstance(node, LifecycleNode):
+                # rcl publishes it, and no list of the node has it.
+                row = rows[f"{node.get_fully_qualified_name()}/transition_event"]
+                row.types.add(type_name(TransitionEvent))
+                row.offered.add(qos_words(QoSProfile(depth=10)))
+                row.publishers.add(node.get_name())
     return {n: row for n, row in rows.items() if n not in STANDARD and "/_" not in n}
 
 
