@@ -36,7 +36,8 @@ from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
 from rclpy.task import Future
 
-from planner.bringup import Arguments, node_list
+from planner.bringup import node_list
+from planner.bringup_arguments import Arguments
 from planner.demo import DEFAULT_PACE
 from planner.environment import ros_environment
 from planner.recorder.bag_story import RECORDING

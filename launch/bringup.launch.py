@@ -12,15 +12,8 @@ from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from planner.bringup import (
-    ARGUMENTS,
-    Argument,
-    Arguments,
-    NodeSpec,
-    node_list,
-    option_arguments,
-    restarted,
-)
+from planner.bringup import NodeSpec, node_list, restarted
+from planner.bringup_arguments import ARGUMENTS, Argument, Arguments, option_arguments
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id

@@ -1,4 +1,4 @@
-"""The one list of nodes, and the arguments that shape it.
+"""The one list of nodes.
 
 `launch/bringup.launch.py` turns the list into launch actions and `planner up` into child
 processes. Nothing here needs ROS. A new node is one entry in `node_list`.
@@ -7,7 +7,6 @@ processes. Nothing here needs ROS. A new node is one entry in `node_list`.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,14 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from planner.models.model_choice import part_and_source
-from planner.namespace import full_namespace
-from planner.params_file import checked_params_file
-from planner.parts.catalog import Catalog, Part, PartT
-from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
-from planner.parts.option import Option, OptionValue
-from planner.world.errors import PlannerError
-from planner.world.nearest import did_you_mean
+from planner.bringup_arguments import Arguments
+from planner.parts.kinds import BACKENDS, PLANNERS
 from planner.world.topics import (
     EVALUATION,
     INSTRUCT_STATUS,
@@ -34,312 +27,7 @@ from planner.world.topics import (
 
 ParameterValue = bool | int | float | str
 
-MAX_AGENTS = 6
 BAG_FOLDER = "bag"
-
-
-class ArgumentError(PlannerError):
-    """An argument of the bring-up that cannot be used."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        self.name = name
-        super().__init__(f"argument {name}: {reason}")
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One argument, as `ros2 launch` and `planner up` show and check it.
-
-    Attributes:
-        name: as typed by the user.
-        default: text of the default value.
-        description: one line for the help.
-        choices: the values allowed; empty = any.
-    """
-
-    name: str
-    default: str
-    description: str
-    choices: tuple[str, ...] = ()
-
-
-# As planner.recorder.node has it: pictures that are drawn only for those who look.
-UNRECORDED = r".*/body/(image|camera_info)"
-ARGUMENTS: tuple[Argument, ...] = (
-    Argument("backend", "embedded", "the world behind the bridge", BACKENDS.names()),
-    Argument(
-        "planner",
-        "none",
-        "planner to use",
-        ("none", "tour", *PLANNERS.names()),
-    ),
-    Argument(
-        "model",
-        "",
-        "language model of the planner: a server's name for it, or PART:SOURCE such as "
-        f"local:FOLDER; parts: {', '.join(MODELS.names())}",
-    ),
-    Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
-    Argument(
-        "control",
-        "decentralized",
-        "of a planner with a model: a dialogue for each agent, or one for all",
-        ("single", "centralized", "decentralized"),
-    ),
-    Argument(
-        "memory",
-        "auto",
-        "how the memory reads pictures; auto = privileged for a planner that needs a memory",
-        ("auto", "none", *UPDATERS.names()),
-    ),
-    Argument("memory_model", "", "what the memory looks with: a folder, or a server's name for it"),
-    Argument("memory_url", "", "address of a server that takes pictures, for memory:=vlm, .../v1"),
-    Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
-    Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
-    Argument("episode", "", "name or file of the episode; empty = only the house"),
-    Argument("seed", "0", "seed of everything random; 0 = the episode's"),
-    Argument("agents", "0", f"number of agents, 1 to {MAX_AGENTS}; 0 = as the episode says"),
-    Argument("backend_config", "", "file with the settings of the backend; empty = the shipped"),
-    Argument("safety_config", "", "file with the numbers of the safety rules; empty = the shipped"),
-    Argument("cameras", "hand,body", "cameras that the bridge shows, with commas"),
-    Argument("camera_hz", "10.0", "pictures a simulated second of each camera, 0.1 to 30"),
-    Argument("record", "", "folder that the run is recorded in; empty = no recording"),
-    Argument(
-        "record_images",
-        "compressed",
-        "pictures in the bag: JPEG and depth as PNG in millimetres, as published, or none",
-        ("compressed", "raw", "none"),
-    ),
-    Argument(
-        "record_image_hz",
-        "auto",
-        "pictures a simulated second to record of each camera; 0 = all, auto = 1 for a story",
-    ),
-    Argument("record_exclude", UNRECORDED, "topics to leave out of the bag, a regular expression"),
-    Argument(
-        "record_full",
-        "false",
-        "record every topic and every picture as published, whatever it costs",
-        ("true", "false"),
-    ),
-    Argument(
-        "narrate",
-        "false",
-        "give the instruction, tell the story, end with the verdict",
-        ("true", "false"),
-    ),
-    Argument("instruction", "", "what the narrator gives; empty = the episode's"),
-    Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
-    Argument("pace", "1.0", "of paced time: simulated seconds in a second, 0.1 to 10"),
-    Argument("params_file", "", "ROS parameter file for every node; it wins over the arguments"),
-    Argument("namespace", "", "ROS namespace of the whole stack; empty = none"),
-    Argument(
-        "log_level",
-        "info",
-        "what the nodes log: this and what is graver",
-        ("debug", "info", "warn", "error", "fatal"),
-    ),
-    Argument(
-        "use_sim_time",
-        "auto",
-        "whether nodes above the bridge follow /clock; auto = where a simulator paces it",
-        ("auto", "true", "false"),
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """Checked arguments of a bring-up; each field is explained in `ARGUMENTS`."""
-
-    backend: str = "embedded"
-    planner: str = "none"
-    model: str = ""
-    model_url: str = ""
-    control: str = "decentralized"
-    memory: str = "auto"
-    memory_model: str = ""
-    memory_url: str = ""
-    memory_second: str = ""
-    house: str = ""
-    episode: str = ""
-    seed: int = 0
-    agents: int = 0
-    backend_config: str = ""
-    safety_config: str = ""
-    cameras: str = "hand,body"
-    camera_hz: float = 10.0
-    record: str = ""
-    record_images: str = "compressed"
-    record_image_hz: float | None = None
-    record_exclude: str = UNRECORDED
-    record_full: bool = False
-    narrate: bool = False
-    instruction: str = ""
-    paced: bool = True
-    pace: float = 1.0
-    params_file: str = ""
-    namespace: str = "/"
-    log_level: str = "info"
-    use_sim_time: bool | None = None
-    # Of the planner, its model and the memory updater, by their names (`option_arguments`).
-    planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
-    model_options: Mapping[str, OptionValue] = field(default_factory=dict)
-    memory_options: Mapping[str, OptionValue] = field(default_factory=dict)
-
-    @staticmethod
-    def from_text(given: Mapping[str, str]) -> Arguments:
-        """Check arguments as a user types them; those that are absent get their defaults.
-
-        Raises:
-            ArgumentError: for the first unknown name or unusable value.
-        """
-        known = {argument.name: argument for argument in ARGUMENTS}
-        of_planner = _options_of(PLANNERS, given.get("planner", ""))
-        of_memory = _options_of(UPDATERS, given.get("memory", ""))
-        of_model = _options_of(MODELS, part_and_source(given.get("model", ""))[0])
-        options = {**of_planner, **of_memory, **of_model}
-        for name in given:
-            if name not in known and name not in options:
-                near = did_you_mean(name, [*known, *options])
-                raise ArgumentError(name, f"unknown; there are {', '.join(known)}{near}")
-        text = {name: given.get(name, argument.default) for name, argument in known.items()}
-        for name, value in text.items():
-            choices = known[name].choices
-            if choices and value not in choices:
-                listed, near = ", ".join(choices), did_you_mean(value, choices)
-                raise ArgumentError(name, f"{value!r} is not one of {listed}{near}")
-        if _needs_model(text["planner"]) and not text["model"]:
-            words = f"the planner {text['planner']} needs one, and model_url its server"
-            raise ArgumentError("model", words)
-        _check_memory(text["memory"], text["memory_model"], text["memory_url"])
-        if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
-            raise ArgumentError("narrate", "needs an episode, or an instruction")
-        if text["instruction"] and text["narrate"] != "true":
-            raise ArgumentError(
-                "instruction", "narrate:=true gives it; running nodes get one by planner instruct"
-            )
-        return Arguments(
-            backend=text["backend"],
-            backend_config=text["backend_config"],
-            safety_config=text["safety_config"],
-            planner=text["planner"],
-            model=text["model"],
-            model_url=text["model_url"],
-            control=text["control"],
-            planner_options=_read(of_planner, given),
-            model_options=_read(of_model, given),
-            memory=text["memory"],
-            memory_model=text["memory_model"],
-            memory_url=text["memory_url"],
-            memory_second=text["memory_second"],
-            memory_options=_read(of_memory, given),
-            house=text["house"],
-            episode=text["episode"],
-            seed=_whole("seed", text["seed"], most=2**63 - 1),
-            agents=_whole("agents", text["agents"], most=MAX_AGENTS),
-            cameras=text["cameras"],
-            camera_hz=_number("camera_hz", text["camera_hz"], least=0.1, most=30.0),
-            record=text["record"],
-            record_images=text["record_images"],
-            record_image_hz=(
-                None
-                if text["record_image_hz"] == "auto"
-                else _number("record_image_hz", text["record_image_hz"], least=0.0, most=100.0)
-            ),
-            record_exclude=_expression("record_exclude", text["record_exclude"]),
-            record_full=text["record_full"] == "true",
-            narrate=text["narrate"] == "true",
-            instruction=text["instruction"],
-            paced=text["paced"] == "true",
-            pace=_number("pace", text["pace"], least=0.1, most=10.0),
-            params_file=_checked("params_file", checked_params_file, text["params_file"]),
-            namespace=_checked("namespace", full_namespace, text["namespace"]),
-            log_level=text["log_level"],
-            use_sim_time=_sim_time(text["use_sim_time"], text["backend"]),
-        )
-
-
-def option_arguments() -> tuple[Argument, ...]:
-    """The options of all planners, models and updaters as arguments; loads their records."""
-    found: dict[str, Argument] = {}
-    parts: list[Part] = [
-        *PLANNERS.usable().values(),
-        *MODELS.usable().values(),
-        *UPDATERS.usable().values(),
-    ]
-    for part in parts:
-        for option in part.options:
-            found.setdefault(
-                option.name, Argument(option.name, str(option.default), option.help, option.choices)
-            )
-    return tuple(found.values())
-
-
-def _simulated(args: Arguments) -> bool:
-    return BACKENDS.get(args.backend).simulated
-
-
-def _options_of(catalog: Catalog[PartT], name: str) -> dict[str, Option]:
-    part = catalog.get(name) if name in catalog.names() else None
-    return {} if part is None else {option.name: option for option in part.options}
-
-
-def _read(options: Mapping[str, Option], given: Mapping[str, str]) -> dict[str, OptionValue]:
-    return {name: option.read(given[name]) for name, option in options.items() if name in given}
-
-
-def _check_memory(name: str, model: str, url: str) -> None:
-    part = UPDATERS.get(name) if name in UPDATERS.names() else None
-    if part is not None and part.needs_model and not model:
-        raise ArgumentError("memory_model", f"the memory {name} needs one")
-    if url and not (part is not None and part.takes_server):
-        raise ArgumentError("memory_url", f"the memory {name} asks no server")
-
-
-def _needs_model(planner: str) -> bool:
-    return planner in PLANNERS.names() and PLANNERS.get(planner).needs_model
-
-
-def _number(name: str, text: str, *, least: float, most: float) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise ArgumentError(name, f"{text!r} is not a number") from None
-    if not least <= number <= most:
-        raise ArgumentError(name, f"{text} is not between {least:g} and {most:g}")
-    return number
-
-
-def _checked(name: str, check: Callable[[str], str], text: str) -> str:
-    try:
-        return check(text)
-    except PlannerError as error:
-        raise ArgumentError(name, str(error)) from None
-
-
-def _sim_time(text: str, backend: str) -> bool | None:
-    if text == "true" and not BACKENDS.get(backend).simulated:
-        raise ArgumentError("use_sim_time", f"nobody publishes /clock with backend:={backend}")
-    return None if text == "auto" else text == "true"
-
-
-def _expression(name: str, text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ArgumentError(name, f"{text!r} is not a regular expression: {error}") from None
-    return text
-
-
-def _whole(name: str, value: str, *, most: int) -> int:
-    # Digits only: int() would also take "1_0", " 1" and Arabic-Indic digits.
-    if not (value.isascii() and value.isdigit()):
-        raise ArgumentError(name, f"{value!r} is not a whole number of 0 or greater")
-    number = int(value)
-    if number > most:
-        raise ArgumentError(name, f"{value} is greater than {most}")
-    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +106,10 @@ def restarted(spec: NodeSpec) -> NodeSpec:
     """A node that is started again after its death: it waits for no other."""
     parameters = {name: v for name, v in spec.parameters.items() if name != "start_after"}
     return replace(spec, parameters=parameters)
+
+
+def _simulated(args: Arguments) -> bool:
+    return BACKENDS.get(args.backend).simulated
 
 
 def _shared(args: Arguments, spec: NodeSpec) -> NodeSpec:

@@ -9,7 +9,8 @@ import time
 from functools import partial
 from pathlib import Path
 
-from planner.bringup import ARGUMENTS, Arguments, node_list
+from planner.bringup import node_list
+from planner.bringup_arguments import ARGUMENTS, Arguments
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
 from planner.parts.kinds import PLANNERS

@@ -25,7 +25,8 @@ from pathlib import Path
 
 import yaml
 
-from planner.bringup import ARGUMENTS, Arguments, NodeSpec, node_list
+from planner.bringup import NodeSpec, node_list
+from planner.bringup_arguments import ARGUMENTS, Arguments
 from planner.demo_log import story_writer
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate

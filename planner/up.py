@@ -13,15 +13,13 @@ from typing import TextIO
 import yaml
 
 import planner
-from planner.bringup import (
+from planner.bringup import NodeSpec, node_list, restarted
+from planner.bringup_arguments import (
     ARGUMENTS,
     Argument,
     ArgumentError,
     Arguments,
-    NodeSpec,
-    node_list,
     option_arguments,
-    restarted,
 )
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK

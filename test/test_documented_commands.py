@@ -23,7 +23,8 @@ import pytest
 from documented import ROOT, SHOWN
 
 from planner import cli, demo, up
-from planner.bringup import Arguments, node_list
+from planner.bringup import node_list
+from planner.bringup_arguments import Arguments
 
 
 @dataclass(frozen=True, slots=True)

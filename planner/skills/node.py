@@ -168,7 +168,9 @@ class SkillExecutorNode(ManagedNode):
     def _missing(self) -> list[str]:
         found = []
         if self._layout is None:
-            found.append(f"{self.resolve_topic_name(topics.WORLD_INFO)} of a bridge to say the house")
+            found.append(
+                f"{self.resolve_topic_name(topics.WORLD_INFO)} of a bridge to say the house"
+            )
         if self._graph is None:
             found.append(f"{self.resolve_topic_name(topics.WORLD_GRAPH)} of a memory")
         elif not self._agents:

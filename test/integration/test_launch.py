@@ -18,7 +18,8 @@ from launch.actions import (
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-from planner.bringup import ARGUMENTS, Arguments, node_list, option_arguments
+from planner.bringup import node_list
+from planner.bringup_arguments import ARGUMENTS, Arguments, option_arguments
 from planner.world.errors import PlannerError
 
 FILE = Path(__file__).parents[2] / "launch" / "bringup.launch.py"

@@ -20,7 +20,8 @@ from planner_msgs.srv import QueryMemory
 from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 
-from planner.bringup import Arguments, node_list
+from planner.bringup import node_list
+from planner.bringup_arguments import Arguments
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.instruct import InstructionCode

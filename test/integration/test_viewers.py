@@ -12,7 +12,8 @@ from nursery import Node, ending
 from rclpy.qos import DurabilityPolicy
 from shown_topics import COMPRESSED, IMAGE, Shown, in_foxglove, in_rviz, panels, placed_panels
 
-from planner.bringup import Arguments, node_list
+from planner.bringup import node_list
+from planner.bringup_arguments import Arguments
 from planner.ros.compressed_pictures import COLOUR_SUFFIX, DEPTH_SUFFIX
 from planner.ros.definitions import message_class
 from planner.world.episode import Episode

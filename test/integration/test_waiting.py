@@ -11,7 +11,10 @@ from nursery import Node, running
 
 ALONE: dict[str, tuple[dict[str, object], str]] = {
     "memory": ({}, "/world/state of a simulator's bridge, and pictures of an agent"),
-    "skill_executor": ({}, "/world/info of a bridge to say the house, and /world_graph of a memory"),
+    "skill_executor": (
+        {},
+        "/world/info of a bridge to say the house, and /world_graph of a memory",
+    ),
     "task_planner": ({}, "/world_graph of a memory"),
     "evaluator": ({}, "/world/state of a simulator's bridge"),
     "narrator": ({"instruction": "Tidy."}, "the action /instruct of a task planner"),

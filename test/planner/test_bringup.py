@@ -3,14 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.bringup import (
-    ARGUMENTS,
-    ArgumentError,
-    Arguments,
-    node_list,
-    option_arguments,
-    restarted,
-)
+from planner.bringup import node_list, restarted
+from planner.bringup_arguments import ARGUMENTS, ArgumentError, Arguments, option_arguments
 
 
 def test_defaults_of_both_forms_agree() -> None:

@@ -16,7 +16,8 @@ from unittest import mock
 
 import pytest
 
-from planner.bringup import ARGUMENTS, Arguments, node_list, option_arguments, restarted
+from planner.bringup import node_list, restarted
+from planner.bringup_arguments import ARGUMENTS, Arguments, option_arguments
 from planner.world.errors import PlannerError
 
 FILE = Path(__file__).parents[2] / "launch" / "bringup.launch.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.bringup import Arguments
+from planner.bringup_arguments import Arguments
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.bringup import ARGUMENTS
+from planner.bringup_arguments import ARGUMENTS
 from planner.models.chat import Completion, Message, ModelError, Request, Speaker
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.recorded import RecordedModel, RecordingModel

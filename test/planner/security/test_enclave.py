@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from planner import up
-from planner.bringup import Arguments, NodeSpec, node_list
+from planner.bringup import NodeSpec, node_list
+from planner.bringup_arguments import Arguments
 from planner.security import enclave
 from planner.supervisor import Command
 from planner.world.errors import PlannerError

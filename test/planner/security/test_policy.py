@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.bringup import Arguments, node_list
+from planner.bringup import node_list
+from planner.bringup_arguments import Arguments
 from planner.security.dds_names import allows, overlap
 from planner.security.policy import OPERATOR, VIEWER, Policy, shipped_policy
 from planner.world.errors import FileError
