@@ -82,6 +82,10 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/replay/export/test_video.py"
         "::test_speed_shortens_it_and_agents_stand_side_by_side"
     ),
+    **dict.fromkeys(
+        (f"ros2 lifecycle set /memory {name}" for name in ("deactivate", "activate", "shutdown")),
+        "test/integration/test_lifecycle.py::test_an_inactive_memory_refuses_and_forgets_nothing",
+    ),
     "planner report BAG": (
         "test/planner/replay/report/test_cli.py::test_a_bag_s_report_lies_beside_it"
     ),

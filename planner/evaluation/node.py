@@ -128,7 +128,8 @@ class EvaluatorNode(ManagedNode):
 
     def activate(self) -> None:
         """Tells how the task stands; an inactive judge follows the states, and tells nothing."""
-        self._tell()
+        if self._state is not None:
+            self._tell()
 
     def cleanup(self) -> None:
         """Says how an episode stands that nobody ended; lets a late listener have the verdict."""
