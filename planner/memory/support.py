@@ -1,7 +1,7 @@
 """Where a seen point belongs: on, within or on the floor, from the layout's geometry alone.
 
 What a camera measures is a point of a thing's visible side, not its underside, so the
-tolerances are wider than those of `planner.world.scene_graph`.
+tolerances are wide.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House
-from planner.world.scene_graph import enclosing
 from planner.world.vocabulary import Relation, floor_name
 
 # A seen point lies at most this far beside a surface's edge, below its top or above it.
@@ -41,7 +40,7 @@ def support_of(
     """
     piece = layout.furniture_by_name.get(named) if named is not None else None
     if piece is not None:
-        inside = enclosing(piece, openness.get(piece.name, 0.0), _local(piece, point_m))
+        inside = _enclosing(piece, openness.get(piece.name, 0.0), _local(piece, point_m))
         relation = Relation.WITHIN if inside is not None else Relation.ON
         return Support(piece.name, relation, piece.room)
     best: tuple[float, Furniture] | None = None
@@ -49,7 +48,7 @@ def support_of(
         if not piece.box.contains(point_m, _ABOVE_M):
             continue
         local = _local(piece, point_m)
-        if enclosing(piece, openness.get(piece.name, 0.0), local) is not None:
+        if _enclosing(piece, openness.get(piece.name, 0.0), local) is not None:
             return Support(piece.name, Relation.WITHIN, piece.room)
         height = _height_above(piece, local)
         if height is not None and (best is None or height < best[0]):
@@ -60,6 +59,25 @@ def support_of(
     if room is not None and point_m[2] <= _FLOOR_M:
         return Support(floor_name(room), Relation.ON, room)
     return Support(None, None, room)
+
+
+def _enclosing(piece: Furniture, openness: float, local: Vec3) -> str | None:
+    """The interior that a point of the furniture's frame is in; `openness` is 0 to 1."""
+    for hollow in piece.interiors:
+        # A drawer is somewhere between closed and as far out as the widest one.
+        shifts = [0.0]
+        if hollow.joint is not None and hollow.moves:
+            shifts.append(openness * piece.joint(hollow.joint).travel)
+        for shift in shifts:
+            axis = piece.joint(hollow.joint).axis if hollow.joint is not None else (0.0, 0.0, 0.0)
+            center = (
+                hollow.center[0] + shift * axis[0],
+                hollow.center[1] + shift * axis[1],
+                hollow.center[2] + shift * axis[2],
+            )
+            if all(abs(p - c) <= s / 2 for p, c, s in zip(local, center, hollow.size, strict=True)):
+                return hollow.name
+    return None
 
 
 def _local(piece: Furniture, point_m: Vec3) -> Vec3:

@@ -14,7 +14,6 @@ from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.vocabulary import State
 
-NO_OBJECT_UPDATES = "No object updates."
 PICKED, PLACED = "picked", "placed"
 _SUPPORT = re.compile(r"\s*\bwith the (?:Object|Entity)[. ](\d+)", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]+")
@@ -182,5 +181,5 @@ def net_edits(changes: Iterable[MemoryChange]) -> list[Edit]:
 
 
 def delta_lines(changes: Iterable[MemoryChange]) -> list[str]:
-    """The planner's lines for changes that came in their order; empty: `NO_OBJECT_UPDATES`."""
+    """The planner's lines for changes that came in their order."""
     return [delta_line(edit) for edit in net_edits(changes)]

@@ -309,15 +309,6 @@ def _topics(files: Sequence[Storage]) -> dict[str, TopicInfo]:
     return found
 
 
-def read_raw(bag: Path, topics: Sequence[str] = ()) -> Iterator[RawMessage]:
-    """As `Bag.raw`.
-
-    Raises:
-        FileError: where the folder is no readable bag.
-    """
-    yield from Bag(bag).raw(topics)
-
-
 def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
     """As `Bag.messages`.
 

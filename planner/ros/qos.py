@@ -96,7 +96,4 @@ HEARTBEAT_INPUT = QoSProfile(
     liveliness_lease_duration=Duration(seconds=SILENT_AFTER_S),
 )
 
-# Velocities: an old command must never be carried out late.
-COMMAND = _profile(1)
-
 DIAGNOSTICS = _profile(50)

@@ -77,15 +77,6 @@ def object_size(cls: ObjectClass, rng: Uniform) -> Vec3:
     return scale((factor, factor, factor), cls.size_m)
 
 
-def furniture_size(cls: FurnitureClass, rng: Uniform) -> Vec3:
-    """A size in metres between the class's limits, each extent drawn by itself."""
-    x, y, z = (
-        round(float(rng.uniform(low, high)), 3)
-        for low, high in zip(cls.size_min_m, cls.size_max_m, strict=True)
-    )
-    return (x, y, z)
-
-
 def _default_states(cls: FurnitureClass) -> dict[State, bool]:
     return {
         state: DEFAULT_STATES[state]

@@ -129,22 +129,6 @@ def decode_instances(message: RawPicture) -> InstanceImage:
     return pixels
 
 
-def decode_image(message: RawPicture | CompressedPicture) -> NDArray[np.generic]:
-    """The pixels of any picture that is recorded, colours in the order red, green, blue.
-
-    Returns:
-        (h, w, 3) uint8 for colour; (h, w) float32 metres for depth, 0 = nothing measured; (h, w)
-        int32 for instance ids.
-
-    Raises:
-        PlannerError: where the encoding is not known or the data are damaged.
-    """
-    kind, pixels = _decoded(message)
-    if pixels.dtype == np.uint8:
-        return decode_colour(message)
-    return pixels if kind == "32SC1" else decode_depth(message)
-
-
 def _decoded(message: RawPicture | CompressedPicture) -> tuple[str, _Pixels]:
     """The encoding of the pixels, and the pixels as they are stored."""
     if _is_raw(message):

@@ -11,7 +11,6 @@ from __future__ import annotations
 ROSOUT, PARAMETER_EVENTS = "/rosout", "/parameter_events"
 DIAGNOSTICS = "/diagnostics"
 CLOCK, TF, TF_STATIC = "/clock", "/tf", "/tf_static"
-GLOBAL = (ROSOUT, PARAMETER_EVENTS, DIAGNOSTICS, CLOCK, TF, TF_STATIC)
 # As nav2 does: with them each namespace has its own frames and its own time.
 NAMESPACE_REMAPPINGS = tuple((name, name.lstrip("/")) for name in (TF, TF_STATIC, CLOCK))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from bridge_harness import write_world
 
-from planner.replay.bag import read_bag, read_raw
+from planner.replay.bag import Bag, read_bag
 from planner.replay.judging import Judged, judge
 from planner.replay.runs import Request
 from planner.world.episode import Episode
@@ -100,7 +100,7 @@ def test_a_node_killed_in_each_phase_costs_neither_the_task_nor_what_is_stored(
     assert held[0]
     assert held[-1]
     if victim != "recorder":
-        topics = {message.topic for message in read_raw(bags[0])}
+        topics = {message.topic for message in Bag(bags[0]).raw()}
         assert topics >= {"/map", "/house/markers", "/memory/markers", "/world/state", "/tf"}
     if victim != "recorder":
         (judged,) = judge(bags[0], Request(episode=str(episode)))

@@ -19,8 +19,6 @@ from planner.episodes.goals.lookup import (
 from planner.episodes.goals.scene import Scene, Thing
 from planner.episodes.goals.statements import Amount, Move, Occasion, Place, Statement, Things
 
-FURNITURE_FUNCTIONS = frozenset({"is_on_top", "is_inside"})
-
 
 @dataclass(frozen=True, slots=True)
 class Goal:

@@ -7,7 +7,6 @@ that no reply can go on for ever; every engine gets the same text.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -103,11 +102,6 @@ class TurnGrammar:
     def read(self) -> Grammar:
         """The same text as a recogniser."""
         return read_grammar(self.text)
-
-    @cached_property
-    def content_hash(self) -> str:
-        """Twelve digits that stand for the text in traces."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
     def allows(self, agent: str, call: str) -> bool:
         """Whether a call, in its usual spelling, is possible for an agent now."""

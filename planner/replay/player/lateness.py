@@ -31,10 +31,3 @@ class Lateness:
             if found >= wanted:
                 return min(step * self._STEP_S, self.max_s)
         return self.max_s
-
-    def share_within(self, late_s: float) -> float:
-        """The share of messages that were at most so late; 1 without messages."""
-        if not self.count:
-            return 1.0
-        last = min(int(late_s / self._STEP_S + 1e-9), self._STEPS)
-        return sum(self._counts[: last + 1]) / self.count

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Literal
 
 Point = tuple[float, float]
-Series = tuple[tuple[float, float], ...]
 
 
 class Level(StrEnum):

@@ -18,7 +18,6 @@ from planner.world.picture_codec import (
     DEPTH_FORMAT,
     decode_colour,
     decode_depth,
-    decode_image,
     decode_instances,
     encode_colour,
     encode_depth,
@@ -77,17 +76,17 @@ def test_depth_that_was_not_measured_is_zero_and_the_far_is_as_far_as_can_be() -
 
 def test_raw_pictures_are_read_by_their_encoding() -> None:
     rgb = colours().astype(np.uint8)
-    np.testing.assert_array_equal(decode_image(Raw("rgb8", rgb)), rgb)
-    np.testing.assert_array_equal(decode_image(Raw("bgr8", rgb, padding=5)), rgb[..., ::-1])
+    np.testing.assert_array_equal(decode_colour(Raw("rgb8", rgb)), rgb)
+    np.testing.assert_array_equal(decode_colour(Raw("bgr8", rgb, padding=5)), rgb[..., ::-1])
     ids = np.arange(-3, 9, dtype=np.int32).reshape(3, 4)
     np.testing.assert_array_equal(decode_instances(Raw("32SC1", ids)), ids)
     np.testing.assert_array_equal(
         decode_instances(Raw("32SC1", ids.astype(">i4"), is_bigendian=1)), ids
     )
     metres = np.array([[np.nan, 1.5]], np.float32)
-    np.testing.assert_allclose(decode_image(Raw("32FC1", metres)), [[0.0, 1.5]])
+    np.testing.assert_allclose(decode_depth(Raw("32FC1", metres)), [[0.0, 1.5]])
     millimetres = np.array([[0, 1500, 65535]], np.uint16)
-    np.testing.assert_allclose(decode_image(Raw("16UC1", millimetres)), [[0.0, 1.5, 0.0]])
+    np.testing.assert_allclose(decode_depth(Raw("16UC1", millimetres)), [[0.0, 1.5, 0.0]])
 
 
 def test_a_picture_of_another_kind_is_refused() -> None:
@@ -99,14 +98,14 @@ def test_a_picture_of_another_kind_is_refused() -> None:
     with pytest.raises(PlannerError, match="expected instance ids"):
         decode_instances(Raw("rgb8", colours().astype(np.uint8)))
     with pytest.raises(PlannerError, match="'yuv422' are not read"):
-        decode_image(Raw("yuv422", colours().astype(np.uint8)))
+        decode_colour(Raw("yuv422", colours().astype(np.uint8)))
 
 
 def test_data_that_do_not_fill_the_picture_are_refused() -> None:
     picture = Raw("rgb8", colours().astype(np.uint8))
     picture.data = b"too short"
     with pytest.raises(PlannerError, match="do not fill 64 x 48"):
-        decode_image(picture)
+        decode_colour(picture)
 
 
 def test_a_few_bytes_that_say_they_are_gigabytes_are_refused() -> None:
@@ -128,7 +127,8 @@ def test_damaged_data_give_a_picture_or_one_clear_error(junk: bytes, at: int, ki
     )
     data = whole[:at] + junk + whole[at + len(junk) :]
     try:
-        pixels = decode_image(Compressed(kind, data))
+        decode = decode_depth if kind == DEPTH_FORMAT else decode_colour
+        pixels: np.ndarray = decode(Compressed(kind, data))
     except PlannerError:
         return
     assert pixels.ndim in (2, 3)
@@ -137,5 +137,5 @@ def test_damaged_data_give_a_picture_or_one_clear_error(junk: bytes, at: int, ki
 def test_what_other_tools_wrote_is_read() -> None:
     rgb = colours().astype(np.uint8)
     _, png = cv2.imencode(".png", rgb[..., ::-1])
-    back = decode_image(Compressed("bgr8; png compressed bgr8", png.tobytes()))
+    back = decode_colour(Compressed("bgr8; png compressed bgr8", png.tobytes()))
     np.testing.assert_array_equal(back, rgb)
