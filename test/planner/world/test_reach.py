@@ -35,5 +35,5 @@ def test_only_so_many_are_kept(small_house: House) -> None:
     first = reach_of(houses[0])
     for house in houses:
         reach_of(house)
-    assert len(reach._kept) == reach._MOST_KEPT
+    assert len(reach._cache) == reach._MAX_CACHED
     assert reach_of(houses[0]) is not first
