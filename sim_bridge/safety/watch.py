@@ -85,7 +85,7 @@ class Watch:
         link = self._options.link
         if health.age_s > link.stale_after_s:
             self._good_after_s = math.inf
-            text = f"no word from the robot for {health.age_s:.1f} s"
+            text = f"no answer from the robot for {health.age_s:.1f} s"
             return [Concern(Rule.LINK_LOST, Severity.STOPS, "COMMS_LOST", text)]
         if math.isinf(self._good_after_s) and self._good_after_s > 0:
             self._good_after_s = now_s + link.good_for_s

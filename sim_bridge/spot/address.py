@@ -1,4 +1,4 @@
-"""Where a robot is and with which account, and why nothing answers there."""
+"""A robot's address and account, and why it does not answer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class RobotAddress:
 
 
 def resolve_address(address: str, port: int, certificate: str) -> RobotAddress:
-    """A robot's whereabouts: what is given, then the environment that spot_ros2 uses as well.
+    """A robot's address: the arguments, then the environment variables of spot_ros2.
 
     Raises:
-        PlannerError: without an address or an account.
+        PlannerError: if address or account is missing.
     """
     env = os.environ
     address = address or env.get("SPOT_IP", "")
@@ -48,7 +48,7 @@ def resolve_address(address: str, port: int, certificate: str) -> RobotAddress:
 
 
 def explain_no_answer(where: RobotAddress) -> str:
-    """Why a connection failed, which the SDK does not tell apart, and what to do about it."""
+    """Why a connection failed, in more detail than the SDK reports, and what to do."""
     try:
         with socket.create_connection((where.address, where.port), PROBE_S) as plain:
             context = ssl.create_default_context(cadata=_authority(where.certificate))

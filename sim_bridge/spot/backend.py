@@ -1,4 +1,4 @@
-"""A Spot behind the bridge's `Backend` protocol, or the emulator in a robot's place."""
+"""The `Backend` of a Spot, or of the emulator."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from sim_bridge.spot.supervision import POSTURE_TIMEOUT_S, Supervision
 from sim_bridge.spot.workers import WorkerThreads
 
 DEFAULT_TIMEOUT_S = 120.0
-# A round trip up to this long slows nothing down.
+# Round trips up to this long need no lower speed.
 PROMPT_ROUND_TRIP_S = 0.05
 _PICTURES_FAULT = "no pictures"
 _TICK_S = 0.05
@@ -68,16 +68,17 @@ _EMULATOR_TIMEOUT_S = 60.0
 class SpotBackend:
     """One Spot with an arm; see `sim_bridge.backend.Backend` and `sim_bridge.safety.health`.
 
-    With `target: emulator` time is stepped and the truth is known, as in a simulator; all that
-    the backend itself learns and does still goes through the SDK and TLS. Before a robot no call
-    here waits for it but `reset`, `operate`, `stow`, `take_lease` and `close`: threads do
+    With `target: emulator` time is stepped and ground truth is known, as in a simulator; even so
+    the backend
+    uses only the SDK, over TLS. With a real robot only `reset`, `operate`, `stow`,
+    `take_lease` and `close` wait for it; all other calls leave that to threads
     (sim_bridge/spot/workers.py).
     """
 
     def __init__(
         self, options: SpotOptions | None = None, safety: SafetyOptions | None = None
     ) -> None:
-        """Starts the emulator where one is asked for; connects at the first `reset`."""
+        """Starts the emulator if configured; connects at the first `reset`."""
         self.options = options or default_spot()
         self.safety = safety or default_safety()
         self.simulated = self.options.target is Target.EMULATOR
@@ -105,19 +106,19 @@ class SpotBackend:
         return self._watch is not None and time.monotonic() > self._watch.link.limit.until_s
 
     def notify(self, on_answer: Callable[[], None]) -> None:
-        """Has `on_answer` called when a stop has its answer; before the first episode."""
+        """Registers `on_answer`, called when a stop was answered; before the first episode."""
         self._on_answer = on_answer
 
     # Time
 
     def clock_s(self) -> float:
-        """The SDK's time: the emulator's, or that of the day."""
+        """The SDK's time: the emulator's, or the time of day."""
         return self._clock.now_s() if self.simulated else time.time()
 
     def now_s(self) -> float:
-        """Of an emulator seconds since the episode's start, of a robot the time of day.
+        """Emulator: seconds since the episode's start. Robot: time of day.
 
-        The latter goes on evenly from the episode's start, however this computer's clock is set.
+        The latter is monotonic from the episode's start, even if the computer's clock is set.
         """
         if not self._agent:
             return 0.0
@@ -126,7 +127,7 @@ class SpotBackend:
         return self._day_s + time.monotonic()
 
     def step(self, dt_s: float) -> None:
-        """Lets time pass, hears how the robot is and goes on with what it does."""
+        """Advances time, reads the robot's state and continues its primitive."""
         if not (math.isfinite(dt_s) and dt_s > 0):
             raise PlannerError(f"a step takes a finite time above 0, not {dt_s}")
         if not self._agent:
@@ -141,19 +142,19 @@ class SpotBackend:
             self._end_unheard()
 
     def _report_alive(self, workers: WorkerThreads) -> None:
-        """Says that the main loop is well."""
+        """Reports that the main loop is alive."""
         workers.report_alive()
         if self.watch.estop is not None:
             self.watch.estop.alive()
 
     def _end_unheard(self) -> None:
-        """Ends what nobody can follow any more; what was sent last ends by itself (rule 7).
+        """Ends the primitive after a lost link; the last command expires by itself (rule 7).
 
-        An arm's command that is still on its way has no end time, so a stop is sent behind it.
+        An arm command still in transit has no end time, so a stop is sent after it.
         """
         silent_s = self.clock_s() - self.watch.good_s
         if silent_s > self.safety.link.stale_after_s:
-            text = f"no word from the robot for {silent_s:.1f} s"
+            text = f"no answer from the robot for {silent_s:.1f} s"
             ended = self.motion.end(PrimitiveCode.BACKEND_FAULT, text, reason="COMMS_LOST")
             if ended and self._workers is not None:
                 self._workers.halt()
@@ -171,10 +172,10 @@ class SpotBackend:
         return (self._agent,) if self._agent else ()
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
-        """Takes up a layout and an episode; a failed one changes nothing.
+        """Loads a layout and an episode; on failure nothing changes.
 
-        The emulator's world begins anew and its robot is claimed, powered and standing, as
-        simulated agents are. A real world and a real robot stay as they are.
+        The emulator's world is reset and its robot is claimed, powered and standing, as simulated
+        agents are. A real robot stays as it is.
         """
         if len(episode.agents) != 1:
             raise PlannerError(f"{episode.title}: one Spot is one agent, not {len(episode.agents)}")
@@ -216,7 +217,7 @@ class SpotBackend:
                     "safety: estop.mode endpoint is for a robot in real time, not for an emulator "
                     "whose time is stepped"
                 )
-            # The emulator's time stands still in a call, however long this machine takes for it.
+            # The emulator's time does not advance during a call, however long that takes.
             fields = dict.fromkeys(Timeouts.model_fields, _EMULATOR_TIMEOUT_S)
             safety = safety.model_copy(update={"timeouts": Timeouts(**fields)})
         fiducials = options.fiducials if self._annotated is None else self._annotated.fiducials
@@ -272,11 +273,11 @@ class SpotBackend:
         if self.emulator is not None:
             self.emulator.close()
 
-    # What the robot says
+    # Robot state
 
     @property
     def watch(self) -> Supervision:
-        """The robot as it is supervised.
+        """The supervision of the robot.
 
         Raises:
             PlannerError: before the first episode.
@@ -292,17 +293,17 @@ class SpotBackend:
 
     @property
     def graph(self) -> GraphLink | None:
-        """The recorded map, where one is configured."""
+        """The recorded map, if configured."""
         return self.watch.localisation.graph
 
     @property
     def state(self) -> BodyState:
-        """The last that the robot said of itself."""
+        """The last known state of the robot."""
         return self.watch.state
 
     @property
     def physique(self) -> Body:
-        """The measures of its body."""
+        """The dimensions of its body."""
         return default_bodies()[self.options.agent_kind]
 
     @property
@@ -317,20 +318,20 @@ class SpotBackend:
     # Supervised
 
     def obey(self, safety: SafetyOptions) -> None:
-        """Takes up the numbers of the safety rules; called before the first episode."""
+        """Sets the parameters of the safety rules; before the first episode."""
         if self._watch is None:
             self.safety = safety
 
     def health(self, agent: str) -> Health:
-        """The last that is known of the robot."""
+        """The last known health of the robot."""
         self._check_agent(agent)
         return self.watch.health()
 
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
         """Bounds every mobility command from now on."""
         self._check_agent(agent)
-        # What is known of the robot is as old as the way to it is long (rule 11), so it walks as
-        # much slower as it would go further before a word reaches it.
+        # State and commands are delayed by the round trip (rule 11), so the speed is reduced by the
+        # extra distance that the robot would walk meanwhile.
         lives_s = self.safety.motion.command_ttl_s
         late_s = max(0.0, self.watch.round_trip_s - PROMPT_ROUND_TRIP_S)
         linear_m_s = limit.linear_m_s * lives_s / (lives_s + late_s)
@@ -346,7 +347,7 @@ class SpotBackend:
             threading.Thread(target=clear, name="spot-faults", daemon=True).start()
 
     def take_lease(self, agent: str) -> Outcome:
-        """Takes the lease by force, for a person who was told its owner's name."""
+        """Takes the lease by force, for a person who was shown its owner."""
         self._check_agent(agent)
         return self.watch.take_lease()
 
@@ -356,17 +357,17 @@ class SpotBackend:
         return self.watch.stow(within_s)
 
     def begin(self, agent: str, command: Command) -> Outcome | None:
-        """Begins what a Trigger service asks; None where the robot takes some time for it."""
+        """Starts a Trigger service's command; None while it is running."""
         self._check_agent(agent)
         return self.watch.begin(command)
 
     def ended(self, agent: str) -> Outcome | None:
-        """How that has ended; None while it goes on, which `step` brings on."""
+        """The outcome of the command; None while it is running."""
         self._check_agent(agent)
         return self.watch.ended()
 
     def operate(self, agent: str, command: Command, within_s: float = POSTURE_TIMEOUT_S) -> Outcome:
-        """Carries out what a Trigger service asks, and waits for the robot."""
+        """Carries out a Trigger service's command and waits for the robot."""
         self._check_agent(agent)
         return self.watch.operate(command, within_s)
 
@@ -426,7 +427,7 @@ class SpotBackend:
     def _frame(self, camera: str, picture: Picture, pose: Pose) -> CameraFrame:
         instances = None
         if self.emulator is not None:
-            # The truth of the same moment, which no robot could tell.
+            # Ground truth of the same moment, emulator only.
             with self.emulator.calls.lock:
                 instances = self.emulator.world.shoot(camera).images.instances
                 missed = self.emulator.overlooked()
@@ -444,18 +445,18 @@ class SpotBackend:
         return self._cameras.newest(cameras)
 
     def _report_pictures(self, why: str) -> None:
-        """Tells the robot, and so its tablet, that there are no pictures, or are again."""
+        """Shows missing pictures as a fault on the robot's tablet."""
         if why:
             self.watch.report(_PICTURES_FAULT, why)
         else:
             self.watch.resolve(_PICTURES_FAULT)
 
     def look(self) -> Picture:
-        """A picture of the hand's camera; waits for it."""
+        """Takes a picture with the hand camera."""
         return self._cameras.take(("hand",))["hand"]
 
     def world_state(self) -> WorldState | None:
-        """The emulator's truth; nobody knows that of a real world."""
+        """Ground truth of the emulator; None for a real robot."""
         if self.emulator is None or not self._agent:
             return None
         return self.emulator.truth()
@@ -467,7 +468,7 @@ class SpotBackend:
     # Acting
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Begins a primitive; a refusal is its polled result."""
+        """Starts a primitive; a refusal is its polled result."""
         refusal = self._refusal(agent, primitive)
         if refusal is not None:
             return self.motion.refuse(refusal)
@@ -490,7 +491,7 @@ class SpotBackend:
         return handle
 
     def dock(self, agent: str) -> Handle | None:
-        """Begins the way to the dock of the settings and onto it; None where there is none."""
+        """Starts walking to the configured dock and docking; None without a dock."""
         self._check_agent(agent)
         dock = self.options.dock
         if dock is None or self.motion.busy:
@@ -498,7 +499,7 @@ class SpotBackend:
         return self._begin(before_dock(dock), onto_dock(self, dock))
 
     def undock(self, agent: str) -> Handle | None:
-        """Begins to walk off the dock."""
+        """Starts undocking."""
         self._check_agent(agent)
         dock = self.options.dock
         if dock is None or self.motion.busy:
@@ -529,16 +530,16 @@ class SpotBackend:
             self._stop_robot()
 
     def stop(self, agent: str) -> None:
-        """Stops the robot at once; in real time without waiting for it."""
+        """Stops the robot at once, without waiting for a real one."""
         self._check_agent(agent)
         self.motion.end(PrimitiveCode.STOPPED, "the agent was stopped")
         self._permit.withdraw()
         self._stop_robot()
 
     def pause(self, agent: str) -> None:
-        """Halts the robot and sends nothing that moves until `resume`; never waits.
+        """Halts the robot and sends no motion until `resume`; never waits.
 
-        A walk goes on then. What an arm does cannot go on from where it was halted, so it ends.
+        A walk can resume. An arm motion cannot, so it ends.
         """
         self._check_agent(agent)
         if not self.motion.hold(_GATE):
@@ -549,12 +550,12 @@ class SpotBackend:
         self._stop_robot()
 
     def resume(self, agent: str) -> None:
-        """What was paused goes on."""
+        """Resumes a paused walk."""
         self._check_agent(agent)
         self.motion.let_go(_GATE)
 
     def _stop_robot(self) -> None:
-        # Where this fails, what was sent last ends by itself (rule 1).
+        # If this fails, the last command expires by itself (rule 1).
         if self._workers is not None:
             self._workers.halt()
             return

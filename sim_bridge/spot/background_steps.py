@@ -1,4 +1,4 @@
-"""What the operator asked for, carried out on a thread of its own while everything else goes on."""
+"""Runs an operator's command in a thread of its own."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.permit import WithdrawnError
 
 _STEP_S = 0.05
-# What the robot takes some seconds for: it goes on with every word from it.
+# A command of several steps, resumed after each state of the robot.
 Steps = Generator[None, None, Outcome]
 
 
 class BackgroundSteps:
-    """Runs some steps to their end, unless a stop or another errand takes their place."""
+    """Runs steps to their end, unless a stop or another command replaces them."""
 
     def __init__(self, link: SpotLink, steps: Steps, *, urgent: bool) -> None:
-        """Begins; `urgent` ones use the line of stops."""
+        """Starts; `urgent` steps use the stop channel."""
         self._link, self._steps, self._urgent = link, steps, urgent
         self._grant = link.permit.epoch
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
-        threading.Thread(target=self._run, name="spot-errand", daemon=True).start()
+        threading.Thread(target=self._run, name="spot-command", daemon=True).start()
 
     def follow(self) -> Steps:
-        """The same steps as seen from elsewhere; they never wait."""
+        """Steps that wait for the thread without blocking."""
         while self._outcome is None:
             if self._error is not None:
                 raise self._error
@@ -40,13 +40,13 @@ class BackgroundSteps:
             with self._link.permit.granted(self._grant):
                 if self._urgent:
                     with self._link.urgently():
-                        self._outcome = self._go_on()
+                        self._outcome = self._run_steps()
                 else:
-                    self._outcome = self._go_on()
+                    self._outcome = self._run_steps()
         except BaseException as error:
             self._error = error
 
-    def _go_on(self) -> Outcome:
+    def _run_steps(self) -> Outcome:
         try:
             while not self._link.permit.withdrawn:
                 next(self._steps)

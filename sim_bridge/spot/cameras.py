@@ -1,4 +1,4 @@
-"""Pictures of the robot: taken while the caller waits, or the newest that a thread has taken."""
+"""Pictures of the robot: taken synchronously, or the newest one of a thread."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.options import SpotOptions
 from sim_bridge.spot.picture import Picture, read_picture
 
-# For how long a camera that was asked for goes on being looked through.
+# How long a requested camera keeps being polled.
 REQUEST_LIFETIME_S = 2.0
-# Whoever is asked whether a hand may act sees a picture that is no older than about this.
+# Maximum age of the hand picture shown with an approval question.
 HAND_PERIOD_S = 1.0
 HAND = "hand"
 
 
 class Cameras:
-    """The robot's cameras; `report` hears why there are no pictures, and "" when there are."""
+    """The robot's cameras; `report` gets the reason for missing pictures, or ""."""
 
     def __init__(self, link: SpotLink, options: SpotOptions, report: Callable[[str], None]) -> None:
         self._link, self._options, self._report = link, options, report
@@ -31,10 +31,10 @@ class Cameras:
         self._problem = ""
 
     def take(self, cameras: Sequence[str]) -> dict[str, Picture]:
-        """New pictures, all of one moment; waits for them.
+        """Takes pictures of one moment; blocks.
 
         Raises:
-            PlannerError: where there are none, with the reason.
+            PlannerError: with the reason, if there are none.
         """
         if not cameras:
             return {}
@@ -51,10 +51,10 @@ class Cameras:
         }
 
     def newest(self, cameras: Sequence[str]) -> Mapping[str, Picture]:
-        """The newest pictures; never waits. A camera has none until `look` has taken the first.
+        """The newest pictures, without waiting; a camera has none before the first `look`.
 
         Raises:
-            PlannerError: where the last try to take any failed, with the reason.
+            PlannerError: with the reason, if the last attempt failed.
         """
         now_s = time.monotonic()
         with self._lock:
@@ -64,7 +64,7 @@ class Cameras:
             return {name: self._newest[name] for name in cameras if name in self._newest}
 
     def look(self) -> None:
-        """Takes the pictures that somebody wants."""
+        """Takes the requested pictures."""
         now_s = time.monotonic()
         with self._lock:
             wanted = {

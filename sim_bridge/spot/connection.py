@@ -28,7 +28,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Channel(StrEnum):
-    """What a connection is for, so that nothing urgent queues behind anything slow."""
+    """The purpose of a connection, so that nothing urgent queues behind anything slow."""
 
     STATE = "state"
     PICTURES = "pictures"
@@ -38,7 +38,7 @@ class Channel(StrEnum):
 
 
 class Connection:
-    """One SDK robot object. `now_s` is the SDK's clock, too."""
+    """One SDK robot object. `now_s` is also the SDK's clock."""
 
     def __init__(
         self, name: str, where: RobotAddress, safety: SafetyOptions, now_s: Callable[[], float]
@@ -48,10 +48,10 @@ class Connection:
         self.sync: Any = None
 
     def connect(self, wallet: Any = None) -> None:
-        """Logs in; `wallet` holds the leases that it shares with other lines.
+        """Logs in; `wallet` holds the leases shared with other connections.
 
         Raises:
-            PlannerError: what is wrong and what to do, in one sentence.
+            PlannerError: with what is wrong and what to do, in one sentence.
         """
         self.use_clock()
         where, within_s = self._where, self._safety.timeouts.login_s
@@ -80,19 +80,19 @@ class Connection:
         return _Explained(self._where)
 
     def client(self, kind: Any) -> Any:
-        """The client of a service; its calls queue behind no other line's."""
+        """The client of a service on this connection."""
         found = self.robot.ensure_client(kind.default_service_name)
         # Some clients start the thread again.
         self.robot.stop_time_sync()
         return found
 
     def warm_up(self, clients: Iterable[Any]) -> None:
-        """Has the channels of these clients connected before their first call.
+        """Connects the gRPC channels of these clients before their first call.
 
-        A handshake takes several round trips, which no first stop may have to wait for.
+        A handshake takes several round trips, which the first stop must not wait for.
 
         Raises:
-            Error: of the SDK, where the robot does not answer within the time of a login.
+            Error: of the SDK, if the robot does not answer within the login timeout.
         """
         for client in clients:
             ready = grpc.channel_ready_future(client.channel)
@@ -102,11 +102,11 @@ class Connection:
                 raise TimedOutError(None, "the channel did not connect") from None
 
     def use_clock(self) -> None:
-        """Makes the SDK, which has one clock a process, use this line's."""
+        """Sets the SDK's process-wide clock to this connection's."""
         bosdyn.util.set_clock_source(self._now_s)
 
     def call(self, call: Callable[[], ResultT]) -> ResultT:
-        """A call that heals an expired token once."""
+        """A call that renews an expired token once."""
         self.use_clock()
         try:
             return call()
@@ -137,7 +137,7 @@ class _Explained:
 
 
 def _prompt(client: type[Any], within_s: float) -> type[Any]:
-    """A client of the SDK whose calls end after a time of ours, not after the SDK's 30 s."""
+    """A client of the SDK with our timeout instead of the SDK's 30 s."""
 
     class Prompt(client):  # type: ignore[misc]
         def call(self, *arguments: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""One robot through the unmodified SDK: every call with a timeout, every failure in one line."""
+"""Commands and queries to one robot by the unmodified SDK, each with a timeout."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ from sim_bridge.spot.permit import Permit, WithdrawnError
 from sim_bridge.spot.robot_clock import establish
 
 CLIENT_NAME = "planner-bridge"
-# The robot refuses what has expired, which would be the end of a motion that is only to halt.
+# The robot rejects expired commands, which would end a motion that should only pause.
 MIN_TTL_S = 0.05
 ResultT = TypeVar("ResultT")
 
 
 class SpotLink:
-    """A connection. `now_s` is the time that commands end in; it is the SDK's clock, too."""
+    """A link to one robot. `now_s` is the clock of commands' end times, and the SDK's clock."""
 
     def __init__(
         self,
@@ -68,35 +68,35 @@ class SpotLink:
         *,
         separate_channels: bool = False,
     ) -> None:
-        """Prepares it.
+        """Does not connect yet.
 
         Args:
             where: the robot and the account.
-            safety: the limits of what is sent.
+            safety: limits of commands.
             now_s: see above.
-            permit: what grants its commands; None: a new one.
+            permit: grants commands; None = a new one.
             separate_channels: whether each `Channel` has a connection of its own.
         """
         self._where, self._safety, self.now_s = where, safety, now_s
-        # Robots show it to people; two bridges of one machine are told apart by it.
+        # Shown to people by the robot; unique, so that two bridges of one machine differ.
         self._name = f"{CLIENT_NAME}-{secrets.token_hex(3)}"
         self._separate_channels = separate_channels
         self._connections: dict[Channel, Connection] = {}
         self._thread = threading.local()
         self.permit = permit or Permit()
         self.lease: Any = None
-        # Of what is done with the lease, which one thread takes or returns and another keeps.
+        # Guards the lease, which one thread acquires or returns and another retains.
         self._keeping = threading.RLock()
-        # Whether the lease was asked for and no answer came.
+        # Whether a lease request is unanswered.
         self._unanswered = False
-        # Whether the hand was sent anywhere since the arm was last folded.
+        # Whether the hand was moved since the arm was last stowed.
         self.reached_out = False
         self.limit = SpeedLimit(safety.motion.speed_m_s, safety.motion.turn_speed_rad_s)
 
     # Connecting
 
     def connect(self) -> None:
-        """Logs in, sets the clocks and looks for the services.
+        """Logs in, compares clocks and creates the clients.
 
         Raises:
             PlannerError: what is wrong and what to do, in one sentence.
@@ -123,7 +123,7 @@ class SpotLink:
         return self.sync.skew_s
 
     def synchronize_again(self) -> None:
-        """Compares the clocks once more, for clocks drift."""
+        """Compares the clocks again, as they drift."""
         self.call(self.sync.compare)
 
     def _make_clients(self) -> None:
@@ -152,17 +152,17 @@ class SpotLink:
             connections[Channel.PICTURES].warm_up((self._images,))
 
     def keep_warm(self) -> None:
-        """Has the line of stops used, so that its connection is there when it is needed."""
+        """Uses the stop channel, so that its connection stays open."""
         timeout = self._safety.timeouts.command_s
         power, commands = self._power[Channel.STOP], self._commands[Channel.STOP]
         for ask in (power.power_command_feedback, commands.robot_command_feedback):
-            # Of no command: the answer does not matter, only that there is one.
+            # Command 0 does not exist: any answer will do.
             with suppress(*SDK_ERRORS):
                 self.call(partial(ask, 0, timeout=timeout), Channel.STOP)
 
     @contextmanager
     def urgently(self) -> Iterator[None]:
-        """What this thread commands meanwhile goes over the line of stops."""
+        """Commands of this thread use the stop channel in this context."""
         self._thread.channel = Channel.STOP
         try:
             yield
@@ -175,7 +175,7 @@ class SpotLink:
         return channel
 
     def call(self, call: Callable[[], ResultT], channel: Channel = Channel.STATE) -> ResultT:
-        """A call that heals an expired token once."""
+        """A call that renews an expired token once."""
         return self._connections[channel].call(call)
 
     def client(self, kind: Any, channel: Channel = Channel.STATE) -> Any:
@@ -183,33 +183,33 @@ class SpotLink:
         return self._connections[channel].client(kind)
 
     def close(self) -> None:
-        """Ends the connection; what is held was given back before."""
+        """Closes the connections; the lease must have been returned before."""
         for connection in self._connections.values():
             connection.close()
 
     def _look(self, call: Callable[[], ResultT]) -> ResultT:
-        """A question that changes nothing: where one answer is lost it is asked once more."""
+        """A query, repeated once after a timeout."""
         try:
             return self._do(call)
         except TimedOutError:
             return self._do(call)
 
     def _do(self, call: Callable[[], ResultT]) -> ResultT:
-        """A call about what the robot does."""
+        """A call on this thread's channel."""
         return self._connections[self._channel].call(call)
 
     def send(self, send: Callable[[Any], ResultT]) -> ResultT:
-        """A call that makes the robot do something, with the next lease.
+        """A command, with the next lease.
 
         Raises:
-            WithdrawnError: where the motion that it belongs to was stopped or paused meanwhile.
+            WithdrawnError: if its motion was stopped or paused meanwhile.
         """
         lease = self.permit.lease(self.body_lease)
         try:
             return self._do(lambda: send(lease))
         except LeaseUseError as error:
             if self.permit.withdrawn:
-                # The robot has seen the newer lease of the stop.
+                # The robot has seen the newer lease of a stop.
                 raise WithdrawnError from error
             raise
 
@@ -222,21 +222,21 @@ class SpotLink:
         )
 
     def markers(self) -> list[Any]:
-        """The fiducials that it knows."""
+        """The fiducials that the robot detects."""
         found = self.call(
             lambda: self._objects.list_world_objects(timeout=self._safety.timeouts.state_s)
         )
         return [o for o in found.world_objects if o.HasField("apriltag_properties")]
 
     def images(self, names: list[str], quality: int) -> list[Any]:
-        """Pictures, all of one moment."""
+        """Pictures of one moment."""
         wanted = [build_image_request(name, quality_percent=quality) for name in names]
         timeout = self._safety.timeouts.image_s
         found = self.call(lambda: self._images.get_image(wanted, timeout=timeout), Channel.PICTURES)
         return list(found)
 
     def lease_book(self) -> LeaseEntry:
-        """Who has the lease of the body, as the robot says."""
+        """The robot's entry for the body lease."""
         timeout = self._safety.timeouts.lease_s
         resources = self.call(lambda: self._leases.list_leases(timeout=timeout), Channel.LEASE)
         return body_entry(resources, self.lease)
@@ -244,9 +244,9 @@ class SpotLink:
     # Lease and keepalive (rules 3, 5 and 6)
 
     def claim(self) -> None:
-        """Acquires the lease, never takes it, and ties a keepalive policy to it.
+        """Acquires the lease, never by force, and ties a keepalive policy to it.
 
-        Where an answer is lost, the robot's own book says whether it has given the lease.
+        After a lost answer the robot's lease list shows whether the lease was granted.
         """
         timeout = self._safety.timeouts.lease_s
         with self._keeping:
@@ -263,10 +263,10 @@ class SpotLink:
             self._tie_or_return()
 
     def _adopt_or_raise(self) -> None:
-        """Takes up the lease that was given to us in an answer that never came, or raises on."""
+        """Adopts the lease if the robot granted it in a lost answer, else re-raises."""
         timeout, name = self._safety.timeouts.lease_s, generate_client_name(self._name)
         for resource in self.call(lambda: self._leases.list_leases(timeout=timeout), Channel.LEASE):
-            # The name has a random part of this process.
+            # The name is unique to this process.
             if resource.resource == "body" and resource.lease_owner.client_name == name:
                 self.lease = Lease(resource.lease)
                 self.robot.lease_wallet.add(self.lease)
@@ -274,19 +274,19 @@ class SpotLink:
         raise
 
     def _tie_or_return(self) -> None:
-        """Ties the policy; without one (rule 3) the lease is given back."""
+        """Ties the policy, or returns the lease if that fails (rule 3)."""
         try:
             self._policy.tie(self.lease)
         except SDK_ERRORS:
             with suppress(*SDK_ERRORS):
                 self.release()
-            # Where that was lost as well, the robot may still take it for ours.
+            # If that was lost as well, the lease may still be ours.
             self._unanswered = self.lease is not None
             self.lease = None
             raise
 
     def take(self) -> None:
-        """Takes the lease by force; only for a person who knows whose it was."""
+        """Takes the lease by force; only for a person who was shown its owner."""
         timeout = self._safety.timeouts.lease_s
         with self._keeping:
             self.lease = self.call(lambda: self._leases.take(timeout=timeout), Channel.LEASE)
@@ -297,26 +297,26 @@ class SpotLink:
         return self.robot.lease_wallet.advance().lease_proto
 
     def retain(self) -> None:
-        """Says that we are still here: to the lease and to the policy.
+        """Retains the lease and checks in with the policy.
 
         Raises:
-            Error: of the SDK, where the robot did not hear it or no policy is known to be there.
+            Error: of the SDK, if the robot did not answer or has no policy.
         """
         timeout = self._safety.timeouts.lease_s
         with self._keeping:
             held = self.lease
             if held is None:
                 return
-            # Not a newer one: a command that is under way must not be older than this.
+            # Not a newer one: it would invalidate a command in transit.
             lease = self.robot.lease_wallet.get_lease()
             self.call(lambda: self._leases.retain_lease(lease, timeout=timeout), Channel.LEASE)
             self._policy.check_in(held)
 
     def release(self) -> None:
-        """Takes the policy away and gives the lease back.
+        """Removes the policy and returns the lease.
 
         Raises:
-            Error: of the SDK; where no answer came, what may still be ours is kept as ours.
+            Error: of the SDK; without an answer the lease still counts as ours.
         """
         timeout = self._safety.timeouts.lease_s
         with self._keeping:
@@ -330,12 +330,12 @@ class SpotLink:
             try:
                 self.call(lambda: self._leases.return_lease(lease, timeout=timeout), Channel.LEASE)
             except LINK_ERRORS:
-                # The SDK forgets it before it asks.
+                # The SDK drops it before the request.
                 if newest is not None:
                     self.robot.lease_wallet.add(newest)
                 raise
             except NotActiveLeaseError:
-                # An earlier request was carried out, and its answer lost; or somebody took it.
+                # An earlier answer was lost, or another client took it.
                 pass
             except SDK_ERRORS:
                 self.lease = None
@@ -345,7 +345,7 @@ class SpotLink:
     # Commands (rules 1, 2, 9 and 10)
 
     def power(self, *, on: bool) -> None:
-        """Asks for the motors; whether they came on is seen in the state."""
+        """Requests motor power; the state shows whether it came on."""
         kinds = power_pb2.PowerCommandRequest
         wanted = kinds.REQUEST_ON_MOTORS if on else kinds.REQUEST_OFF_MOTORS
         timeout = self._safety.timeouts.command_s
@@ -355,9 +355,9 @@ class SpotLink:
     def command(
         self, command: Any, ttl_s: float | None = None, answer_s: float | None = None
     ) -> int:
-        """Sends a robot command that ends by itself after `ttl_s`; returns its number.
+        """Sends a robot command that expires after `ttl_s`; returns its number.
 
-        The answer is waited for `answer_s`, by default as long as config/safety.yaml says.
+        `answer_s` is the timeout of the call, by default that of config/safety.yaml.
         """
         ends_s = self.now_s() + (ttl_s or self._safety.motion.command_ttl_s)
         timeout = answer_s or self._safety.timeouts.command_s
@@ -375,13 +375,13 @@ class SpotLink:
         )
 
     def feedback(self, number: int) -> Any:
-        """How a command stands."""
+        """The feedback of a command."""
         timeout, commands = self._safety.timeouts.command_s, self._commands[self._channel]
         found = self._look(lambda: commands.robot_command_feedback(number, timeout=timeout))
         return found.feedback
 
     def mobility(self) -> Any:
-        """What every mobility command carries: the speed limit, no stairs, all senses on."""
+        """Parameters of every mobility command: speed limit, no stairs, all sensing on."""
         params = RobotCommandBuilder.mobility_params(
             stairs_mode=spot_pb2.MobilityParams.STAIRS_MODE_PROHIBITED
         )
@@ -394,12 +394,12 @@ class SpotLink:
 
     @property
     def walk_ttl_s(self) -> float:
-        """How long a walk that is sent now goes on by itself (rules 1 and 8)."""
+        """Lifetime of a walk that is sent now (rules 1 and 8)."""
         left_s = self.limit.until_s - time.monotonic()
         return max(MIN_TTL_S, min(self._safety.motion.command_ttl_s, left_s))
 
     def walk_to(self, x_m: float, y_m: float, yaw_rad: float) -> int:
-        """Sends a goal of the odometry frame."""
+        """Walks to a pose of the odometry frame."""
         return self.command(
             RobotCommandBuilder.synchro_se2_trajectory_point_command(
                 x_m, y_m, yaw_rad, frame_helpers.ODOM_FRAME_NAME, params=self.mobility()
@@ -416,13 +416,13 @@ class SpotLink:
         return self.command(RobotCommandBuilder.synchro_sit_command(params=self.mobility()))
 
     def sits(self, feedback: Any) -> bool:
-        """Whether the feedback of a mobility command says that the robot has sat down."""
+        """Whether the feedback of a mobility command reports that the robot sits."""
         return bool(
             feedback.sit_feedback.status == basic_command_pb2.SitCommand.Feedback.STATUS_IS_SITTING
         )
 
     def halt(self, answer_s: float | None = None) -> None:
-        """Stops every motion; the answer is waited for so long."""
+        """Stops every motion; `answer_s` is the timeout."""
         self.command(RobotCommandBuilder.stop_command(), answer_s=answer_s)
 
     def gaze(self, point_m: Vec3) -> int:
@@ -442,14 +442,14 @@ class SpotLink:
             ttl_s=5.0,
         )
 
-    # The dock (rule 15); each way onto or off it ends by itself unless it is prolonged (rule 1)
+    # Docking (rule 15); commands expire unless they are extended (rule 1)
 
     def dock(self, number: int) -> int:
-        """Begins to walk onto a dock that is near."""
+        """Starts docking at a dock nearby."""
         return self._docking(number, docking_pb2.PREP_POSE_USE_POSE)
 
     def undock(self) -> int:
-        """Begins to walk off the dock that it is on."""
+        """Starts undocking."""
         client = self.client(DockingClient, Channel.MOTION)
         timeout = self._safety.timeouts.state_s
         dock = self._do(lambda: client.get_docking_state(timeout=timeout))
@@ -472,7 +472,7 @@ class SpotLink:
         return self.sync.robot_timestamp_from_local_secs(ends_s)
 
     def docking(self, command: int) -> str:
-        """Prolongs the way onto or off the dock; the name of how it stands."""
+        """Extends a docking command; returns the name of its status."""
         client = self.client(DockingClient, Channel.MOTION)
         timeout = self._safety.timeouts.command_s
         feedback = self._look(
@@ -483,7 +483,7 @@ class SpotLink:
         return str(docking_pb2.DockingCommandFeedbackResponse.Status.Name(feedback.status))
 
     def reach(self, hand: Pose) -> int:
-        """Brings the hand to a pose of the odometry frame, at the speed that is allowed."""
+        """Moves the hand to a pose of the odometry frame, within the speed limit."""
         self.reached_out = True
         (x, y, z), (qx, qy, qz, qw) = hand.position_m, hand.orientation
         command = RobotCommandBuilder.arm_pose_command(
@@ -495,23 +495,23 @@ class SpotLink:
         return self.command(command, ttl_s=5.0)
 
     def stow(self) -> int:
-        """Folds the arm."""
+        """Stows the arm."""
         self.reached_out = False
         return self.command(RobotCommandBuilder.arm_stow_command(), ttl_s=5.0)
 
     def carry(self) -> int:
-        """Brings the arm to where it carries things: what is held may be too big to fold it."""
+        """Moves the arm to the carry pose, as a held object may be too big to stow."""
         self.reached_out = False
         return self.command(RobotCommandBuilder.arm_carry_command(), ttl_s=5.0)
 
     def gripper(self, fraction: float) -> int:
-        """Opens the gripper so far, 0 to 1."""
+        """Opens the gripper to a fraction, 0 to 1."""
         return self.command(
             RobotCommandBuilder.claw_gripper_open_fraction_command(fraction), ttl_s=5.0
         )
 
     def pick(self, shot: Any, source: Any, pixel: tuple[float, float]) -> int:
-        """Begins to grasp what a pixel of a picture shows; returns the pick's number."""
+        """Starts grasping at a pixel of a picture; returns the command's number."""
         self.reached_out = True
         pick = manipulation_api_pb2.PickObjectInImage(
             pixel_xy=geometry_pb2.Vec2(x=pixel[0], y=pixel[1]),
@@ -540,7 +540,7 @@ class SpotLink:
         return str(manipulation_api_pb2.ManipulationFeedbackState.Name(answer.current_state))
 
     def keep_held(self) -> None:
-        """Tells the robot not to drop what it holds when it loses us (rule 13)."""
+        """Has the robot keep what it holds after a lost connection (rule 13)."""
         override = manipulation_api_pb2.ApiGraspedCarryStateOverride(
             override_request=robot_state_pb2.ManipulatorState.CARRY_STATE_CARRIABLE
         )
@@ -549,7 +549,7 @@ class SpotLink:
         self._do(lambda: self._picks.grasp_override_command(request, timeout=timeout))
 
     def pull(self, direction: Vec3, *, turns: bool) -> int:
-        """Moves the held handle that way (in the odometry frame): a drawer, or what turns."""
+        """Pulls the held handle (direction in the odometry frame); `turns`: on a hinge."""
         self.reached_out = True
         kinds = basic_command_pb2.ConstrainedManipulationCommand.Request
         x, y, z = direction
@@ -569,7 +569,7 @@ class SpotLink:
         request.end_time.CopyFrom(self.sync.robot_timestamp_from_local_secs(self.now_s() + 10.0))
         return self.command(command, ttl_s=10.0)
 
-    # Troubles of our own, on the robot's tablet (rule 16)
+    # The bridge's own faults, shown on the tablet (rule 16)
 
     def raise_fault(self, name: str, text: str) -> None:
         """Raises a service fault."""

@@ -1,4 +1,4 @@
-"""The primitive under way: begun and ended by one thread, brought on by that or another."""
+"""The running primitive: started and ended by one thread, advanced by that or another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STARTING = "starting"
 
 @dataclass(slots=True)
 class _Running:
-    """A primitive under way, or its end."""
+    """A running or ended primitive."""
 
     routine: Routine | None
     ends_s: float
@@ -28,7 +28,7 @@ class _Running:
 
 
 class Motion:
-    """One primitive at a time. Only `advance` talks to the robot; nothing else here waits."""
+    """One primitive at a time. Only `advance` talks to the robot; nothing else blocks."""
 
     def __init__(
         self,
@@ -37,19 +37,19 @@ class Motion:
         stop_robot: Callable[[], None],
         expired: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Brings primitives on.
+        """Starts without a primitive.
 
         Args:
-            clock_s: the time that their timeouts are in.
-            permit: what grants their commands.
-            stop_robot: stops the robot where a primitive broke off.
+            clock_s: clock for timeouts.
+            permit: grants commands.
+            stop_robot: stops the robot if a primitive is aborted.
             expired: whether the time is over that the last heartbeat gave (rule 8). The gate
                 will pause or end what is under way; a bridge that was frozen, or that takes a
                 goal up late, gets here first.
         """
         self._expired = expired
         self._clock_s, self._permit, self._stop_robot = clock_s, permit, stop_robot
-        # Of all but the routine's own steps, which may wait for the robot.
+        # Guards all but the routine's own steps, which may wait for the robot.
         self._lock = threading.RLock()
         self._handles: list[_Running] = []
         self._current: Handle | None = None
@@ -66,7 +66,7 @@ class Motion:
         return bool(self._holders)
 
     def begin(self, routine: Routine, within_s: float) -> Handle:
-        """Takes a routine up; `advance` brings it on."""
+        """Starts a routine; `advance` runs it."""
         with self._lock:
             handle = Handle(len(self._handles))
             status = PrimitiveStatus(STARTING, 0.0, None)
@@ -76,7 +76,7 @@ class Motion:
             return handle
 
     def refuse(self, refusal: PrimitiveResult) -> Handle:
-        """A handle of what does not begin."""
+        """A handle of a refused primitive."""
         with self._lock:
             status = PrimitiveStatus("refused", 0.0, refusal)
             self._handles.append(_Running(None, 0.0, 0, status))
@@ -86,16 +86,16 @@ class Motion:
         """How a primitive stands.
 
         Raises:
-            PlannerError: for a handle that was never given out.
+            PlannerError: for an unknown handle.
         """
         if not 0 <= handle < len(self._handles):
             raise PlannerError(f"this world gave out no primitive {handle}")
         return self._handles[handle].status
 
     def end(self, code: PrimitiveCode, text: str, *, rule: int = 0, **evidence: str) -> bool:
-        """Ends what is under way, from any thread; whether there was anything.
+        """Ends the running primitive, from any thread; False if there is none.
 
-        Its commands are refused from now on; who ends it stops the robot.
+        Its commands are refused from now on; the caller has to stop the robot.
         """
         with self._lock:
             if self._current is None:
@@ -106,19 +106,18 @@ class Motion:
             return True
 
     def forget(self) -> None:
-        """Begins anew, without any primitive."""
+        """Forgets all primitives."""
         with self._lock:
             self._handles.clear()
             self._current = None
 
     def hold(self, holder: str) -> bool:
-        """Brings nothing on until every holder lets go.
+        """Pauses until every holder lets go.
 
-        Commands of what is under way are refused meanwhile; who holds it stops the robot.
+        Commands of the primitive are refused meanwhile; the caller has to stop the robot.
 
         Returns:
-            Whether that is so. What could not go on after it is left alone: a walk can, as can
-            what has not begun.
+            Whether it is paused. Only walks, and primitives that have not started, can pause.
         """
         with self._lock:
             if self._current is not None:
@@ -140,7 +139,7 @@ class Motion:
                 self._handles[self._current].grant = self._permit.epoch
 
     def advance(self) -> None:
-        """Brings the routine one step on; on one thread only, which may wait for the robot."""
+        """Runs one step of the routine; in one thread only, may wait for the robot."""
         with self._lock:
             if self._current is None or self._holders or self._expired():
                 return
@@ -156,7 +155,7 @@ class Motion:
         except StopIteration as stop:
             end = stop.value
         except WithdrawnError:
-            # Who stopped it has ended it; a pause that meets no walk ends it here.
+            # A stop has ended it already; a pause of anything but a walk ends it here.
             end, breaks_off = PrimitiveResult(PrimitiveCode.STOPPED, "it was interrupted"), True
         except LEASE_ERRORS as error:
             why = {"reason": "LEASE_LOST"}

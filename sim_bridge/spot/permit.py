@@ -1,4 +1,4 @@
-"""Which commands may still be sent: a stop withdraws every motion that began before it."""
+"""Which commands may be sent: a stop revokes every motion that started before it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ LeaseT = TypeVar("LeaseT")
 
 
 class WithdrawnError(Exception):
-    """A motion was stopped or paused while it was about to send, or had just sent, a command."""
+    """A motion was stopped or paused while sending a command."""
 
 
 class Permit:
     """Grants of motions, and the order of leases between threads.
 
-    A robot refuses a command whose lease is older than the newest that it has seen. A stop
-    withdraws all grants before it takes its lease, so what was permitted earlier and arrives
-    later is refused by the robot, and what asks later is refused here.
+    A robot rejects a command whose lease is older than the newest one that it has seen. A stop
+    revokes all grants before it takes its lease: commands permitted earlier that arrive later are
+    rejected by the robot, later requests here.
     """
 
     def __init__(self) -> None:
@@ -29,17 +29,17 @@ class Permit:
 
     @property
     def epoch(self) -> int:
-        """The grant of a motion that begins now."""
+        """The grant for a motion that starts now."""
         return self._epoch
 
     def withdraw(self) -> None:
-        """Ends all grants given until now."""
+        """Revokes all grants."""
         with self._lock:
             self._epoch += 1
 
     @contextmanager
     def granted(self, epoch: int) -> Iterator[None]:
-        """Commands that this thread sends meanwhile belong to the motion with this grant."""
+        """Commands of this thread belong to the motion with this grant in this context."""
         before = getattr(self._thread, "grant", None)
         self._thread.grant = epoch
         try:
@@ -49,15 +49,15 @@ class Permit:
 
     @property
     def withdrawn(self) -> bool:
-        """Whether the motion that this thread carries out was stopped or paused."""
+        """Whether this thread's motion was stopped or paused."""
         grant = getattr(self._thread, "grant", None)
         return grant is not None and grant != self._epoch
 
     def lease(self, advance: Callable[[], LeaseT]) -> LeaseT:
-        """The next lease, for a command that this thread is about to send.
+        """The next lease, for a command of this thread.
 
         Raises:
-            WithdrawnError: where the motion that it belongs to was stopped or paused.
+            WithdrawnError: if its motion was stopped or paused.
         """
         with self._lock:
             if self.withdrawn:

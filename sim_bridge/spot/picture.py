@@ -1,4 +1,4 @@
-"""Pictures of the robot's cameras as our frames, and what a point looks like in them."""
+"""Pictures of the robot's cameras, and projection of points into them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Picture:
     color: Any
 
     def pixel_of(self, point_m: Vec3) -> tuple[float, float] | None:
-        """Where a point of the odometry frame is in the picture; None outside of it."""
+        """The pixel of a point of the odometry frame; None if outside."""
         x, y, z = self.in_odom.inverse().apply(point_m)
         if z <= 0.05:
             return None
@@ -40,7 +40,7 @@ class Picture:
         return (u, v) if inside else None
 
     def point_at(self, pixel: tuple[float, float]) -> Vec3 | None:
-        """What a pixel measures, in the odometry frame; None where nothing was measured."""
+        """The measured point at a pixel, in the odometry frame; None if not measured."""
         u, v = pixel
         depth = float(self.depth_m[round(v), round(u)])
         if depth <= 0:
@@ -54,7 +54,7 @@ def read_picture(color: Any, depth: Any) -> Picture:
     """Reads the responses of a colour and of a depth source that share one frame.
 
     Raises:
-        PlannerError: where a source failed, or the two do not fit each other.
+        PlannerError: if a source failed, or the two do not match.
     """
     for answer in (color, depth):
         if answer.status != image_pb2.ImageResponse.STATUS_OK:
@@ -113,5 +113,5 @@ def _metres(answer: Any) -> DepthImage:
 
 
 def distance_m(one: Vec3 | None, other: Vec3) -> float:
-    """How far apart two points are; infinitely far from none."""
+    """Distance of two points; infinite if one is None."""
     return math.inf if one is None else math.dist(one, other)

@@ -1,4 +1,4 @@
-"""What routines see of the robot, what they are made of, and how they end."""
+"""The robot's interface for routines, and the types of routines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Check = Generator[Stage, None, bool]
 
 
 class Robot(Protocol):
-    """What routines see of the backend."""
+    """The backend as seen by routines."""
 
     @property
     def link(self) -> SpotLink:
@@ -36,7 +36,7 @@ class Robot(Protocol):
 
     @property
     def safety(self) -> SafetyOptions:
-        """The numbers of the safety rules."""
+        """The parameters of the safety rules."""
 
     @property
     def map(self) -> MapModel:
@@ -44,28 +44,28 @@ class Robot(Protocol):
 
     @property
     def graph(self) -> GraphLink | None:
-        """The recorded map, where one is configured."""
+        """The recorded map, if configured."""
 
     @property
     def physique(self) -> Body:
-        """The measures of its body."""
+        """The dimensions of its body."""
 
     @property
     def state(self) -> BodyState:
-        """The last that it said of itself."""
+        """Its last known state."""
 
     @property
     def base(self) -> Pose:
         """`base_link` in the map."""
 
     def clock_s(self) -> float:
-        """The time that commands end in."""
+        """The clock of commands' end times."""
 
     def to_odom(self, pose: Pose) -> Pose:
         """A pose of the map in the odometry frame."""
 
     def look(self) -> Picture:
-        """A picture of the hand's camera.
+        """Takes a picture with the hand camera.
 
         Raises:
             PlannerError: where there is none.
@@ -73,7 +73,7 @@ class Robot(Protocol):
 
 
 class Ended(Exception):  # noqa: N818 - an end, not always an error
-    """A routine is over; carries its result."""
+    """Ends a routine with a result."""
 
     def __init__(self, code: PrimitiveCode, text: str, **evidence: str) -> None:
         super().__init__(text)
@@ -81,5 +81,5 @@ class Ended(Exception):  # noqa: N818 - an end, not always an error
 
 
 def success(text: str, position_m: Vec3 | None = None, /, **evidence: str) -> PrimitiveResult:
-    """The result of a routine that did what it was asked."""
+    """The result of a successful routine."""
     return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence, position_m)

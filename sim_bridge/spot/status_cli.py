@@ -1,4 +1,4 @@
-"""`planner spot-look`: what a robot says of itself; takes no lease and moves nothing."""
+"""`planner spot-look`: prints a robot's status; takes no lease and moves nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Connects and prints it; 0 where nothing stands against a first motion.
+    """Connects and prints the status; returns 0 if the robot is ready to be claimed.
 
     Raises:
-        PlannerError: where it cannot be reached, with what to do.
+        PlannerError: if it cannot be reached, with what to do.
     """
     try:
         from sim_bridge.spot.address import resolve_address

@@ -1,4 +1,4 @@
-"""What the operator's words do to the robot, and what the robot says of itself."""
+"""The operator's commands to the robot, and the robot's health."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from sim_bridge.spot.localisation import Localisation
 from sim_bridge.spot.no_go import RENEW_S, NoGoRegions
 
 RETAIN_S = 0.5
-# How long a robot may take to switch its motors on, to stand up, to sit down, to fold its arm.
+# Timeout for motor power, standing, sitting and stowing.
 POSTURE_TIMEOUT_S = 15.0
 MAX_CLOCK_JUMP_S = 1.0
 Check = Callable[[], bool]
-# Carried out over the line of stops: what makes a robot do less.
+# Commands that reduce motion use the stop channel.
 CALMING = frozenset(
     {Command.SIT, Command.POWER_OFF, Command.ESTOP_GENTLE, Command.ESTOP_HARD, Command.STOP}
 )
 
 
 class Stopper(Protocol):
-    """Stops the robot without anybody waiting for it."""
+    """Stops the robot without blocking the caller."""
 
     def halt(self) -> int:
-        """Has it stop; returns the stop's number."""
+        """Requests a stop; returns its number."""
 
     def under_way(self) -> int:
-        """The number of the newest stop that is not answered yet; 0 for none."""
+        """The number of the newest unanswered stop; 0 if none."""
 
     def halted(self, number: int) -> Outcome | None:
-        """What became of a stop; None while it is under way."""
+        """The outcome of a stop; None while it is running."""
 
 
 class Supervision:
-    """One robot's health, lease, power and posture. `wait` lets a moment pass."""
+    """One robot's health, lease, power and posture. `wait` sleeps for a moment."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Supervision:
         self.link, self.localisation, self.safety = link, localisation, safety
         self._wait = wait
         self.estop: EstopProcess | None = None
-        # Of a robot in real time: has it stop on a thread of its own, and tells how that ended.
+        # For a real robot: stops it in a thread of its own.
         self.stopper: Stopper | None = None
         self._no_go = NoGoRegions(link, safety.keep_out, safety.timeouts)
         self._reported: set[str] = set()
@@ -66,7 +66,7 @@ class Supervision:
         self.forget()
 
     def forget(self) -> None:
-        """Begins anew, for another episode."""
+        """Resets for another episode."""
         self._state: BodyState | None = None
         self.good_s = self._retained_s = self._zones_sent_s = -math.inf
         self._compared_s, self._skew_s = self.link.now_s(), self.link.skew_s
@@ -77,13 +77,13 @@ class Supervision:
 
     @property
     def state(self) -> BodyState:
-        """The last that the robot said of itself.
+        """The last known state of the robot.
 
         Raises:
-            PlannerError: before it said anything.
+            PlannerError: before the first state.
         """
         if self._state is None:
-            raise PlannerError("spot: the robot has not said anything yet")
+            raise PlannerError("spot: the robot has not reported its state yet")
         return self._state
 
     @property
@@ -94,19 +94,19 @@ class Supervision:
         return Pose.planar(x, y, pose.yaw_rad)
 
     def attempt(self, call: Callable[[], object]) -> str:
-        """A call that may fail; why it did, or empty."""
+        """Makes a call; returns why it failed, or empty."""
         try:
             call()
         except (*SDK_ERRORS, PlannerError) as error:
             return explain(error)
         return ""
 
-    # Hearing
+    # State
 
     def refresh(self) -> bool:
-        """Hears how the robot is, if it answers; while it is silent nothing else is asked of it.
+        """Reads the state and does what is due; False if the robot does not answer.
 
-        For a robot whose time is stepped; in real time threads do the same piece by piece.
+        For stepped time; with a real robot threads do the same.
         """
         if self.estop is not None:
             self.estop.alive()
@@ -118,25 +118,25 @@ class Supervision:
         return True
 
     def poll(self) -> bool:
-        """Asks how the robot is; whether it answered."""
+        """Reads the robot's state; whether it answered."""
         asked_s = self.link.now_s()
         self._answered = not self.attempt(self.read_state)
         if self._answered:
             self.good_s = asked_s
             took_s = self.link.now_s() - asked_s
-            # Grows at once and falls slowly: what is late now and then is late.
+            # Rises at once and falls slowly, so that occasional delays count.
             self.round_trip_s = max(took_s, self.round_trip_s + 0.1 * (took_s - self.round_trip_s))
         return self._answered
 
     def keep_lease(self, *, well: bool) -> None:
-        """Asks whose the lease is; keeps it, and where the bridge is `well` its policy, too."""
+        """Reads the lease's owner and, if the bridge is `well`, retains lease and policy."""
         self._retained_s = self.link.now_s()
         self.attempt(self._read_lease)
         if well and self.link.lease is not None and self.lease() is Lease.OURS:
             self.attempt(self.link.retain)
 
     def tidy(self) -> None:
-        """What is done now and then, where it is due."""
+        """Does periodic maintenance that is due."""
         now_s = self.link.now_s()
         if self.stopper is not None:
             self.link.keep_warm()
@@ -159,7 +159,7 @@ class Supervision:
         self._skew_s = skew_s
 
     def read_state(self) -> None:
-        """Asks for the state alone, and so for the robot's time."""
+        """Reads the state, and with it the robot's clock."""
         asked_s = self.link.now_s()
         told = self.link.state()
         moved_s = self.link.sync.check(stamp_s(told), asked_s, self.link.now_s())
@@ -173,7 +173,7 @@ class Supervision:
     def was_set_back(self) -> bool:
         """Whether the robot's clock was set back since the last call.
 
-        What it was sent before by the older estimate goes on longer than it should.
+        Commands sent before, by the older estimate, then live longer than intended.
         """
         found, self._clock_set_back = self._clock_set_back, False
         return found
@@ -186,13 +186,13 @@ class Supervision:
             self._entry = entry
 
     def lease(self) -> Lease:
-        """Who may command the robot, as last heard."""
+        """Who may command the robot, as last reported."""
         if not self._entry.owner:
             return Lease.FREE
         return Lease.OURS if self._entry.ours else Lease.OTHERS
 
     def health(self) -> Health:
-        """The last that is known of the robot."""
+        """The last known health of the robot."""
         state = self._state
         if state is None:
             return Health(age_s=math.inf, powered=False, standing=False)
@@ -213,35 +213,35 @@ class Supervision:
             round_trip_s=self.round_trip_s,
         )
 
-    # The operator's words
+    # The operator's commands
 
     def begin(self, command: Command, within_s: float = POSTURE_TIMEOUT_S) -> Outcome | None:
-        """Begins what a Trigger service asks, in place of what was begun before.
+        """Starts a Trigger service's command, replacing the current one.
 
         Returns:
-            Its outcome, or None where the robot takes some time for it: then `ended` tells.
+            Its outcome, or None while it is running: then poll `ended`.
         """
         self._steps = self._on_a_thread(command, within_s)
         return self.ended()
 
     def _on_a_thread(self, command: Command, within_s: float) -> Steps:
-        """The steps of a command; of a robot in real time they never wait for it."""
+        """The steps of a command; with a real robot they run in a thread and never block."""
         if self.stopper is None:
             return self._carry_out(command, within_s)
-        # What was begun before sends nothing more.
+        # The previous command may send nothing more.
         self.link.permit.withdraw()
         if command is Command.STOP:
-            # The gate has asked for one just before: a second would cost another round trip.
+            # The gate has just requested one: a second would cost another round trip.
             number = self.stopper.under_way() or self.stopper.halt()
             return _until_halted(self.stopper, number)
         steps = self._carry_out(command, within_s)
         return BackgroundSteps(self.link, steps, urgent=command in CALMING).follow()
 
     def ended(self) -> Outcome | None:
-        """How what was begun has ended; None while it goes on. Asked after each `refresh`.
+        """The outcome of the command; None while it is running. To be polled after each `refresh`.
 
         Raises:
-            PlannerError: where nothing was begun.
+            PlannerError: if none was started.
         """
         if self._steps is None:
             raise PlannerError("spot: no command is under way")
@@ -255,7 +255,7 @@ class Supervision:
 
     @property
     def busy(self) -> bool:
-        """Whether something that was begun is under way."""
+        """Whether a command is running."""
         return self._steps is not None
 
     def operate(self, command: Command, within_s: float = POSTURE_TIMEOUT_S) -> Outcome:
@@ -284,7 +284,7 @@ class Supervision:
             return (yield from self._sit(within_s))
         gentle = command is Command.ESTOP_GENTLE
         if gentle or command is Command.POWER_OFF:
-            # Who stands would fall; who has no power yet lies on the ground, or on the dock.
+            # A standing robot would fall; one without power lies on the ground or the dock.
             state, command = self.state, Command.POWER_OFF
             if state.powered and not state.docked:
                 sat = yield from self._sit(within_s)
@@ -305,7 +305,7 @@ class Supervision:
         return _no_stop(outcome) if hard and not outcome.success else outcome
 
     def _sit(self, within_s: float) -> Steps:
-        """Sits down; a robot that does not stand any more may still be on its way to the ground."""
+        """Sits down; `standing` is False before the robot has reached the ground."""
         numbers: list[int] = []
 
         def down() -> bool:
@@ -332,15 +332,15 @@ class Supervision:
         return not self.state.powered
 
     def _claim(self) -> None:
-        """Takes the lease up, and the map into use that only its owner may give the robot.
+        """Acquires the lease and uploads the map, which only the owner may do.
 
         Raises:
-            PlannerError: where it does not take the map; the lease is given back then.
+            PlannerError: if the robot rejects the map; the lease is returned then.
         """
         if self.link.lease is None or self.lease() is not Lease.OURS:
             self._begin(self.link.claim)
         else:
-            # A release may have failed half way: no claim without a policy (rule 3).
+            # A release may have failed half way: restore the policy (rule 3).
             self.link.retain()
 
     def _release(self) -> None:
@@ -361,14 +361,14 @@ class Supervision:
         self._clock_jumped = False
 
     def halt(self, answer_s: float | None = None) -> None:
-        """Stops every motion, where the robot is ours; without power nothing moves."""
+        """Stops every motion, if the robot is ours and powered."""
         if self._state is not None and not self._state.powered:
             return
         if self.link.lease is not None and self.lease() is Lease.OURS:
             self.link.halt(answer_s)
 
     def take_lease(self) -> Outcome:
-        """Takes the lease by force, for a person who was told its owner's name."""
+        """Takes the lease by force, for a person who was shown its owner."""
         take = partial(self._begin, self.link.take)
         steps = self._done(take, "the lease was taken", lambda: True, POSTURE_TIMEOUT_S)
         return self._wait_for(steps)
@@ -406,7 +406,7 @@ class Supervision:
             return Outcome(False, why)
         self._retained_s = -math.inf
         until_s = self.link.now_s() + within_s
-        # What was heard before the command says nothing of what became of it.
+        # A state from before the command does not show its effect.
         if self.stopper is None:
             self.refresh()
         else:
@@ -422,16 +422,16 @@ class Supervision:
         self.attempt(lambda: found.append(there()))
         return bool(found) and found[0]
 
-    # Our own troubles
+    # The bridge's own faults
 
     def report(self, name: str, text: str) -> None:
-        """Tells the robot of a trouble of ours, so that its tablet shows it (rule 16)."""
+        """Raises a fault of ours on the robot's tablet (rule 16)."""
         if name not in self._reported:
             self._reported.add(name)
             self.attempt(lambda: self.link.raise_fault(name, text))
 
     def resolve(self, name: str) -> None:
-        """The trouble is over."""
+        """Clears the fault."""
         if name in self._reported:
             self._reported.discard(name)
             self.attempt(lambda: self.link.withdraw_fault(name))

@@ -1,4 +1,4 @@
-"""Walking as a routine: goals that expire by themselves, sent again and again."""
+"""Walking as a routine: expiring goals, sent repeatedly."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sim_bridge.spot.advice import LATE_ERRORS
 from sim_bridge.spot.permit import WithdrawnError
 from sim_bridge.spot.robot import Check, Ended, Motion, Robot, Routine, success
 
-# The phases in which a robot does nothing but walk.
+# Phases in which a robot only walks.
 WALKING, ALONG_MAP = "walking", "walking along the map"
 PHASES = frozenset({WALKING, ALONG_MAP})
 NEAR_M, NEAR_RAD = 0.1, 0.1
 EXACT_M, EXACT_RAD = 1e-3, 2e-3
 SLOW_M_S = 0.02
 STUCK_S = 20.0
-# A recorded map is used where it brings the robot so much nearer.
+# Minimum gain, metres, to use the recorded map.
 GRAPH_SAVES_M = 2.0
 SETTLE_S = 1.0
 FACING_RAD = 0.02
 
 
 def bearing(base: Pose, point_m: Vec3) -> float:
-    """The yaw from a pose to a point; its own where the point is right there."""
+    """The yaw from a pose to a point; the pose's own if they coincide."""
     dx, dy = point_m[0] - base.position_m[0], point_m[1] - base.position_m[1]
     return base.yaw_rad if math.hypot(dx, dy) < 0.05 else math.atan2(dy, dx)
 
@@ -33,13 +33,13 @@ def bearing(base: Pose, point_m: Vec3) -> float:
 def navigate(
     robot: Robot, primitive: Primitive, target_m: Vec3, stow: Callable[[Robot], Motion]
 ) -> Routine:
-    """Walks to where a target is within reach, with the arm folded by `stow`."""
+    """Walks to where a target is within reach, after stowing the arm by `stow`."""
     way = robot.map.way(robot.base, target_m, primitive.standoff_m)
     if isinstance(way, PrimitiveResult):
         return way
     yield from stow(robot)
     if (yield from _along_graph(robot, way[-1])):
-        # The recorded route ends near the goal; the layout leads the rest of the way.
+        # The recorded route ends near the goal; the rest is planned in the layout.
         way = robot.map.way(robot.base, target_m, primitive.standoff_m)
         if isinstance(way, PrimitiveResult):
             return way
@@ -60,7 +60,7 @@ def navigate(
 
 
 def _along_graph(robot: Robot, goal: tuple[float, float]) -> Check:
-    """Walks a recorded map to the waypoint nearest to a goal; whether that was worth it."""
+    """Walks along a recorded map to the waypoint nearest to a goal; False if not worth it."""
     graph = robot.graph
     if graph is None:
         return False
@@ -94,14 +94,14 @@ def _along_graph(robot: Robot, goal: tuple[float, float]) -> Check:
 
 
 def turn(robot: Robot, heading: float) -> Motion:
-    """Turns to a yaw of the map, unless it already faces that way."""
+    """Turns to a yaw in `map`, unless it already faces that way."""
     base = robot.base
     if abs(wrap_angle_rad(heading - base.yaw_rad)) > FACING_RAD:
         yield from _go(robot, Pose.planar(*base.position_m[:2], heading), 1.0)
 
 
 def _go(robot: Robot, goal: Pose, progress: float) -> Motion:
-    """Walks to a pose: sends it again and again, until it is there and stands still."""
+    """Walks to a pose: sends it repeatedly until the robot is there and stands still."""
     link, motion = robot.link, robot.safety.motion
     began_s = better_s = answered_s = robot.clock_s()
     sent_s, best = -math.inf, math.inf
@@ -110,7 +110,7 @@ def _go(robot: Robot, goal: Pose, progress: float) -> Motion:
         gap = math.dist(base.position_m[:2], goal.position_m[:2])
         off = abs(wrap_angle_rad(goal.yaw_rad - base.yaw_rad))
         still = abs(robot.state.linear_m_s) < SLOW_M_S and abs(robot.state.angular_rad_s) < SLOW_M_S
-        # A real robot settles near a goal, not on it.
+        # A real robot settles near a goal, not exactly on it.
         near = gap < NEAR_M and off < NEAR_RAD and still and now_s - began_s > SETTLE_S
         if near or (gap < EXACT_M and off < EXACT_RAD):
             return
@@ -127,17 +127,17 @@ def _go(robot: Robot, goal: Pose, progress: float) -> Motion:
 
 
 def _send(robot: Robot, send: Callable[[], object], answered_s: float) -> float:
-    """Sends a goal; when the last one was answered.
+    """Sends a goal; returns when the last one was answered.
 
-    What is late ends nothing: the goal before still lives, and after that the robot stands.
+    A late answer ends nothing: the previous goal is still valid, and then the robot stands.
 
     Raises:
-        Error: of the SDK, where none was answered for as long as makes a lost link (rule 7).
+        Error: of the SDK, if none was answered for so long that the link counts as lost (rule 7).
     """
     try:
         send()
     except WithdrawnError:
-        # Paused: who paused it has it go on, or ends it.
+        # Paused: it is resumed or ended by the caller of the pause.
         return answered_s
     except LATE_ERRORS:
         if robot.clock_s() - answered_s > robot.safety.link.stale_after_s:

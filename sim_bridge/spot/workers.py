@@ -1,4 +1,4 @@
-"""The threads of a robot in real time: nothing urgent waits for anything slow (SPOT-F6.2)."""
+"""The threads for a real robot: nothing urgent waits for anything slow (SPOT-F6.2)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ MAINTENANCE_S = 0.5
 MOTION_S = 1 / 30
 WATCH_S = 0.05
 PICTURES_S = 0.1
-# A bridge whose main loop is silent for so long lets no walk go on, and later nothing at all.
+# Seconds without the main loop until walks pause, and until the lease is no longer retained.
 LOOP_PAUSE_S = 0.3
 LOOP_DEAD_S = 1.0
-# A stop that is lost is sent again soon; it does no harm twice.
+# A lost stop is sent again soon; repeating it is harmless.
 STOP_TRIES = 4
 RESEND_S = 0.2
-# An answer that comes so late counts all the same, and any of them will do.
+# Timeout of each attempt; any answer will do.
 STOP_ANSWER_S = 1.0
 _BRIDGE, _CLOCK = "bridge", "clock"
 _JOIN_S = 2.0
 
 
 class Worker:
-    """Repeats some work on a thread of its own, and at once where it is woken."""
+    """Repeats work in a thread of its own, at once when woken."""
 
     def __init__(self, name: str, work: Callable[[], None], period_s: float) -> None:
-        """Begins with it."""
+        """Starts the thread."""
         self._work, self._period_s = work, period_s
         self._due, self._over = threading.Event(), False
         self.error: BaseException | None = None
@@ -42,16 +42,16 @@ class Worker:
         self._thread.start()
 
     def wake(self) -> None:
-        """Has it work now."""
+        """Runs the work now."""
         self._due.set()
 
     def close(self) -> None:
-        """Ends it after the work that is under way."""
+        """Ends the thread after the current work."""
         self._over = True
         self._due.set()
 
     def join(self) -> None:
-        """Waits a moment for its end."""
+        """Waits briefly for its end."""
         self._thread.join(_JOIN_S)
 
     def _run(self) -> None:
@@ -67,7 +67,7 @@ class Worker:
 
 
 class WorkerThreads:
-    """Hears the robot, keeps the lease, moves, stops and looks: each on a thread of its own."""
+    """Threads for state, lease, motion, stop, maintenance and pictures."""
 
     def __init__(
         self,
@@ -77,21 +77,21 @@ class WorkerThreads:
         tidy: Callable[[], None],
         on_answer: Callable[[], None],
     ) -> None:
-        """Begins.
+        """Starts the threads.
 
         Args:
-            watch: the robot as it is supervised.
-            motion: what it is doing.
-            look: takes the pictures that are wanted.
-            tidy: what is done now and then.
-            on_answer: is called, from a thread, when a stop has its answer.
+            watch: the supervision of the robot.
+            motion: the running primitive.
+            look: takes requested pictures.
+            tidy: periodic maintenance.
+            on_answer: called from a thread when a stop was answered.
         """
         self._on_answer = on_answer
         self._watch, self._motion = watch, motion
         self._alive_s = time.monotonic()
         self._lock = threading.Lock()
         self._stops_wanted = self._stops_done = 0
-        # The stop that a walk waits for whose end the robot takes for later than it is; 0 for none.
+        # The stop that a paused walk waits for after the robot's clock was set back; 0 if none.
         self._clock_stop = 0
         self._stopped = Outcome(True, "stopped")
         self._stop = Worker("stop", self._stop_and_watch, WATCH_S)
@@ -115,10 +115,10 @@ class WorkerThreads:
     # The main loop
 
     def report_alive(self) -> None:
-        """The main loop is well.
+        """Reports that the main loop is alive.
 
         Raises:
-            BaseException: what broke one of the threads.
+            BaseException: the error that ended a thread.
         """
         self._alive_s = time.monotonic()
         self._motion.let_go(_BRIDGE)
@@ -131,13 +131,13 @@ class WorkerThreads:
         return time.monotonic() - self._alive_s
 
     def move(self) -> None:
-        """Something new is to be done."""
+        """Wakes the motion thread."""
         self._mover.wake()
 
     # Stops
 
     def halt(self) -> int:
-        """Has the robot stop, without waiting for it; returns the stop's number."""
+        """Requests a stop without waiting; returns its number."""
         with self._lock:
             self._stops_wanted += 1
             number = self._stops_wanted
@@ -145,11 +145,11 @@ class WorkerThreads:
         return number
 
     def under_way(self) -> int:
-        """The number of the newest stop that is not answered yet; 0 for none."""
+        """The number of the newest unanswered stop; 0 if none."""
         return self._stops_wanted if self._stops_done < self._stops_wanted else 0
 
     def halted(self, number: int) -> Outcome | None:
-        """What became of a stop; None while it is under way."""
+        """The outcome of a stop; None while it is running."""
         return self._stopped if self._stops_done >= number else None
 
     def _stop_and_watch(self) -> None:
@@ -159,7 +159,7 @@ class WorkerThreads:
             self._stops_done = number
             self._on_answer()
         hangs = self._silent_s > LOOP_PAUSE_S and self._motion.busy and not self._motion.held
-        # A walk goes on when the loop does; what an arm does ends by itself, soon.
+        # A walk resumes with the loop; arm commands expire soon.
         if hangs and self._motion.hold(_BRIDGE):
             self.halt()
 
@@ -172,7 +172,7 @@ class WorkerThreads:
         with self._watch.link.urgently():
             return self._watch.attempt(partial(self._watch.halt, STOP_ANSWER_S))
 
-    # What goes on
+    # Periodic work
 
     def _poll_state(self) -> None:
         self._watch.poll()
@@ -181,12 +181,12 @@ class WorkerThreads:
                 self._clock_stop = 0
                 self._motion.let_go(_CLOCK)
         elif self._watch.was_set_back():
-            self._end_what_lives_too_long()
+            self._stop_outdated_commands()
 
-    def _end_what_lives_too_long(self) -> None:
-        """Stops what was sent by an older estimate of the robot's clock; a walk goes on anew."""
+    def _stop_outdated_commands(self) -> None:
+        """Stops commands sent by an outdated clock estimate; a walk then resumes."""
         if not self._motion.busy:
-            # A walk that has ended here may still be on its way there.
+            # A walk that has ended here may still be running there.
             if not self._watch.busy:
                 self.halt()
         elif self._motion.hold(_CLOCK):
