@@ -33,20 +33,20 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 from sim_bridge.opening import Opened, open_world
 
-# A person waits for it; benches wait longer.
+# Short, since a person is waiting; benches wait longer.
 MODEL_WAIT_S = 30.0
-# In one episode, where there is somebody to ask.
+# In one episode, where `ask` is given.
 MAX_QUESTIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An episode that was carried out.
+    """The result of a run.
 
     Attributes:
         result: the verdict, how the session ended, its calls in order.
-        trace: the same in the format that metrics read.
-        story: what `planner run` tells of it.
+        trace: the same in the format for metrics.
+        story: what `planner run` prints of it.
     """
 
     result: RunResult
@@ -55,16 +55,16 @@ class Run:
 
     @property
     def verdict(self) -> Verdict:
-        """The judge's."""
+        """The evaluator's verdict."""
         return self.result.verdict
 
     @property
     def pictures(self) -> Sequence[Moment]:
-        """What agents saw after they moved things, with captions; empty without pictures."""
+        """Camera images after things were moved, with captions; empty without pictures."""
         return self.story.moments
 
     def draw(self, folder: Path) -> Path:
-        """Draws the house with all ways and pictures into a folder; returns the file.
+        """Draws the house with all paths and pictures into a folder; returns the file.
 
         Raises:
             PlannerError: where it cannot be written.
@@ -118,20 +118,20 @@ def run(
     """Carries out an episode on the embedded simulator, as `planner run` does.
 
     Args:
-        episode: name, file, or what `load` gave.
+        episode: name, file, or the result of `load`.
         planner: one of `planner run --planner`.
         memory: one of `planner run --memory`.
         agents: how many act; 0 = all.
-        seed: instead of the episode's.
-        model: language model, for planners with one; as `planner run --model`.
+        seed: replaces the episode's.
+        model: language model for planners that need one; as `planner run --model`.
         model_url: address of the model's server.
-        pictures: whether cameras draw pictures, which the memory then looks at.
-        options: of the planner, those that are not as by default.
-        ask: asks the person a question of the planner; None = a question ends the run.
-        say: gets each line of the story as it happens.
+        pictures: whether cameras are rendered, for the memory to use.
+        options: of the planner that differ from their defaults.
+        ask: answers questions of the planner; None = a question ends the run.
+        say: called with each line of the story as it happens.
 
     Raises:
-        PlannerError: for what cannot be run, or a model that does not answer.
+        PlannerError: for invalid arguments, or a model that does not reply.
     """
     opened = episode if isinstance(episode, Opened) else load(episode)
     settings = RunSettings(
@@ -167,10 +167,10 @@ async def play(
     on_state: Callable[[WorldState], None] | None = None,
     ask: Ask | None = None,
 ) -> Run:
-    """As `run`, inside an event loop; `on_state` gets each state that is judged.
+    """As `run`, inside an event loop; `on_state` is called with each evaluated state.
 
     Raises:
-        PlannerError: for what cannot be run, or a model that does not answer.
+        PlannerError: for invalid arguments, or a model that does not reply.
     """
     if agents < 0:
         raise PlannerError(f"agents: {agents} is below 0")
@@ -231,7 +231,7 @@ async def play(
 
 
 def _drawn(settings: RunSettings) -> dict[str, bool]:
-    """Only a privileged memory wants to know whose each pixel is."""
+    """Instance ids are rendered only for a privileged memory."""
     updater = settings.updater
     return {"instances": updater is None or updater.reads_truth(settings.memory_model)}
 

@@ -31,10 +31,10 @@ _MAX_OBSERVATION, _MAX_ACTION = 100_000, 1_000
 class HouseholdEnv(gymnasium.Env[Observation, str]):
     """One agent in an episode on the embedded simulator.
 
-    An action is a skill call such as `Pick[cup_0]`; it takes until the skill has ended, and
-    `Done[]` ends the episode. What is no call fails at once and takes no time. An observation has
-    the instruction, what the memory knows, and how the last call ended. The reward is the change of
-    percent complete (0 to 1); an episode is truncated after 20,000 simulation steps.
+    An action is a skill call such as `Pick[cup_0]`; a step lasts until the skill ends, and
+    `Done[]` ends the episode. Text that is not a call fails at once and takes no time. An
+    observation has the instruction, the memory's content, and the last result. The reward is the
+    change of percent complete (0 to 1); an episode is truncated after 20,000 simulation steps.
     """
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - as gymnasium has it
@@ -46,7 +46,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
 
         Args:
             episode: name or file.
-            agent: who acts; "" = the episode's first agent.
+            agent: the acting agent; "" = the episode's first.
             render_mode: `rgb_array` draws what the agent sees.
 
         Raises:
@@ -74,7 +74,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins the episode again; `seed` decides what its file leaves open."""
+        """Restarts the episode; `seed` decides what its file leaves open."""
         super().reset(seed=seed, options=options)
         self._stop()
         policy = self._policy = _Policy(self._agent)
@@ -96,7 +96,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         """Carries out a skill call.
 
         Raises:
-            PlannerError: of a world that cannot go on.
+            PlannerError: where the simulation fails.
             RuntimeError: before `reset`, or after the end.
         """
         playing = self._playing
@@ -122,7 +122,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         )
 
     def render(self) -> RgbImage | None:
-        """What the agent's camera shows now; None without a `render_mode`."""
+        """The agent's current camera image; None without a `render_mode`."""
         if self.render_mode is None or self._run is None:
             return None
         frame = self._backend.observe(self._agent, ("hand",)).cameras.get("hand")
@@ -136,7 +136,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
             self._backend.close()
 
     def _go_on(self, playing: asyncio.Task[RunResult]) -> None:
-        """Runs until an action is wanted, or the end."""
+        """Runs until the next action is needed, or the end."""
 
         async def until_wanted() -> None:
             wanted = asyncio.ensure_future(self._policy.wants_action.wait())

@@ -1,4 +1,4 @@
-"""Between an image with depth and points of the map."""
+"""Projection between depth images and points in `map`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def unproject(
 
 
 def project(intrinsics: Intrinsics, pose: Pose, points_m: FloatArray) -> FloatArray:
-    """(n, 3) of u, v and depth for (n, 3) points of `map`; u and v are NaN behind the lens."""
+    """(n, 3) of u, v and depth for (n, 3) points of `map`; u and v are NaN behind the camera."""
     optical = (points_m - np.asarray(pose.position_m)) @ pose.rotation()
     depth = optical[:, 2]
     with np.errstate(divide="ignore", invalid="ignore"):

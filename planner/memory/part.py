@@ -1,4 +1,4 @@
-"""What a memory updater says of itself to those who start it, list it and ask it."""
+"""The record of a memory updater: what it needs, its options, how it is made."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ MakeUpdater: TypeAlias = "Callable[[House], MemoryUpdater]"
 
 @dataclass(frozen=True, slots=True)
 class UpdaterModel:
-    """The model that an updater reads pictures with.
+    """The model that an updater applies to images.
 
     Attributes:
-        model: a folder, or with `url` the server's name for it; of `vlm` also any chat model that
-            takes pictures (`ModelChoice`). Empty = the updater's own.
-        url: of an OpenAI-compatible server that takes pictures, `.../v1`.
+        model: a folder, or with `url` the name on the server; for `vlm` also any chat model that
+            accepts images (`ModelChoice`). Empty = the updater's default.
+        url: base URL of an OpenAI-compatible server that accepts images, `.../v1`.
         second: folder of `vlm`'s LoRA adapter, or of the SigLIP model beside OWLv2; may be empty.
-        coordinates: what the numbers in `vlm`'s answers are.
+        coordinates: coordinate convention of `vlm`'s replies.
         device: torch device.
-        timeout_s: of one answer of `vlm`.
+        timeout_s: of one reply of `vlm`.
     """
 
     model: str = ""
@@ -49,15 +49,15 @@ class UpdaterModel:
 
 @dataclass(frozen=True, slots=True)
 class UpdaterRequest:
-    """What an updater is made from: once for all houses.
+    """The arguments for making an updater, once for all houses.
 
     Attributes:
-        name: the part's, as it was asked for.
-        truth_source: the world's true state at the time of the picture; see `truth`.
+        name: of the part.
+        truth_source: the true world state at the time of the image; see `truth`.
         visibility: what counts as seen, for `privileged`; None = EPM's thresholds.
         class_of: the class of an instance id, for updaters that need the truth.
         options: the values of all options that the part declares.
-        on_call: hears each call of a chat model.
+        on_call: called with each call of a chat model.
     """
 
     name: str
@@ -70,7 +70,7 @@ class UpdaterRequest:
 
     @property
     def truth(self) -> Truth:
-        """The world's true state at the time of the picture, for updaters that need it.
+        """The true world state at the time of the image, for updaters that need it.
 
         Raises:
             PlannerError: where there is no simulator.
@@ -103,14 +103,14 @@ class UpdaterPart:
 
     Attributes:
         summary: one line for the help.
-        make: loads the model, once; what it returns makes the updater of a house. What is wrong
-            or missing it raises as `PlannerError`.
-        needs_model: whether a model must be named.
-        takes_server: whether a server may have the model.
-        needs_truth: whether it reads the simulator's ids and states.
-        truth_instead_of_model: whether it reads them where no model is named.
+        make: loads the model once and returns a factory of updaters, one for each house; raises
+            `PlannerError`.
+        needs_model: whether a model must be given.
+        takes_server: whether the model may be on a server.
+        needs_truth: whether it reads the simulator's instance ids and states.
+        truth_instead_of_model: whether it reads them where no model is given.
         true_names: whether its entities have the simulator's names.
-        in_thread: whether an update takes long, so that it runs in a thread of its own.
+        in_thread: whether updates are slow and need a thread of their own.
         options: beyond what all updaters have.
         interface: the version of this record that it was written for.
     """
@@ -127,12 +127,12 @@ class UpdaterPart:
     interface: int = INTERFACE
 
     def reads_truth(self, model: str) -> bool:
-        """Whether it reads the simulator's ids and states when it has this model, "" = none."""
+        """Whether it reads the simulator's ids and states with this model; "" = none."""
         return self.needs_truth or (self.truth_instead_of_model and not model)
 
 
 def load_updater(request: UpdaterRequest) -> MakeUpdater:
-    """Loads the model, once; what is returned makes the updater of a house.
+    """Loads the model once and returns a factory of updaters.
 
     Raises:
         PlannerError: where there is no such updater, its model is missing or unfit, or an extra

@@ -1,4 +1,4 @@
-"""The updater that knows what it sees: ground truth, as far as a camera shows it.
+"""The privileged updater: ground truth of what a camera shows.
 
 Names, classes, parents and states come from the simulator, but only of what the camera shows
 by the paper's thresholds (EPM-1.2, PARTNR-5.3 "partial"). What is inside closed
@@ -45,7 +45,7 @@ Glimpse = Callable[[str, Sequence[str]], Sequence[Sighting]]
 
 
 class PrivilegedUpdater:
-    """Adds what is first seen, updates what changed, removes what is seen to be gone."""
+    """Adds new things, updates changed ones, removes those seen to be gone."""
 
     name = "privileged"
 
@@ -95,7 +95,7 @@ class PrivilegedUpdater:
         self,
         observation: Observation,
         entities: Sequence[Entity],
-        last_action: str,  # noqa: ARG002 - who knows the truth need not be told
+        last_action: str,  # noqa: ARG002 - the ground truth is known
     ) -> list[Operation]:
         """The edits that an observation calls for; see `MemoryUpdater`."""
         state = self._truth()
@@ -129,14 +129,14 @@ class PrivilegedUpdater:
             if (operation := _operation_for(state, sighting, seen, known)) is not None
         ]
         if at_once:
-            # Nothing is missed anywhere.
+            # Nothing is misplaced.
             self._missed[agent] = {}
             return operations
         gone = self._gone(observation, frame, state, seen, entities)
         return operations + [Operation(OperationKind.REMOVE, entity_id=e.entity_id) for e in gone]
 
     def needs_look(self, agent: str, now_s: float, entities: Sequence[Entity]) -> bool:
-        """Whether a look may tell anything that the memory has not from an earlier look.
+        """Whether a frame may show anything that the memory does not know.
 
         Args:
             agent: who would look, now.
@@ -156,7 +156,7 @@ class PrivilegedUpdater:
         seconds: Sequence[float],
         entities: Sequence[Entity],
     ) -> int:
-        """How many looks of all of some agents are surely not worth it, before one may be.
+        """How many of the next frames certainly show nothing new.
 
         That is, if until then agents only go on with what they do; see `needs_look`.
 
@@ -178,12 +178,12 @@ class PrivilegedUpdater:
         return self._show_none(names, seconds[:fresh]) if fresh and names else fresh
 
     def _is_due(self, agent: str, now_s: float) -> bool:
-        """Whether all that is in view is to be told, and not what is news only."""
+        """Whether everything in view is due to be confirmed, not only what changed."""
         fresh = 0 <= now_s - self._confirmed_s.get(agent, -math.inf) < CONFIRM_S
         return bool(self._stale.misplaced) or not fresh
 
     def _update_stale(self, entities: Sequence[Entity]) -> bool:
-        """Brings the news up to date; whether the truth is known."""
+        """Updates the stale entities; False where the ground truth is unknown."""
         revision = self._handled() if self._handled is not None else -1
         if revision < 0 or not self._stale.is_up_to_date(revision, entities):
             state = self._truth()
@@ -201,7 +201,7 @@ class PrivilegedUpdater:
             return []
         last = self._looks.get(observation.agent)
         if last is None or last[0] is not state or last[1] != frame.pose:
-            # The same world from the same place looks the same: idle robots cost nothing.
+            # Nothing changed and the camera did not move: reuse the last sightings.
             last = (state, frame.pose, sightings_of_images(frame, self._names(state)))
             self._looks[observation.agent] = last
         return last[2]
@@ -224,10 +224,10 @@ class PrivilegedUpdater:
         seen: Mapping[str, Sighting],
         entities: Sequence[Entity],
     ) -> list[Entity]:
-        """Things missed in enough frames on end whose truth is elsewhere."""
+        """Things absent in enough consecutive frames that are truly elsewhere."""
         hidden = [e for e in entities if not (e.is_furniture or e.picked or e.name in seen)]
         if self._in_view is not None:
-            # An episode has few things, and mostly none lies elsewhere: then no view is reckoned.
+            # Usually nothing was moved: then nothing has to be projected.
             hidden = [e for e in hidden if has_moved(e, state.entities.get(e.name))]
         bare = [
             e
@@ -247,7 +247,7 @@ class PrivilegedUpdater:
         state: WorldState,
         seen: Mapping[str, Sighting],
     ) -> Iterator[Entity]:
-        """Those whose stored place is clearly in view."""
+        """Those whose stored position is clearly visible."""
         view = _view(observation, frame, state) if hidden else None
         if view is None:
             return
@@ -274,7 +274,7 @@ def _operation_for(
     seen: Mapping[str, Sighting],
     known: Mapping[str, Entity],
 ) -> Operation | None:
-    """The operation for one seen entity; the list finds out whether it changes anything."""
+    """The operation for one seen entity; the list decides whether it changes anything."""
     truth = state.entities[sighting.name]
     if truth.kind is EntityKind.AGENT:
         return Operation(
@@ -291,7 +291,7 @@ def _operation_for(
 
 
 def _furniture(entity: Entity, truth: EntityState, sighting: Sighting) -> Operation:
-    # Furniture is thought closed until it is seen open: "closed" is said only of what was open.
+    # Furniture counts as closed until seen open: only what was open is described as "closed".
     openness = truth.openness
     word = ""
     if openness is not None:

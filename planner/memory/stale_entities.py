@@ -1,6 +1,6 @@
-"""What a look could tell that the memory has not from an earlier one.
+"""Which entities a frame could tell something new about.
 
-Kept up with what changes from one moment to the next, since in most moments hardly anything does.
+Updated incrementally, since little changes from one moment to the next.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from planner.world.entity import Entity
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 
-# Truth this near the stored place: it is there, and something else hides it.
+# An entity this near its stored position has not moved: if it is not seen, something hides it.
 MAX_DISPLACEMENT_M: Final = 0.3
 
 
 class StaleEntities:
-    """The entities whose sight would tell something, and those that are missed somewhere.
+    """Entities whose true state differs from what was last reported to the memory.
 
     Attributes:
-        names: what is to be learned where it shows.
-        missed: what lies elsewhere than remembered: its stored place may be seen to be empty.
+        names: entities that the memory would learn about in a frame that shows them.
+        misplaced: entities away from their stored position, which a frame may show to be empty.
     """
 
     def __init__(self) -> None:
@@ -40,19 +40,19 @@ class StaleEntities:
         self._revision = -1
 
     def mark_reported(self, names: Iterable[str], truths: Mapping[str, EntityState]) -> None:
-        """Notes that the memory was told of these as they are."""
+        """Records that the memory was given the current state of these."""
         for name in names:
             self._reported[name] = truths[name]
             self._stale.add(name)
 
     def is_up_to_date(self, revision: int, entities: Sequence[Entity]) -> bool:
-        """Whether nothing has changed since `follow` but agents and what they carry along."""
+        """Whether nothing but agents and what they carry has changed since `follow`."""
         return (
             revision == self._revision and not self._stale and not _differ(self._entities, entities)
         )
 
     def follow(self, state: WorldState, entities: Sequence[Entity], revision: int = -1) -> None:
-        """Takes up what the world and the memory are now."""
+        """Compares the current world and memory."""
         self._revision = revision
         stale = self._stale
         truths = state.entities
@@ -80,7 +80,7 @@ class StaleEntities:
     def _classify(self, name: str, truth: EntityState | None) -> None:
         self._open.pop(name, None)
         self.misplaced.discard(name)
-        # What an action said of it since it was told, where nothing came of it, can wait.
+        # Differences that an action's effect left in the memory can wait until the next full look.
         if (
             truth is None
             or truth.kind is EntityKind.AGENT
@@ -101,14 +101,14 @@ class StaleEntities:
 
 
 def has_moved(entity: Entity, truth: EntityState | None) -> bool:
-    """Whether a thing is clearly not where it is remembered."""
+    """Whether a thing is clearly away from its stored position."""
     if truth is None or truth.relation is Relation.HELD:
         return True
     return math.dist(truth.box.center_m, entity.position_m) > MAX_DISPLACEMENT_M
 
 
 def _is_unchanged(mark_reported: EntityState | None, truth: EntityState) -> bool:
-    """Whether what was told is so yet, or but for how far something on its way stands open."""
+    """Whether what was reported still holds, ignoring small changes of a joint in motion."""
     if mark_reported is truth:
         return True
     if mark_reported is None or mark_reported.openness is None or truth.openness is None:

@@ -1,4 +1,4 @@
-"""The seam between the memory and whatever turns observations into operations."""
+"""The interface of memory updaters, which turn observations into operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.world.vocabulary import Relation, State
 
 @record
 class Facts:
-    """What an updater knows besides EPM's text; without them they are read from the text.
+    """What an updater knows beyond EPM's text; None of it = it is parsed from the text.
 
     Attributes as in `planner.world.entity.Entity`.
     """
@@ -54,7 +54,7 @@ class Operation:
 
 
 class MemoryUpdater(Protocol):
-    """Turns one observation into edits; learned and privileged ones share this seat."""
+    """Turns one observation into edits of the entity list."""
 
     @property
     def name(self) -> str:
@@ -63,17 +63,17 @@ class MemoryUpdater(Protocol):
     def update(
         self, observation: Observation, entities: Sequence[Entity], last_action: str
     ) -> list[Operation]:
-        """The edits that an observation calls for; `last_action` as `Pick[Object.149]` or ''.
+        """The edits for an observation; `last_action` as `Pick[Object.149]` or ''.
 
-        Things seen as they are remembered may be returned as Updates: the list tells them
+        Unchanged things may be returned as Updates: the list distinguishes them
         from changes.
         """
 
 
 @runtime_checkable
 class Counting(Protocol):
-    """An updater that counts what it could not make use of."""
+    """An updater that counts what it could not use."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """By what it was, in words for the diagnostics."""
+        """Counts by description, for the diagnostics."""

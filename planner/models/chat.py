@@ -1,4 +1,4 @@
-"""The seam between those who ask and language models, with or without eyes."""
+"""The interface of language models and vision-language models."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from planner.world.errors import PlannerError
 
 
 class ModelError(PlannerError):
-    """A language model that gave no usable answer; the text says which and why."""
+    """A language model gave no usable reply; the text says which and why."""
 
 
 class ModelBusyError(ModelError):
-    """A failure that another try may not have, such as an overloaded server.
+    """A failure that a retry may resolve, such as an overloaded server.
 
     Attributes:
-        wait_s: how long the server asks to wait before the next try; 0 = it does not say.
+        wait_s: how long the server asks to wait before a retry; 0 = not given.
     """
 
     def __init__(self, text: str, wait_s: float = 0.0) -> None:
@@ -30,11 +30,11 @@ class ModelBusyError(ModelError):
 
 
 class ModelUnavailableError(ModelBusyError):
-    """A model that cannot be reached now, but may be later: its server is down or starting."""
+    """The model cannot be reached now but may be later: its server is down or starting."""
 
 
 class ContextFullError(ModelError):
-    """A dialogue that is longer than what the model can read."""
+    """A dialogue longer than the model's context."""
 
 
 class Speaker(StrEnum):
@@ -60,14 +60,14 @@ class Request:
 
     Attributes:
         messages: the dialogue so far.
-        grammar: GBNF text that the answer shall follow; "" leaves it free. A model that cannot be
-            held to a grammar ignores it, so answers are always parsed.
-        stop: strings at which the answer ends; they are not part of it.
-        max_tokens: of the answer.
-        seed: of the sampling, where the model takes one.
-        deadline_s: wall seconds for everything, tries included; `RetryingModel` enforces it.
-        accepts_partial: whether an answer that the deadline cuts off is welcome, with
-            `finish` `length`. Models that cannot give one end with an error.
+        grammar: GBNF that the reply must follow; "" = free. A model without constrained decoding
+            ignores it, so replies are always parsed.
+        stop: strings at which the reply ends; they are not part of it.
+        max_tokens: of the reply.
+        seed: of the sampling, where the model supports one.
+        deadline_s: wall seconds including retries; `RetryingModel` enforces it.
+        accepts_partial: whether a reply cut off by the deadline is accepted, with `finish`
+            `length`. Models that cannot return one raise an error.
         role: what the call is for.
     """
 
@@ -83,7 +83,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the server counts them; zeros where it does not say."""
+    """Tokens as counted by the server; zeros where it does not report them."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -100,12 +100,12 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer.
+    """A reply.
 
     Attributes:
         finish: `stop` (ended by itself or at a stop string) or `length`.
-        logprobs: natural logarithm of each token's probability, where the model was to tell.
-        cost: money, where prices are known.
+        logprobs: natural logarithm of each token's probability, where requested.
+        cost: in the currency of the prices; 0 where they are unknown.
     """
 
     text: str
@@ -127,29 +127,29 @@ class ChatModel(Protocol):
         """The next assistant turn; may be cancelled at any time.
 
         Raises:
-            ModelBusyError: where another try may help.
-            ModelUnavailableError: where the model is not there now.
-            ContextFullError: where the dialogue does not fit into the model.
-            ModelError: where no usable answer came for another reason.
+            ModelBusyError: where a retry may help.
+            ModelUnavailableError: where the model cannot be reached.
+            ContextFullError: where the dialogue exceeds the model's context.
+            ModelError: where there is no usable reply for another reason.
         """
 
     async def close(self) -> None:
-        """Ends connections."""
+        """Closes connections."""
 
 
 class WrappedModel:
-    """What models around another model have in common."""
+    """The base of models that wrap another model."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
     @property
     def name(self) -> str:
-        """The name of the model behind it."""
+        """The wrapped model's name."""
         return self._model.name
 
     async def close(self) -> None:
-        """Closes the model behind it."""
+        """Closes the wrapped model."""
         await self._model.close()
 
 
@@ -161,7 +161,7 @@ def cut_at(text: str, stop: Sequence[str]) -> str:
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """The whole dialogue as one text, for traces and comparisons; of pictures their digests."""
+    """The whole dialogue as one text, for traces and comparisons; pictures as digests."""
     return "\n".join(
         "\n".join([f"[{m.speaker.value}]", *(f"[picture {p.digest}]" for p in m.pictures), m.text])
         for m in messages

@@ -1,4 +1,4 @@
-"""What a chat model says of itself to those who start it, list it and ask it."""
+"""The record of a chat model: what it needs, its options, how it is made."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ INTERFACE = 1
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What a model is made from.
+    """The arguments for making a model.
 
     Attributes:
-        source: what stands behind the part's name and a colon, such as a folder.
-        url: address of a server.
+        source: what follows the part's name and a colon, such as a folder.
+        url: base URL of a server.
         options: the values of all options that the part declares.
-        episode_id, seed: of the episode, for parts made anew for each.
+        episode_id, seed: of the episode, for parts made for each.
     """
 
     source: str = ""
@@ -29,30 +29,30 @@ class ModelRequest:
     seed: int = 0
 
     def text(self, option: str) -> str:
-        """The value of an option that is a text.
+        """The value of a text option.
 
         Raises:
             OptionError: where the part declares no such option.
         """
         value = self.options.get(option)
         if not isinstance(value, str):
-            raise OptionError(option, "the model declares no text of this name")
+            raise OptionError(option, "the model declares no text option of this name")
         return value
 
     def number(self, option: str) -> float:
-        """The value of an option that is a number.
+        """The value of a number option.
 
         Raises:
             OptionError: where the part declares no such option.
         """
         value = self.options.get(option)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise OptionError(option, "the model declares no number of this name")
+            raise OptionError(option, "the model declares no number option of this name")
         return float(value)
 
 
 def accept(_request: ModelRequest) -> None:
-    """Refuses nothing."""
+    """Accepts every request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +61,15 @@ class ModelPart:
 
     Attributes:
         summary: one line for the help.
-        make: makes the model; what is wrong it raises as `PlannerError`. It may take long.
-        source: what users write behind the name and a colon, such as `FOLDER`; "" = nothing.
-        source_is_path: whether that is a file or a folder, which command lines make absolute.
+        make: makes the model, perhaps slowly; raises `PlannerError`.
+        source: what users write after the name and a colon, such as `FOLDER`; "" = nothing.
+        source_is_path: whether that is a path, which command lines make absolute.
         needs_url: whether it is behind a server.
-        per_episode: whether it is made anew for each episode of a run, as its answers are given.
-        takes_pictures: whether messages may have pictures.
-        holds_grammar: whether its answers are always of the grammar.
-        check: refuses what cannot be used before the first episode, as `PlannerError`.
-        options: what may be set.
+        per_episode: whether it is made for each episode of a run, as its replies are scripted.
+        takes_pictures: whether messages may have images.
+        holds_grammar: whether its replies always follow the grammar.
+        check: raises `PlannerError` for unusable arguments, before the first episode.
+        options: that may be set.
         interface: the version of this record that it was written for.
     """
 

@@ -1,4 +1,4 @@
-"""All parts of one kind, by name: those of this project, and those of other installed packages."""
+"""All parts of one kind by name: this project's, and those of other installed packages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ OUR_PACKAGE = "planner"
 
 
 class PartError(PlannerError):
-    """A part that is not there or cannot be used."""
+    """A part that does not exist or cannot be used."""
 
 
 class Part(Protocol):
-    """What the records of all kinds have."""
+    """The attributes of all kinds of records."""
 
     @property
     def summary(self) -> str:
@@ -30,7 +30,7 @@ class Part(Protocol):
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """What may be set."""
+        """The options that may be set."""
 
     @property
     def interface(self) -> int:
@@ -42,7 +42,7 @@ PartT = TypeVar("PartT", bound=Part)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a part comes from; nothing of it is loaded yet."""
+    """Where a part comes from; not loaded yet."""
 
     name: str
     package: str
@@ -52,9 +52,9 @@ class Source:
 class Catalog(Generic[PartT]):
     """The parts of one kind.
 
-    A part of this project is a module of `folder` that has the attribute `attribute`; its name is
-    the module's. One of another package is an entry point of the group `planner.<folder's name>`.
-    Nothing is imported before it is asked for.
+    A part of this project is a module in `folder` with the attribute `attribute`, and has the
+    module's name. Other packages add parts as entry points of the group `planner.<folder's name>`.
+    Parts are imported lazily.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class Catalog(Generic[PartT]):
         several: bool = False,
         name_of: Callable[[str], str] = str,
     ) -> None:
-        """Of this kind.
+        """Describes where the parts of a kind are.
 
         Args:
             kind: one word for messages, such as `planner`.
             folder: the package whose modules are this project's parts.
             attribute: the name of the record in each module.
-            record: the record's class as `module:name`, which is imported with the first part.
-            interface: the version of its interface; another one is refused.
-            several: whether the attribute of a module is a tuple of records with names of their
-                own; such modules are imported for a list of names. Others are no parts.
-            name_of: a part's name by that of its module, for this project's.
+            record: the record's class as `module:name`, imported with the first part.
+            interface: the supported version of its interface.
+            several: whether the attribute is a tuple of named records; such modules are imported to
+                list their names, and modules without the attribute are skipped.
+            name_of: makes a part's name from its module's, for this project's parts.
         """
         self.kind, self._folder, self._attribute = kind, folder, attribute
         self._record, self._interface, self._name_of = record, interface, name_of

@@ -1,4 +1,4 @@
-"""The options of parts as flags of a command line."""
+"""Options of parts as command-line flags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planner.parts.option import Option, OptionError, OptionValue
 
 
 def add_option_flags(group: argparse._ArgumentGroup, parts: Mapping[str, Part]) -> None:
-    """Declares a flag for each option of any of the parts; absent ones are None."""
+    """Declares a flag for each option of the parts; flags that are not given are None."""
     users: dict[str, list[str]] = {}
     options: dict[str, Option] = {}
     for name, part in parts.items():
@@ -29,10 +29,10 @@ def add_option_flags(group: argparse._ArgumentGroup, parts: Mapping[str, Part]) 
 def read_option_flags(
     args: argparse.Namespace, options: Iterable[Option], parts: Mapping[str, Part]
 ) -> dict[str, OptionValue]:
-    """The options of one part that are given as flags; paths become absolute.
+    """The options of one part that were given as flags; paths become absolute.
 
     Raises:
-        OptionError: for a value that is not allowed, or a flag that only other parts have.
+        OptionError: for an invalid value, or an option of other parts.
     """
     own = {option.name: option for option in options}
     found: dict[str, OptionValue] = {}

@@ -1,4 +1,4 @@
-"""One option of a part: the node's ROS parameter and the command line's flag are made from it."""
+"""One option of a part, from which its ROS parameter and its command-line flag are made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLAGS = {"true": True, "false": False}
 
 
 class OptionError(PlannerError):
-    """An option that is declared or set wrongly."""
+    """An invalid option or value."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
@@ -25,16 +25,16 @@ class OptionError(PlannerError):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option with its type, which is that of the default.
+    """An option; its type is the default's.
 
     Attributes:
         name: lower case with underscores; the flag has dashes.
         default: true or false, a whole number, a number or a text.
         help: one line; says the unit of a number.
-        min_value: the least number that is allowed.
-        max_value: the greatest.
-        choices: the texts that are allowed; empty = any.
-        is_path: whether a text is a file or a folder, which command lines make absolute.
+        min_value: smallest allowed number.
+        max_value: greatest allowed number.
+        choices: allowed texts; empty = any.
+        is_path: whether a text is a path, which command lines make absolute.
     """
 
     name: str
@@ -49,17 +49,17 @@ class Option:
         """Checks the declaration.
 
         Raises:
-            OptionError: for a name that no parameter can have, or a default that is not allowed.
+            OptionError: for an invalid name or default.
         """
         if not _NAME.fullmatch(self.name):
             raise OptionError(self.name, "expected lower-case letters, digits and underscores")
         self.check(self.default)
 
     def check(self, value: object) -> OptionValue:
-        """A value of the option's type, within its bounds; whole numbers do as numbers.
+        """Checks a value's type and bounds; integers are accepted as floats.
 
         Raises:
-            OptionError: for any other.
+            OptionError: for an invalid value.
         """
         kind = type(self.default)
         if kind is float and type(value) is int:
@@ -79,10 +79,10 @@ class Option:
         return value
 
     def read(self, text: str) -> OptionValue:
-        """The value that a text says, as on a command line.
+        """Parses a value, as on a command line.
 
         Raises:
-            OptionError: where it says none, or one that is not allowed.
+            OptionError: for an invalid value.
         """
         value: object = text
         if isinstance(self.default, bool):
@@ -96,10 +96,10 @@ class Option:
 
 
 def read_options(options: Iterable[Option], given: Mapping[str, object]) -> dict[str, OptionValue]:
-    """The values of all options: those that are given, and the defaults of the others.
+    """The given values, completed by defaults.
 
     Raises:
-        OptionError: for a name that is none of the options, or a value that is not allowed.
+        OptionError: for an unknown option or an invalid value.
     """
     known = {option.name: option for option in options}
     for name in given:

@@ -1,4 +1,4 @@
-"""Waiting for a memory that runs elsewhere, with an end: it may see things otherwise."""
+"""Waiting, with a timeout, until the memory's node shows the effects of skills."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall
 
-# Wall seconds until a decision is made on a belief that does not show what skills did.
+# Wall seconds to wait for the effects of skills; then planning goes on with the belief as it is.
 EFFECT_TIMEOUT_S = 2.0
-# Wall seconds that a memory which was started anew has to tell of the agents again.
+# Wall seconds that a restarted memory has to publish the agents again.
 AGENTS_TIMEOUT_S = 10.0
 
 
 class BeliefSource(Protocol):
-    """A belief that changes while it is waited for."""
+    """A belief that is updated from outside."""
 
     @property
     def belief(self) -> Belief:
@@ -36,7 +36,7 @@ class BeliefWait:
         self._known: set[str] = set()
 
     async def until_shown(self, succeeded: Mapping[str, SkillCall]) -> None:
-        """Waits until the belief shows what agents' calls did, or the patience is over."""
+        """Waits until the belief shows the effects of calls, or the timeout."""
         if not succeeded:
             return
         try:
@@ -50,10 +50,10 @@ class BeliefWait:
             self._log(f"the memory does not show that {late}; going on with what it shows")
 
     async def until_known(self, agents: Sequence[str]) -> None:
-        """Waits for agents that were known and that a memory that was started anew lacks.
+        """Waits for known agents that a restarted memory lacks.
 
         Raises:
-            PlannerError: where it does not tell of them in time.
+            PlannerError: after the timeout.
         """
         try:
             async with asyncio.timeout(AGENTS_TIMEOUT_S):

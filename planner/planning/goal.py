@@ -1,6 +1,6 @@
-"""The structured goal of a task, as planners that act on it without words read it.
+"""The structured goal of a task, for planners that read it instead of the instruction.
 
-What may be asked is defined by `planner.evaluation.language`. How it is judged stays unknown here.
+`planner.evaluation.language` defines the format. How a goal is judged is unknown here.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ PLACING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Subgoal:
-    """One proposition: `number` of `first` shall stand in the relation to one of `second`.
+    """One proposition: `number` of `first` must have the relation to one of `second`.
 
     Attributes:
-        first: entities that may serve; for `is_clustered` the members of all lists.
-        second: furniture, rooms or neighbours that may serve; empty for one-place predicates.
-        same_second: all of them with the same one of `second`.
+        first: candidate entities; for `is_clustered` the members of all lists.
+        second: candidate furniture, rooms or neighbours; empty for unary predicates.
+        same_second: whether all need the same one of `second`.
         within_m: greatest horizontal gap of neighbours, metres.
         lists: of `is_clustered`: one entity of each list takes part.
     """
@@ -54,13 +54,13 @@ class Subgoal:
 
     @property
     def state(self) -> tuple[State, bool] | None:
-        """The state and value that a state predicate wants."""
+        """The state and value that a state predicate requires."""
         return STATE_PREDICATES.get(self.predicate)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Everything that is asked. `before[j]` are the wishes that come true earlier than j."""
+    """All subgoals of a task. `before[j]` are those that must be achieved before j."""
 
     subgoals: tuple[Subgoal, ...]
     before: Mapping[int, frozenset[int]]
@@ -70,12 +70,12 @@ class Goal:
 
     @cached_property
     def gates_of(self) -> dict[int, tuple[Dependency, ...]]:
-        """The dependencies that gate each wish."""
+        """The dependencies that gate each subgoal."""
         return {w.index: tuple(g for g in self.gates if w.index in g.gated) for w in self.subgoals}
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every entity that the goal speaks of."""
+        """Every entity in the goal."""
         return frozenset(n for w in self.subgoals for n in (*w.first, *w.second))
 
 

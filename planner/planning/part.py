@@ -1,4 +1,4 @@
-"""What a planner says of itself to those who start it, list it and ask it."""
+"""The record of a planner: what it needs, its options, how it is made."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ INTERFACE = 1
 
 @dataclass(frozen=True, slots=True)
 class PlannerRequest:
-    """What a planner is made from: one for each task.
+    """The arguments for making a planner, one for each task.
 
     Attributes:
-        name: the part's, as it was asked for.
-        language_model: for those that talk to one; see `model`.
+        name: of the part.
+        language_model: for planners that use one; see `model`.
         axes: the cell of the experiment (PARTNR's `control` and `memory_source` among them).
-        dialogue: how a model is asked.
+        dialogue: limits and options of the dialogues with the model.
         options: the values of all options that the part declares.
         on_call: called with each call of the model.
     """
@@ -50,7 +50,7 @@ class PlannerRequest:
         return self.language_model
 
     def text(self, option: str) -> str:
-        """The value of an option that is a text.
+        """The value of a text option.
 
         Raises:
             OptionError: where the part declares no such option.
@@ -67,12 +67,12 @@ class PlannerPart:
 
     Attributes:
         summary: one line for the help.
-        make: makes a planner for one task; what is wrong it raises as `PlannerError`.
-        needs_model: whether it talks to a language model.
+        make: makes a planner for one task; raises `PlannerError`.
+        needs_model: whether it uses a language model.
         needs_goal: whether it reads the structured goal of an episode.
-        needs_full_memory: whether the memory has to know everything from the start.
-        reads_changes: whether it reads what changes in the memory, not what is there.
-        naming: how the model names things in its replies.
+        needs_full_memory: whether the memory must be complete from the start.
+        reads_changes: whether it reads the changes of the memory instead of its content.
+        naming: how the model refers to entities in its replies.
         bare_replies: whether a reply is one agent's call alone, without a thought before it.
         options: beyond what all planners have.
         interface: the version of this record that it was written for.
@@ -91,7 +91,7 @@ class PlannerPart:
 
 
 def needs_model(name: str) -> str:
-    """What to do where a planner has no model."""
+    """How to give a planner its model."""
     return (
         f"The planner `{name}` needs a language model: set the parameter `model` to the model's "
         "name and `model_url` to the address of its OpenAI-compatible server, such as "

@@ -1,4 +1,4 @@
-"""The seam between the task-planner node and a planner."""
+"""The interface of planners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planner.world.skill import SkillCall, SkillResult
 
 @dataclass(frozen=True, slots=True)
 class AgentResult:
-    """A skill call of an agent that ended."""
+    """The result of an agent's skill call."""
 
     agent: str
     call: SkillCall
@@ -28,7 +28,7 @@ class AgentResult:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked: the words, who shall do it, and the structured goal where there is one.
+    """A task: the instruction, the agents, and the structured goal if there is one.
 
     `goal` is the `evaluation` of the episode file (PARTNR-D7); None for free text.
     """
@@ -54,7 +54,7 @@ def no_deltas(_since: int) -> Sequence[str]:
 
 @record
 class Context:
-    """What a planner may know when it decides.
+    """The input of a decision.
 
     Attributes:
         belief: the memory's snapshot.
@@ -65,7 +65,7 @@ class Context:
         now_s: seconds of the world's clock.
         deltas: the memory's lines since a sequence number up to the belief's, net effect per
             entity (EPM-2.5).
-        answers: what the person was asked so far, oldest first.
+        answers: questions to the person so far, oldest first.
     """
 
     task: Task
@@ -81,11 +81,10 @@ class Context:
 
 @record
 class Decision:
-    """Calls for idle agents (each may be missing: it stays idle), and why, for people.
+    """Calls for idle agents (an agent without one stays idle), and the reasoning, for people.
 
-    `Done[]` of every agent ends the task. `question` is asked back instead of acting;
-    `failure` gives up in words, with `end` as the code of the task's end. `evidence` is kept with
-    the task's result, the newest value of each key.
+    `Done[]` of every agent ends the task. `question` asks the person instead of acting; `failure`
+    ends the task with this text and the code `end`. `evidence` is added to the task's result.
     """
 
     calls: Mapping[str, SkillCall] = field(default_factory=dict)
@@ -97,18 +96,18 @@ class Decision:
 
 
 class Planner(Protocol):
-    """Decides what agents do next. One instance carries out one task."""
+    """Decides what agents do next. One instance is used for one task."""
 
     @property
     def name(self) -> str:
         """As in the bring-up's argument `planner`."""
 
     async def decide(self, context: Context) -> Decision:
-        """What the idle agents do now; awaited off the node's callbacks, may be cancelled.
+        """The calls for the idle agents; may be cancelled.
 
         Raises:
-            PlannerError: where the planner cannot work, such as without its model.
+            PlannerError: where the planner cannot decide, such as without its model.
         """
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Takes note of calls that ended, before the next `decide`."""
+        """Gets the calls that have ended, before the next `decide`."""

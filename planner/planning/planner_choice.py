@@ -1,4 +1,4 @@
-"""Planners by the names that parameters use."""
+"""Making the planner that the parameters choose."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from planner.world.errors import PlannerError
 
 @dataclass(frozen=True, slots=True)
 class PlannerChoice:
-    """Which planner, and how it is to work.
+    """Which planner, and its options.
 
     Attributes:
         name: in the catalog of planners.
-        axes: the cell of the experiment; `control` and `memory_source` choose how the PARTNR
-            planners work, the rest is recorded.
-        dialogue: how a model is asked.
-        options: of the planner, those that are not as by default.
+        axes: of the experiment; `control` and `memory_source` configure the PARTNR planners, the
+            rest is recorded only.
+        dialogue: limits and options of the dialogues with the model.
+        options: of the planner that differ from their defaults.
     """
 
     name: str = "expert"
@@ -49,13 +49,13 @@ def make_planner(
     """A planner for one task.
 
     Args:
-        choice: which one, and how it works.
-        task: what it shall do.
-        model: for those that talk to one.
+        choice: which one, and its options.
+        task: to carry out.
+        model: for planners that use one.
         on_call: called with each call of the model.
 
     Raises:
-        PlannerError: for an unknown name, a goal that cannot be read, or what is missing.
+        PlannerError: for an unknown name, an unreadable goal, or a missing model.
     """
     part = choice.part
     if part.needs_model and model is None:

@@ -1,4 +1,4 @@
-"""Asking a model for a turn: what the planners' calls of a model have in common."""
+"""A planner's calls of its language model."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from planner.world.skill import CallError, SkillCall
 
 @dataclass(frozen=True, slots=True)
 class DialogueOptions:
-    """How a model is asked.
+    """Limits and options of a planner's dialogues.
 
     Attributes:
         max_cycles: planning cycles of one dialogue; 0 = the paper's.
-        max_tokens: of one answer; 0 = enough for the longest turn that the grammar allows.
-        deadline_s: wall seconds for one answer.
-        constrained: whether the model is given the grammar. Replies are checked by it anyway.
-        max_questions: how often a dialogue may ask the person; 0 = never.
-        show_states: whether a summary tells the states of things (PARTNR-D41).
+        max_tokens: of one reply; 0 = enough for the longest turn that the grammar allows.
+        deadline_s: wall seconds for one reply.
+        constrained: whether the model gets the grammar; replies are checked against it anyway.
+        max_questions: questions to the person in one dialogue; 0 = none.
+        show_states: whether summaries include the states of objects (PARTNR-D41).
     """
 
     max_cycles: int = 0
@@ -45,7 +45,7 @@ class DialogueOptions:
 
 @dataclass(frozen=True, slots=True)
 class CheckedTurn:
-    """A reply: the turn it makes, or why it was refused."""
+    """A reply: the parsed turn, or why it was refused."""
 
     turn: Turn
     said: str
@@ -54,7 +54,7 @@ class CheckedTurn:
 
 @dataclass(frozen=True)
 class PlannerModel:
-    """One planner's way to its model."""
+    """The language model of one planner."""
 
     planner: str
     task: Task
@@ -86,15 +86,15 @@ class PlannerModel:
         notes: Mapping[str, str] | None = None,
         check: Callable[[SkillCall], None] = allow,
     ) -> CheckedTurn:
-        """One reply of the model, checked; every reply is traced, a refused one too.
+        """One checked reply of the model; refused replies are traced, too.
 
         Args:
             messages: the whole prompt.
             grammar: of the turn.
-            belief: what the names of the reply are looked up in.
-            cycle: of this dialogue, from 1.
-            notes: what else the trace should keep.
-            check: refuses what no grammar can, with a `CallError`.
+            belief: resolves the names in the reply.
+            cycle: of this dialogue, starting at 1.
+            notes: further parameters for the trace.
+            check: raises `CallError` for what the grammar cannot exclude.
 
         Raises:
             ModelError: where there is no reply.

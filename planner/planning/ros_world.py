@@ -1,4 +1,4 @@
-"""The world of a session over ROS; everything here runs in the planner's own loop."""
+"""The world of a session over ROS; everything here runs in the planner's event loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
 
 
 class Surroundings(BeliefSource, Protocol):
-    """What came in over ROS; see `planner.planning.surroundings.Surroundings`."""
+    """What was received over ROS; see `planner.planning.surroundings.Surroundings`."""
 
     @property
     def layout(self) -> House:
@@ -33,11 +33,11 @@ class Surroundings(BeliefSource, Protocol):
         """The memory's lines since a number up to the belief's."""
 
     def ring(self) -> None:
-        """Wakes those who wait for news."""
+        """Wakes the waiters."""
 
 
 class RosWorld:
-    """One session's surroundings: what was heard, and calls to the skill executors."""
+    """Reads what was received and sends calls to the skill executors."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class RosWorld:
         log: Callable[[str], None],
         on_status: Callable[[Status], None],
     ) -> None:
-        """Takes what starts and cancels an agent's call, and who gets the story and the status."""
+        """Takes the functions that start and cancel a call, log, and publish the status."""
         self._around, self._start, self._cancel = surroundings, start, cancel
         self._log, self._on_status = log, on_status
         self._wait = BeliefWait(surroundings, log)
@@ -66,7 +66,7 @@ class RosWorld:
 
     @property
     def now_s(self) -> float:
-        """Seconds of the world's clock, as the memory's newest news has it."""
+        """Seconds of the world's clock at the newest belief."""
         return self.belief.stamp_s
 
     def capabilities(self) -> Mapping[str, Capabilities]:
@@ -78,7 +78,7 @@ class RosWorld:
         return self._around.deltas(since)
 
     def start(self, agent: str, call: SkillCall) -> None:
-        """Asks the agent's skill executor for a call; Done has nothing to execute."""
+        """Sends a call to the agent's skill executor; Done needs none."""
         if call.name == SkillName.DONE:
             self._ended.append(AgentResult(agent, call, SkillResult.success(), self.now_s))
             return
@@ -96,7 +96,7 @@ class RosWorld:
         self._around.ring()
 
     def take_results(self) -> Sequence[AgentResult]:
-        """The calls that have ended since this was last asked."""
+        """The calls that have ended since the last call of this method."""
         ended, self._ended = self._ended, []
         return ended
 
@@ -109,7 +109,7 @@ class RosWorld:
         return True
 
     async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
-        """Waits for the memory, which hears of ended calls on a way of its own."""
+        """Waits for the memory, which receives the results separately."""
         await self._wait.until_shown(succeeded)
         await self._wait.until_known(agents)
 

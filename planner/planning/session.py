@@ -1,4 +1,4 @@
-"""The loop that carries out one task: decide, act, wait, stop. The only one there is."""
+"""The loop that carries out a task: decide, start calls, wait, stop."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
 
 Ask = Callable[[str], Awaitable[str | None]]
-# Gets whether the next call of an agent has to be waited for: the planner decides about it, or
-# it carries out what was decided.
+# Called with an agent and whether the planner is deciding its next call, which lockstep waits for.
 OnTurn = Callable[[str, bool], None]
 
 
@@ -24,9 +23,9 @@ class Outcome:
     """The end of a task.
 
     Attributes:
-        question: where the planner asks back and nobody could answer.
-        evidence: counts, and what the planner's decisions left.
-        error: what a fault was raised as.
+        question: of the planner, where nobody could answer it.
+        evidence: counts, and the evidence of the planner's decisions.
+        error: the exception behind a fault.
     """
 
     code: InstructionCode
@@ -40,11 +39,11 @@ class Session:
     """Carries out one task with one planner.
 
     Attributes:
-        decisions: how often the planner was asked.
-        cycle: decisions that gave calls.
-        calls: skill calls that were started, without Done.
-        failed: skill calls that failed.
-        evidence: what the planner's decisions left, the newest of each key.
+        decisions: number of decisions.
+        cycle: number of decisions that gave calls.
+        calls: number of skill calls started, without Done.
+        failed: number of skill calls that failed.
+        evidence: of the planner's decisions, the newest value of each key.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class Session:
     ) -> None:
         """Takes at most `max_cycles` decisions that give calls; 0 = the planner's own limit.
 
-        `ask` asks the person and returns the answer, or None where none came in time; without
+        `ask` asks the person and returns the answer, or None after a timeout; without
         it a question of the planner ends the session.
         """
         self._task, self._planner, self._world = task, planner, world
@@ -71,7 +70,7 @@ class Session:
         self.evidence: dict[str, str] = {}
 
     async def run(self) -> Outcome:
-        """Runs to the end; a canceled run has stopped all agents when it returns."""
+        """Runs to the end; after a cancellation all agents have stopped when it returns."""
         self._set_turns(self._task.agents, True)
         try:
             return await self._run_and_stop()

@@ -1,4 +1,4 @@
-"""What a session needs around it, whatever carries the calls out: ROS or this process."""
+"""The interface between a session and what executes its calls: ROS, or this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is going on: planning cycle, the plan in words, each agent's running call."""
+    """Planning cycle, the plan in words, and each agent's running call."""
 
     cycle: int
     plan: str
@@ -33,7 +33,7 @@ class Status:
 
 
 class World(Protocol):
-    """The surroundings of one session."""
+    """The world of one session."""
 
     @property
     def belief(self) -> Belief:
@@ -48,7 +48,7 @@ class World(Protocol):
         """Seconds of the world's clock."""
 
     def capabilities(self) -> Mapping[str, Capabilities]:
-        """What each agent can do; agents that are not of the task may be among them."""
+        """What each agent can do; may include agents outside the task."""
 
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a sequence number up to the belief's."""
@@ -57,20 +57,20 @@ class World(Protocol):
         """Starts a call of an agent that has none running."""
 
     def take_results(self) -> Sequence[AgentResult]:
-        """The calls that have ended since this was last asked."""
+        """The calls that have ended since the last call of this method."""
 
     async def next_event(self, *, or_belief_change: bool) -> bool:
         """Waits until a call has ended or, with `or_belief_change`, the memory may have changed.
 
         Returns:
-            False where the world's time is used up.
+            False at the time limit.
         """
 
     async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
-        """Waits until the belief has the agents and shows what calls that succeeded did.
+        """Waits until the belief has the agents and the effects of successful calls.
 
         Raises:
-            PlannerError: where an agent that was known is known no longer.
+            PlannerError: where a known agent has disappeared from the memory.
         """
 
     async def stop(self) -> None:

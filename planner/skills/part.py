@@ -1,4 +1,4 @@
-"""What a skill says of itself to those who carry it out, offer it to models and remember it."""
+"""The record of a skill: its arguments, preconditions, effects, prompt texts and routine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planner.world.skill_effect import SkillEffect
 from planner.world.vocabulary import Affordance
 
 INTERFACE = 1
-# The fields of effects that say which argument is meant.
+# The fields of effects that are indices of arguments.
 _ARGUMENTS = ("thing", "furniture", "relation", "entity")
 
 # Runs until the call ends; may raise what `Attempt.do` raises, and RefusalError.
@@ -27,22 +27,22 @@ Precondition: TypeAlias = Callable[[Attempt, Arguments], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillPart:
-    """The record of a skill; the name of its part is its name in calls, such as `PowerOn`.
+    """The record of a skill; the part's name is the skill's name in calls, such as `PowerOn`.
 
     Attributes:
         summary: one line for people.
-        routine: carries a call out, after its arguments were grounded and the preconditions held.
+        routine: executes a call after grounding and preconditions.
         roles: of the arguments: none, one text, those of Place, or any number of entities.
         aliases: other names in calls.
-        abilities: the primitives that a body needs for it.
+        abilities: the primitives that it needs of a body.
         affordance: what the first entity has to afford.
-        preconditions: beyond abilities, roles and affordance; in order, before anything moves.
-        effects: what success does to the world.
-        partnr_text: for the prompts of PARTNR's planners; "" where they do not offer it.
-        epm_text: for EPM's dialogue, likewise; entities are numbers there.
-        timeout_s: by default, on the world's clock.
-        timed_out_text: what a call that took too long answers; "" = as most do.
-        is_query: whether it only answers from the belief and is no action (PARTNR-D56).
+        preconditions: beyond abilities, roles and affordance; checked in order before any motion.
+        effects: of success on the world.
+        partnr_text: for the prompts of PARTNR's planners; "" = not offered.
+        epm_text: for EPM's dialogue, where entities are numbers; "" = not offered.
+        timeout_s: default, on the world's clock.
+        timed_out_text: result text of a call that timed out; "" = the usual one.
+        is_query: whether it only reads the belief and is not an action (PARTNR-D56).
         interface: the version of this record that it was written for.
     """
 
@@ -66,7 +66,7 @@ class SkillPart:
         """Checks the declaration.
 
         Raises:
-            PlannerError: for roles that no call can have, or an effect on no argument.
+            PlannerError: for an impossible combination of roles, or an effect on no argument.
         """
         entities = all(role in ENTITY_ROLES and role is not Role.REFERENCE for role in self.roles)
         if not (entities or self.takes_text or self.roles == PLACE_ROLES):
@@ -80,5 +80,5 @@ class SkillPart:
 
     @property
     def takes_text(self) -> bool:
-        """Whether all between the brackets is one argument, commas too."""
+        """Whether everything between the brackets, commas included, is one argument."""
         return self.roles == (Role.TEXT,)

@@ -1,4 +1,4 @@
-"""What a metric says of itself to those who compute it, list it and check it."""
+"""The record of a metric: its definition, kind and function."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Metric:
     """A metric of single episodes; over episodes a rate or a mean.
 
     Attributes:
-        name: as in rows and tables.
+        name: in rows and tables.
         paper: where it is defined, or the package.
         kind: what an episode's value is.
-        of_episode: the value, or why there is none; raises nothing.
-        options: none yet.
+        of_episode: computes the value, or why there is none; never raises.
+        options: reserved.
         interface: the version of this record that it was written for.
     """
 

@@ -1,4 +1,4 @@
-"""Tells what a segment is: a small perceptron on the segment's description, in NumPy."""
+"""Classifies segments: a small perceptron on a segment's descriptor, in NumPy."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from planner.memory.learned.network import OFFSET_UNIT_M, Array, Weights
 from planner.memory.learned.segments import DESCRIPTION
 
 HIDDEN = 192
-# Outputs: "no thing", the classes, and the way to the middle of the thing's box.
+# Outputs: "no thing", the classes, and the offset to the centre of the thing's box.
 _OFFSET = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """What segments are.
+    """The classifier's outputs.
 
     Attributes:
-        chances: (n, 1 + classes); the first is that it is no movable thing.
-        ways_m: (n, 3) from the middle of the segment's points to the thing's, optical frame.
+        chances: (n, 1 + classes); the first is "no movable thing".
+        ways_m: (n, 3) from the centre of the segment's points to the thing's, optical frame.
     """
 
     probabilities: Array
@@ -38,7 +38,7 @@ def classifier_shapes(classes: int) -> dict[str, tuple[int, ...]]:
 
 
 def classify(weights: Weights, descriptions: Array) -> ClassScores:
-    """Opinions on (n, DESCRIPTION) segments."""
+    """The outputs for (n, DESCRIPTION) descriptors."""
     hidden = np.maximum(descriptions @ weights["look.1.weight"].T + weights["look.1.bias"], 0)
     made = hidden @ weights["look.2.weight"].T + weights["look.2.bias"]
     logits, offsets = made[:, :-_OFFSET], made[:, -_OFFSET:]

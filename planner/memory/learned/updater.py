@@ -1,4 +1,4 @@
-"""The updater that sees with the memory's own network; it needs no privilege but a layout."""
+"""The updater with the memory's own network; it needs the layout, but no ground truth."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation
 
 CAMERA: Final = "hand"
-# A thing is missed where its place is this share of the picture's width away from its edge, it
-# would fill as much of it as counts as seen, nothing nearer hides it, and nothing is beside it.
+# A thing counts as absent where its place is this share of the image width inside the image, it
+# would be large enough to be seen, nothing nearer hides it, and nothing is detected beside it.
 _MARGIN, _FILL, _HIDING_M, _BESIDE_M = 1 / 16, 0.5, 0.03, 0.15
 _DEFAULT_SIZE_M = (0.05, 0.1, 0.1)
 
 
 class FrameDetector(Protocol):
-    """Tells what a frame shows; see `Detector`."""
+    """Detects movable things in a frame; see `Detector`."""
 
     def look(self, frame: CameraFrame) -> FrameDetections:
         """What the frame shows."""
@@ -42,22 +42,22 @@ class UpdaterOptions:
     """How detections become edits.
 
     Attributes:
-        min_distance_m: least distance of what is believed.
-        max_distance_m: greatest.
-        same_m: a detection this near a remembered thing of its class is that thing; with what
-            an action left somewhere, `inferred_m`.
-        moved_m: a thing seen farther than this from its stored place has another place.
-        looks: detections of a new thing from different places before it is believed.
-        sure_score: one detection with such a score counts for two.
-        lead: how much likelier its class has to be than the next, as a logarithm, before it is
-            believed; seen twice as often it is believed anyway.
-        doubt: how much likelier another class has to be before a thing is taken for that.
-        frames_to_remove: looks from different places on end at the stored place, without the thing,
-            before it goes; twice as many where an action put it.
-        missing_to_m: farthest distance from which a thing can be missed.
-        missing_share: of the picture that it would fill, at least, to be missed.
+        min_distance_m: smallest distance of accepted detections.
+        max_distance_m: greatest distance of accepted detections.
+        same_m: a detection this near a remembered thing of its class is that thing; `inferred_m`
+            where an action placed it.
+        moved_m: a thing seen farther than this from its stored position has moved.
+        looks: detections from different viewpoints before a new thing is added.
+        confident_score: a detection with at least this score counts twice.
+        margin: log ratio of its best class to the next before it is added; with twice as many
+            detections it is added anyway.
+        replace_margin: log ratio of another class before a thing's class is changed.
+        frames_to_remove: consecutive frames from different viewpoints without the thing before it
+            is removed; twice as many where an action placed it.
+        missing_to_m: greatest distance at which a thing can be found absent.
+        missing_share: smallest share of the image that it would fill to be found absent.
         hand_m: a thing this near an agent's hand is in it, where the agent holds something.
-        forget_s: a new thing that is not seen again for so long was none.
+        forget_s: a candidate that is not seen again for so long is dropped.
     """
 
     min_distance_m: float = 0.2
@@ -78,7 +78,7 @@ class UpdaterOptions:
 
 @dataclass(slots=True)
 class _Candidate:
-    """A thing that was seen, but not often enough."""
+    """A thing that was not seen often enough yet."""
 
     evidence: Evidence
     center_m: Vec3
@@ -94,7 +94,7 @@ class _Candidate:
 
 @dataclass(slots=True)
 class _Record:
-    """What was noticed of a remembered thing: looks without it, and what it looked like."""
+    """Tracking state of a remembered thing: frames without it, and its class evidence."""
 
     missed: int = 0
     missed_from: Pose | None = None
@@ -111,7 +111,7 @@ class _Grasp:
 
 
 class LearnedUpdater:
-    """Adds what was seen often enough, follows what moved, removes what is seen to be gone."""
+    """Adds what was seen often enough, follows what moved, removes what is gone."""
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ def test_a_part_of_another_package_is_found(install) -> None:  # type: ignore[no
 @pytest.mark.parametrize(
     ("source", "attribute", "reason"),
     [
-        ("raise RuntimeError('no GPU here')", "PLANNER", "no GPU here; mend or uninstall"),
+        ("raise RuntimeError('no GPU here')", "PLANNER", "no GPU here; fix or uninstall"),
         ("import torch_of_nobody", "PLANNER", "No module named 'torch_of_nobody'; mend"),
         (GOOD, "ABSENT", "has no attribute 'ABSENT'; fix or uninstall the package"),
         (GOOD, "NO_PART", "expected a PlannerPart, got str; fix its entry point"),
