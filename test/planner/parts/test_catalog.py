@@ -70,7 +70,7 @@ def test_a_part_of_another_package_is_found(install) -> None:  # type: ignore[no
     ("source", "attribute", "reason"),
     [
         ("raise RuntimeError('no GPU here')", "PLANNER", "no GPU here; fix or uninstall"),
-        ("import torch_of_nobody", "PLANNER", "No module named 'torch_of_nobody'; mend"),
+        ("import torch_of_nobody", "PLANNER", "No module named 'torch_of_nobody'; fix"),
         (GOOD, "ABSENT", "has no attribute 'ABSENT'; fix or uninstall the package"),
         (GOOD, "NO_PART", "expected a PlannerPart, got str; fix its entry point"),
         (GOOD, "NEWER", "written for version 99 of the planner interface, this is version 1"),
