@@ -13,7 +13,7 @@ A placement that was so at the start was not made, and hinders no order.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
@@ -67,11 +67,21 @@ class CriteriaJudge:
         for field, reason in criteria_findings(criteria, known):
             raise FileError(state.episode_id, field, reason)
         self._choices = tuple(_choices(criteria))
-        self._truth: dict[_Ground, bool] = {
-            self._ground(triple, choice): False
-            for triple in {*criteria.success, *criteria.intermediate}
-            for choice in self._choices
-        }
+        # Where a choice with the robot behind it has each variable.
+        self._positions = {name: i for i, name in enumerate((*self._names, ROBOT))}
+        self._success = {c: self._grounds(criteria.success, c) for c in self._choices}
+        self._on_way = {c: self._grounds(criteria.intermediate, c) for c in self._choices}
+        self._users: dict[_Ground, dict[_Choice, int]] = {}
+        for choice in self._choices:
+            for ground in self._on_way[choice]:
+                self._users.setdefault(ground, {}).setdefault(choice, 0)
+            for ground in self._success[choice]:
+                users = self._users.setdefault(ground, {})
+                users[choice] = users.get(choice, 0) + 1
+        self._truth = dict.fromkeys(self._users, False)
+        # How many success criteria hold, and whose standing is to be looked at again.
+        self._held = dict.fromkeys(self._choices, 0)
+        self._stirred = dict.fromkeys(self._choices)
         self._of: dict[str, list[_Ground]] = {}
         for ground in self._truth:
             for name in ground[1:]:
@@ -101,7 +111,7 @@ class CriteriaJudge:
             Whether anything about the criteria is different.
         """
         stale = {ground for name in changed for ground in self._of.get(name, ())}
-        if any(name != self._robot for name in changed):
+        if not scene.told and any(name != self._robot for name in changed):
             # What lies between two things is in the way of seeing one straight below the other.
             stale.update(g for g in self._truth if g[0] in _PLACEMENTS)
         before = self._progress
@@ -122,25 +132,34 @@ class CriteriaJudge:
         self._passed = {tuple(choice) for choice in latches["passed"]}
         self._first_step = latches["first_step"]
 
-    def _ground(self, triple: Triple, choice: _Choice) -> _Ground:
-        relation, one, other = triple
-        bound = dict(zip(self._names, choice, strict=True)) | {ROBOT: self._robot}
-        return relation, bound[one], bound[other]
+    def _grounds(self, triples: Sequence[Triple], choice: _Choice) -> tuple[_Ground, ...]:
+        bound = (*choice, self._robot)
+        at = self._positions
+        return tuple((relation, bound[at[a]], bound[at[b]]) for relation, a, b in triples)
 
     def _look(self, scene: Scene, state: WorldState, grounds: Collection[_Ground]) -> bool:
         different = False
         for ground in grounds:
             true = holds(scene, state, *ground)
-            different |= true is not self._truth[ground]
-            self._truth[ground] = true
+            if true is self._truth[ground]:
+                continue
+            different, self._truth[ground] = True, true
+            for choice, count in self._users[ground].items():
+                self._held[choice] += count if true else -count
+                self._stirred[choice] = None
         return different
 
     def _judge(self, step: int) -> None:
         criteria = self._criteria
         if criteria.intermediate:
-            self._passed |= {c for c in self._choices if self._is_on_its_way(c)}
+            self._passed |= {c for c in self._stirred if self._is_on_its_way(c)}
+        self._stirred.clear()
         # Of several that are as near the one that went the right way.
-        best = max(self._choices, key=lambda c: (self._count(c), c in self._passed))
+        best = (
+            max(self._choices, key=lambda c: (self._count(c), c in self._passed))
+            if self._passed
+            else max(self._choices, key=self._held.__getitem__)
+        )
         missing = tuple(self._missing(best))
         if not missing and self._first_step is None:
             self._first_step = step
@@ -155,13 +174,12 @@ class CriteriaJudge:
 
     def _is_on_its_way(self, choice: _Choice) -> bool:
         """Whether all intermediate criteria hold now and nothing is placed that comes later."""
-        return all(
-            self._truth[self._ground(t, choice)] for t in self._criteria.intermediate
-        ) and not any(self._early(choice))
+        return all(self._truth[ground] for ground in self._on_way[choice]) and not any(
+            self._early(choice)
+        )
 
     def _early(self, choice: _Choice) -> Iterator[_Ground]:
-        for triple in self._criteria.success:
-            ground = self._ground(triple, choice)
+        for triple, ground in zip(self._criteria.success, self._success[choice], strict=True):
             if (
                 triple[0] in _PLACEMENTS
                 and triple not in self._criteria.intermediate
@@ -174,23 +192,20 @@ class CriteriaJudge:
         return not self._criteria.intermediate or choice in self._passed
 
     def _count(self, choice: _Choice) -> int:
-        held = sum(self._truth[self._ground(t, choice)] for t in self._criteria.success)
-        return held + (choice in self._passed)
+        return self._held[choice] + (choice in self._passed)
 
     def _missing(self, choice: _Choice) -> Iterator[str]:
-        for triple in self._criteria.success:
-            ground = self._ground(triple, choice)
+        for ground in self._success[choice]:
             if not self._truth[ground]:
                 yield f"At the end {_phrase(ground, 'is not')}."
         if not self._has_passed(choice):
-            wanted = [self._ground(t, choice) for t in self._criteria.intermediate]
-            text = " and ".join(_phrase(ground, "was") for ground in wanted)
+            text = " and ".join(_phrase(ground, "was") for ground in self._on_way[choice])
             later = [
                 ground
-                for t in self._criteria.success
+                for t, ground in zip(self._criteria.success, self._success[choice], strict=True)
                 if t[0] in _PLACEMENTS
                 and t not in self._criteria.intermediate
-                and (ground := self._ground(t, choice)) not in self._at_start
+                and ground not in self._at_start
             ]
             before = " or ".join(_phrase(ground, "was") for ground in later)
             yield f"At no time {text}{f' before {before}' if before else ''}."

@@ -38,7 +38,8 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
             return is_on_floor(scene, one) and _is_in(scene, a, other)
         return relation in ("CLOSE", "INSIDE") and _is_in(scene, a, other)
     if relation == "CLOSE":
-        from_a, from_b = _gap_m(world_box(a), world_box(b)), _gap_m(world_box(b), world_box(a))
+        box_a, box_b = _box(scene, a), _box(scene, b)
+        from_a, from_b = _gap_m(box_a, box_b), _gap_m(box_b, box_a)
         if EntityKind.AGENT in (a.kind, b.kind):
             return (from_a if a.kind is EntityKind.AGENT else from_b) < CLOSE_M
         return min(from_a, from_b) < CLOSE_M
@@ -47,7 +48,7 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     if scene.told:
         return (is_inside if relation == "INSIDE" else is_on_top)(scene, one, other)
     if b.kind is EntityKind.OBJECT and relation == "INSIDE":
-        return _holds_middle(world_box(b), world_box(a).center_m)
+        return _holds_middle(_box(scene, b), _box(scene, a).center_m)
     if b.kind is EntityKind.AGENT:
         return False
     hollow, top = _shape(scene, other)
@@ -55,12 +56,17 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     return within(scene, one, other)
 
 
+def _box(scene: Scene, entity: EntityState) -> Box:
+    # The scene follows nobody who walks.
+    box = None if entity.kind is EntityKind.AGENT else scene.box(entity.name)
+    return world_box(entity) if box is None else box
+
+
 def _is_in(scene: Scene, entity: EntityState, room: str) -> bool:
     if entity.kind is EntityKind.OBJECT:
         return is_in_room(scene, entity.name, room)
     if entity.kind is EntityKind.FURNITURE or scene.told:
         return entity.room == room
-    # The scene follows nobody who walks.
     return scene.in_room(world_box(entity).center_m, room)
 
 

@@ -206,10 +206,11 @@ class Scene:
         self.house = house
         self.told = house.graph is not None
         self.entities: dict[str, EntityState] = {}
+        self._boxes: dict[str, Box] = {}
         if self.told:
+            # Boxes are made where one is asked for.
             self.entities.update(entities)
             return
-        self._boxes: dict[str, Box] = {}
         layout = _layout_of(house)
         self._pieces, self._rooms = layout.pieces, layout.rooms
         self._furniture_cells = layout.furniture_cells
@@ -225,9 +226,12 @@ class Scene:
                 before but for the entities named earlier.
         """
         if self.told:
-            self.entities.update((entity.name, entity) for entity in changed)
+            for entity in changed:
+                self.entities[entity.name] = entity
+                self._boxes.pop(entity.name, None)
             for name in removed:
                 self.entities.pop(name, None)
+                self._boxes.pop(name, None)
             return
         for name in removed:
             self._forget(name)
@@ -269,8 +273,10 @@ class Scene:
     def box(self, name: str) -> Box | None:
         """The axis-aligned box around an entity (PARTNR-D8); None where there is none."""
         if self.told:
-            entity = self.entities.get(name)
-            return None if entity is None else world_box(entity)
+            box, entity = self._boxes.get(name), self.entities.get(name)
+            if box is None and entity is not None:
+                box = self._boxes[name] = world_box(entity)
+            return box
         return self._boxes.get(name)
 
     def thing_box(self, name: str) -> Box | None:

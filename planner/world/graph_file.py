@@ -203,10 +203,14 @@ def _kinds() -> str:
     return ", ".join(EdgeKind)
 
 
+def word_of(class_name: str) -> str:
+    """A class as names of nodes begin."""
+    return "_".join(class_name.lower().replace("-", "_").split())
+
+
 def label(node: GraphNode) -> str:
     """A node's name: its class and number."""
-    word = "_".join(node.class_name.lower().replace("-", "_").split())
-    return f"{word}_{node.id}"
+    return f"{word_of(node.class_name)}_{node.id}"
 
 
 def _unfit_state(node: GraphNode, state: str) -> str:

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3
-from planner.world.graph_file import Graph
+from planner.world.graph_file import Graph, word_of
 from planner.world.shapes import Part, Size3
 from planner.world.vocabulary import Affordance, Relation, State
 
@@ -209,6 +209,16 @@ class House(FileModel):
     def furniture_by_name(self) -> dict[str, Furniture]:
         """Its furniture by name."""
         return {piece.name: piece for piece in self.furniture}
+
+    @cached_property
+    def names_by_class(self) -> dict[str, tuple[str, ...]]:
+        """The names of rooms, furniture and things by class; under `room` those of all rooms."""
+        found: dict[str, list[str]] = {"room": [room.name for room in self.rooms]}
+        entities: tuple[Room | Furniture | ObjectPlacement, ...]
+        entities = (*self.rooms, *self.furniture, *self.objects)
+        for entity in entities:
+            found.setdefault(word_of(entity.class_name), []).append(entity.name)
+        return {word: tuple(names) for word, names in found.items()}
 
     @cached_property
     def layout(self) -> House:

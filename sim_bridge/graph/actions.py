@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.world.errors import PlannerError
+from planner.world.graph_file import word_of
 
 
 class Verb(StrEnum):
@@ -72,7 +73,7 @@ def script_action(line: str) -> Action:
     verb = _ALIASES.get(word) or (Verb(word) if word in set(Verb) else None)
     if verb is None:
         raise PlannerError(f"{line[:60]!r}: there is no action {word}")
-    names = [f"{'_'.join(w.lower().split())}_{n}" for w, n in _ARGUMENT.findall(match[2])]
+    names = [f"{word_of(word)}_{number}" for word, number in _ARGUMENT.findall(match[2])]
     wanted = _ARGUMENTS.get(verb, 1)
     if len(names) != wanted:
         raise PlannerError(f"{line[:60]!r}: {verb} takes {wanted} arguments, got {len(names)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -80,7 +80,7 @@ EtTriple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class EtTask:
-    """A task; triples speak of variables, `classes` says what each is."""
+    """A task; triples speak of variables, `classes` and `numbers` say what each is."""
 
     file: str
     task_id: str
@@ -91,6 +91,7 @@ class EtTask:
     intermediate: tuple[EtTriple, ...]
     success: tuple[EtTriple, ...]
     plan: tuple[EtStep, ...]
+    numbers: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,7 @@ def _specified(path: Path, raw: _Specified) -> EtTask:
         intermediate=triples("intermediate", raw.intermediate),
         success=triples("success", raw.success),
         plan=tuple(_gt(path, i, step) for i, step in enumerate(raw.gt)),
+        numbers={n: e.id for n, e in raw.objects.items() if e.id is not None},
     )
 
 

@@ -1,0 +1,90 @@
+"""The graph world's figures: actions a second, and tasks of 10 actions loaded, done and judged.
+
+Seconds are those of one core that the process has had, so that a busy machine tells about the same.
+
+Repeat with: python benchmarks/bench_graph_world.py [--tasks N] [--actions N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from graph_tasks import write_tasks
+from machine import print_table
+
+from planner.episodes.et_plan.file import EtTask, read_et_file
+from planner.episodes.et_plan.in_graph import graph_episode, script_lines
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.task import Evaluation
+from planner.world.catalogue import default_catalogue
+from planner.world.house import House
+from planner.world.house_checks import load_house
+from sim_bridge.graph.acting import act
+from sim_bridge.graph.actions import Action, Verb, script_action
+from sim_bridge.graph.scene import start_of
+from sim_bridge.graph.world import GraphWorld
+
+ACTIONS = 10
+
+
+def judged(task: EtTask, house: House) -> tuple[bool, int]:
+    """Whether a task's plan, with turns up to ten actions, satisfies it; and how many it was."""
+    episode = graph_episode(task, house)
+    world = GraphWorld(start_of(house, episode, default_catalogue()), episode)
+    judge = Evaluator(Evaluation(()), house, world.snapshot(), criteria=episode.criteria)
+    plan = [script_action(line) for line in script_lines(task.plan)]
+    plan = [Action(Verb.TURNRIGHT)] * (ACTIONS - len(plan)) + plan
+    for action in plan:
+        assert act(world, "agent_0", action) is None, action
+        world.steps += 1
+        judge.update(world.snapshot())
+    return judge.finish().success, len(plan)
+
+
+def actions_a_second(task: EtTask, house: House, count: int) -> float:
+    """Of a plan that goes on and on: walks, a grab and a put."""
+    world = GraphWorld(
+        start_of(house, episode := graph_episode(task, house), default_catalogue()), episode
+    )
+    plan = [script_action(line) for line in script_lines(task.plan)]
+    done = 0
+    begin = time.process_time()
+    while done < count:
+        for action in plan:
+            act(world, "agent_0", action)
+        done += len(plan)
+    return done / (time.process_time() - begin)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=500)
+    parser.add_argument("--actions", type=int, default=100_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        graph, lines = write_tasks(Path(folder), options.tasks)
+        begin = time.process_time()
+        house = load_house(graph)
+        load_s = time.process_time() - begin
+        begin = time.process_time()
+        tasks = read_et_file(lines).tasks
+        ended = [judged(task, house) for task in tasks]
+        tasks_a_second = len(ended) / (time.process_time() - begin)
+        fastest = actions_a_second(tasks[2], house, options.actions)
+    actions = sum(count for _, count in ended) / len(ended)
+    print_table(
+        "The graph world, by seconds of one core",
+        [
+            ("actions a second", f"{fastest:,.0f}", "20,000"),
+            (f"tasks of {actions:.1f} actions a second", f"{tasks_a_second:,.0f}", "500"),
+            ("of these satisfied", f"{sum(ok for ok, _ in ended)}", f"{len(ended)}"),
+            ("loading the graph, once, s", f"{load_s:.2f}", "-"),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()
