@@ -198,7 +198,7 @@ def test_a_memory_that_dies_holds_up_a_fast_world_only_once_and_is_named(world: 
         memory.kill()
         memory.wait()
         assert client.do("navigate", LIVING_ROOM).code == PrimitiveCode.SUCCESS
-        assert running.log.count("time goes on without the memory") == 1
+        assert running.log.count("time advances without the memory") == 1
         client.close()
 
 
