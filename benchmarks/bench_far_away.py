@@ -110,7 +110,7 @@ def spoken(stack: SpotStack) -> str:
     state = stack.states[-1]
     if state.message == "motion allowed":
         return ""
-    return f"COMMS_LOST {state.message}" if "word from the robot" in state.message else "other"
+    return f"COMMS_LOST {state.message}" if "answer from the robot" in state.message else "other"
 
 
 @contextmanager
