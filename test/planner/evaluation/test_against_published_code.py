@@ -26,6 +26,7 @@ def published_code() -> PublishedCode:
     return PublishedCode(Path(os.environ[VARIABLE]))
 
 
+@pytest.mark.timeout(1800)
 def test_random_traces_are_judged_as_by_the_published_code(published_code) -> None:
     different = []
     for seed in range(CASES):
