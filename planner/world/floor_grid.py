@@ -292,10 +292,13 @@ def preload_path_search() -> None:
 
 
 def connected_parts(free: BoolGrid) -> IntGrid:
-    """(rows, columns) labels of eight-connected parts from 1 in their order; 0 where not free."""
+    """(rows, columns) labels of parts that one can walk in, from 1 in their order; 0: not free.
+
+    They are four-connected: a diagonal step needs both cells that it passes between.
+    """
     # Of OpenCV's ways the one that numbers the parts as their first cells come.
     _, labels = cv2.connectedComponentsWithAlgorithm(
-        free.astype(np.uint8), 8, cv2.CV_32S, cv2.CCL_WU
+        free.astype(np.uint8), 4, cv2.CV_32S, cv2.CCL_WU
     )
     return np.asarray(labels, dtype=np.int32)
 

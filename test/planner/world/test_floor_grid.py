@@ -46,5 +46,14 @@ def test_a_path_is_as_long_as_the_field_says(seed: int) -> None:
 def test_parts_are_numbered_as_their_first_cells_come(seed: int) -> None:
     rng = np.random.default_rng(seed)
     free = rng.random((30, 40)) < rng.uniform(0.1, 0.6)
-    expected, _ = ndimage.label(free, structure=np.ones((3, 3)))
+    expected, _ = ndimage.label(free)
     assert (connected_parts(free) == expected).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_of_a_part_and_nothing_else_can_be_walked_to(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    grid = FloorGrid(rng.random((20, 20)) < 0.6, (0.0, 0.0), 0.1)
+    goal = int(rng.choice(np.flatnonzero(grid.free)))
+    reached = np.isfinite(grid.field(goal).distance_m)
+    assert (reached == (grid.components.ravel() == grid.components.flat[goal])).all()
