@@ -168,6 +168,12 @@ def test_agents_are_passed_through(make_lab) -> None:
     assert on_top_of(scene(lab), "cup_0") == {"table_0"}
 
 
+def test_d_9_a_thing_in_mid_air_is_on_what_is_straight_below(make_lab) -> None:
+    lab = make_lab(["cup_0"])
+    assert on_top_of(scene(lab.at("cup_0", 2, 2, 1.9)), "cup_0") == {"table_0"}
+    assert on_top_of(scene(lab.at("cup_0", 3, 3, 1.9)), "cup_0") == frozenset()
+
+
 def test_d_13_a_held_thing_is_judged_by_where_it_is(make_lab) -> None:
     lab = make_lab(["cup_0"]).at("cup_0", 2, 2, 0.9)
     lab.entities["agent_0"] = replace(lab.entities["agent_0"], holding="cup_0")
