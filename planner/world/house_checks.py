@@ -416,12 +416,20 @@ def _reach_findings(house: House, reach: Reach) -> Iterator[tuple[str, str]]:
     for i, room in enumerate(house.rooms):
         if not reach.enters(room.polygon_m):
             yield f"rooms.{i}", f"{room.name} cannot be reached from the rest of the house"
+    unreachable = unreachable_furniture(house, reach)
     for i, piece in enumerate(house.furniture):
+        if piece.name in unreachable:
+            yield f"furniture.{i}.x_m", unreachable[piece.name]
+
+
+def unreachable_furniture(house: House, reach: Reach) -> dict[str, str]:
+    """Why no agent can put things on it or open it, by the furniture's name."""
+    found: dict[str, str] = {}
+    for piece in house.furniture:
         for place, points in _touch_points(piece):
-            if not reach.to_any(points):
-                reason = f"no agent can get within reach of {piece.name}'s {place}"
-                yield f"furniture.{i}.x_m", reason
-                break
+            if piece.name not in found and not reach.to_any(points):
+                found[piece.name] = f"no agent can get within reach of {piece.name}'s {place}"
+    return found
 
 
 def _touch_points(piece: Furniture) -> Iterator[tuple[str, FloatArray]]:

@@ -75,8 +75,11 @@ class Reach:
         return self.low_m <= z_m <= self.high_m
 
     def to_any(self, points_m: FloatArray) -> bool:
-        """Whether one of the (n, 2) points is within horizontal reach."""
-        return any(self.gap_m(float(x), float(y)) <= self.reach_m for x, y in points_m)
+        """Whether one of the (n, 2) points is within horizontal reach, and not through a wall."""
+        return any(
+            self.gap_m(x, y) <= self.reach_m and self._past_walls(x, y)
+            for x, y in points_m.tolist()
+        )
 
     def enters(self, polygon_m: tuple[tuple[float, float], ...]) -> bool:
         """Whether some walkable floor lies in a room's polygon."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from planner.episodes.lint.ability import unsolvable
 from planner.episodes.lint.goal import contradictions, duplicates, task_types
 from planner.episodes.lint.nearness import impossible_neighbours
+from planner.episodes.lint.reach import out_of_reach
 from planner.episodes.lint.rules import LintFinding, Rule, Severity
 from planner.episodes.start_state import house_entities, start_entities
 from planner.evaluation.criteria import criteria_findings
@@ -35,6 +36,7 @@ from planner.world.house_checks import (
     check_episode,
     find_house_of,
     load_house,
+    unreachable_furniture,
 )
 from planner.world.reach import Reach
 from planner.world.state import EntityState
@@ -147,6 +149,8 @@ class Linter:
         entities = ground.start(episode)
         yield from _under_evaluation(contradictions(evaluation, ground.house, entities))
         yield from _under_evaluation(impossible_neighbours(evaluation, ground.house, entities))
+        for field, reason in out_of_reach(evaluation, entities, ground.unreachable):
+            yield LintFinding(Rule.UNSOLVABLE, f"evaluation.{field}", reason)
         try:
             scene = ground.scene(entities)
         except BrokenStateError as error:
@@ -161,6 +165,8 @@ class _Ground:
     def __init__(self, house: House, catalogue: Catalogue) -> None:
         self.house = house
         self.reach = Reach(house)
+        # Others with such furniture are not loaded.
+        self.unreachable = unreachable_furniture(house, self.reach) if house.foreign else {}
         self._catalogue = catalogue
         self._unchanged = house_entities(house)
         self._scene = Scene(house, self._unchanged)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.episodes.lint.reach import out_of_reach
 from planner.episodes.partnr.episode_file import PartnrEpisode, PartnrNames
 from planner.episodes.partnr.evaluation import FieldError
 from planner.episodes.partnr.fit import furniture_changes
@@ -23,6 +24,7 @@ from planner.episodes.partnr.task import (
     task_notes,
     task_objects,
 )
+from planner.episodes.start_state import start_entities
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.houses.hssd.dataset import HssdDataset
@@ -32,6 +34,8 @@ from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
+from planner.world.house_checks import unreachable_furniture
+from planner.world.reach import reach_of
 from planner.world.vocabulary import Relation, floor_name
 
 _MAX_DISTANCE_M = 10_000.0
@@ -130,6 +134,10 @@ class Scenes:
             facts = facts_of_episode(episode, scene.house, self._catalogue)
             evaluation = read_evaluation(episode.evaluation, task.file)
             for field, reason in entity_findings(evaluation, facts):
+                raise FileError(task.file, f"evaluation.{field}", reason)
+            entities = start_entities(episode, scene.house, self._catalogue)
+            unreachable = unreachable_furniture(scene.house, reach_of(scene.house))
+            for field, reason in out_of_reach(evaluation, entities, unreachable):
                 raise FileError(task.file, f"evaluation.{field}", reason)
         return episode
 

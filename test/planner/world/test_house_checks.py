@@ -271,6 +271,35 @@ def test_a_thing_is_not_reached_through_a_wall() -> None:
     assert [reason for _, reason in found] == ["no agent can get within reach of notebook_0"]
 
 
+def _standing(name: str, x: float, y: float, size: tuple[float, float]) -> Document:
+    top_m = 0.7
+    return {
+        "name": name,
+        "class_name": name.rpartition("_")[0],
+        "room": "living_room_0",
+        "x_m": x,
+        "y_m": y,
+        "yaw_rad": 0.0,
+        "size_m": [*size, top_m],
+        "parts": [{"center": [0, 0, top_m / 2], "size": [*size, top_m], "rgb": "#808080"}],
+        "surfaces": [{"name": "top", "center": [0, 0, top_m], "size": list(size)}],
+    }
+
+
+def test_furniture_that_only_a_hand_through_a_wall_would_reach(document: Document) -> None:
+    document["objects"] = []
+    document["furniture"] = [
+        # In the corner by the kitchen's wall, walled in by two tables.
+        _standing("chair_0", 4.25, 0.16, (0.3, 0.3)),
+        _standing("table_0", 5.4, 0.35, (1.4, 0.6)),
+        _standing("table_1", 5.1, 1.1, (2.0, 0.75)),
+    ]
+    house = House.model_validate(document)
+    assert [str(finding) for finding in check_house(house, default_catalogue())] == [
+        "furniture.0.x_m: no agent can get within reach of chair_0's top"
+    ]
+
+
 def test_further_findings_are_counted(document: Document, tmp_path: Path) -> None:
     document["rooms"][0]["class_name"] = document["rooms"][1]["class_name"] = "dungeon"
     with pytest.raises(FileError, match=r"dungeon.*\(and 1 more\)"):
