@@ -25,15 +25,18 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_WITHOUT = "without"
 _SEPARATORS = frozenset({",", ";", "and", "or"})
 _IN_PLACE = _words("on onto in inside into within at from upon under behind of off around")
 _NEARBY = _words("near beside by nearby next next_to close")
 _HAVING = _words("with has have having contains contain containing holds hold holding")
+_NEGATIONS = _words("not no never isn aren")
 _LIKELY = _words("may might could can would should likely probably possibly usually")
 _PRONOUNS = _words("that which who i you we it one they")
 _FILLERS = _PRONOUNS | _words(
     "a an the this these those my your our their its there here where what is are be to for as"
-    " do does find get show me please top not just only found located placed lying kept used"
+    " do does find get show me please top just only found located placed lying kept"
+    " used put keep go belong"
 )
 _ANY = _words("all any every each anything everything something some somewhere")
 _GENERIC = {
@@ -54,6 +57,7 @@ class Words:
         is_any: whether they mean anything of the kind that is asked for ("things").
         unknown: words that nobody knows.
         is_nearby: of a place, whether it is next to it.
+        is_absent: of a feature, whether it must not be there ("without").
     """
 
     names: frozenset[str] = frozenset()
@@ -61,6 +65,7 @@ class Words:
     is_any: bool = False
     unknown: tuple[str, ...] = ()
     is_nearby: bool = False
+    is_absent: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -90,6 +95,7 @@ class _Role(Enum):
     PLACE = auto()
     NEARBY = auto()
     FEATURE = auto()
+    ABSENT = auto()
 
 
 def read_description(text: str, kind: EntityKind, belief: Belief) -> Description:
@@ -103,7 +109,7 @@ def read_description(text: str, kind: EntityKind, belief: Belief) -> Description
     tokens = _WORD.findall(text.lower())[:_MAX_WORDS]
     clauses: list[Clause] = []
     clause, role, words = Clause(), _Role.HEAD, Words()
-    is_guess = False
+    is_guess = is_negated = False
     at = 0
     while at < len(tokens):
         token = tokens[at]
@@ -111,31 +117,35 @@ def read_description(text: str, kind: EntityKind, belief: Belief) -> Description
         length, found = (0, Words()) if is_modal else _longest(tokens[at:], belief)
         is_guess |= is_modal
         if length:
+            found = _negated(found) if is_negated else found
             words = _joined(words, found, kind if role is _Role.HEAD else None)
         elif token in _SEPARATORS:
             clause, words = _closed(clause, role, words), Words()
-            if role is not _Role.FEATURE:
+            if role not in (_Role.FEATURE, _Role.ABSENT):
                 clauses.append(clause)
                 clause, role = Clause(), _Role.HEAD
-        elif token in _IN_PLACE | _NEARBY | _HAVING:
+        elif token in _IN_PLACE | _NEARBY | _HAVING or token == _WITHOUT:
             clause, words = _closed(clause, role, words), Words()
             role = _role_after(token, role)
         elif token in _ANY or token in _GENERIC[kind]:
             words = replace(words, is_any=True)
-        elif not is_modal and token not in _FILLERS and len(token) > 2:
+        elif not is_modal and token not in _FILLERS | _NEGATIONS and len(token) > 2:
             words = replace(words, unknown=(*words.unknown, token))
+        is_negated = token in _NEGATIONS
         at += length or 1
     clauses.append(_closed(clause, role, words))
     return Description(tuple(_shared_places(clauses, kind)), is_guess)
 
 
 def _is_modal(tokens: list[str], at: int) -> bool:
-    # What "that can hold it" asks for is no can.
-    is_verb = tokens[at] != "can" or (at > 0 and tokens[at - 1] in _PRONOUNS)
-    return is_verb and tokens[at] in _LIKELY
+    # What "that can hold it" or "where can I sit" asks for is no can.
+    beside = {*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2]}
+    return tokens[at] in _LIKELY and (tokens[at] != "can" or bool(beside & _PRONOUNS))
 
 
 def _role_after(token: str, role: _Role) -> _Role:
+    if token == _WITHOUT:
+        return _Role.ABSENT
     if token in _HAVING:
         return _Role.FEATURE
     if token in _NEARBY or (token in ("of", "from") and role is _Role.NEARBY):
@@ -168,6 +178,12 @@ def _says_room(words: list[str], meaning: Meaning) -> bool:
     )
 
 
+def _negated(found: Words) -> Words:
+    """With the opposite states, for "not clean"."""
+    states = frozenset((state, not value) for state, value in found.meaning.states)
+    return replace(found, meaning=replace(found.meaning, states=states))
+
+
 def _joined(words: Words, found: Words, kind: EntityKind | None) -> Words:
     """Both; a word of the head that means several kinds means the one that is asked for."""
     meaning = found.meaning
@@ -184,7 +200,8 @@ def _closed(clause: Clause, role: _Role, words: Words) -> Clause:
         return replace(clause, head=words)
     if words.is_empty:
         return clause
-    if role is _Role.FEATURE:
+    if role in (_Role.FEATURE, _Role.ABSENT):
+        words = replace(words, is_absent=role is _Role.ABSENT)
         return replace(clause, features=(*clause.features, words))
     return replace(clause, places=(*clause.places, replace(words, is_nearby=role is _Role.NEARBY)))
 

@@ -70,11 +70,12 @@ class _Search:
             chosen = []
         # "kitchen plates", "things of table_0"
         places = (*clause.places, Words(head.names, _places_only(head)))
+        picked = {node.name for node in chosen}
         return [
             node
             for node in nodes
             if node.name in head.names
-            or (node in chosen and self._fits(node, head) and self._is_at(node, places))
+            or (node.name in picked and self._fits(node, head) and self._is_at(node, places))
         ]
 
     def furniture(self, clause: Clause) -> list[BeliefNode]:
@@ -85,18 +86,23 @@ class _Search:
             chosen = [node for node in nodes if node.class_name in classes]
         elif head.unknown:
             chosen = [node for node in nodes if _mentions(node, head.unknown)]
+        elif head.is_any and head.meaning.objects:
+            # "a place for books"
+            usual = _usual_furniture(head.meaning.objects)
+            chosen = [node for node in nodes if node.class_name in usual]
         elif head.is_any or head.meaning.rooms or clause.features or _narrows(head):
             chosen = nodes
         else:
             chosen = []
         rooms = Words(frozenset(head.names - {node.name for node in nodes}), _rooms_only(head))
         places = (*clause.places, rooms)
+        picked = {node.name for node in chosen}
         return [
             node
             for node in nodes
             if node.name in head.names
             or (
-                node in chosen
+                node.name in picked
                 and self._fits(node, head)
                 and self._is_at(node, places)
                 and all(self._has(node, feature) for feature in clause.features)
@@ -188,10 +194,10 @@ class _Search:
         """Whether an entity is at all of these places."""
         around = list(self._around(node))
         return all(
-            words.is_empty
-            or (self._is_beside(node, words) if words.is_nearby else False)
+            (words.is_nearby and self._is_beside(node, words))
             or any(self._is(place, words) for place in around)
-            for words in places
+            for place_words in places
+            for words in _levels(place_words)
         )
 
     def _around(self, node: BeliefNode) -> Iterator[BeliefNode]:
@@ -211,10 +217,11 @@ class _Search:
         )
 
     def _has(self, node: BeliefNode, feature: Words) -> bool:
-        """Whether furniture has a component, or a thing on or in it."""
-        if self._is(node, feature):
-            return True
-        return any(self._is(thing, feature) for thing in self._belief.inside(node.name))
+        """Whether furniture has a component, or a thing on or in it, or has not as is asked."""
+        found = self._is(node, feature) or any(
+            self._is(thing, feature) for thing in self._belief.inside(node.name)
+        )
+        return found is not feature.is_absent
 
 
 def _distinct(nodes: Iterable[BeliefNode]) -> list[BeliefNode]:
@@ -223,6 +230,22 @@ def _distinct(nodes: Iterable[BeliefNode]) -> list[BeliefNode]:
 
 def _narrows(words: Words) -> bool:
     return bool(words.meaning.affordances or words.meaning.states)
+
+
+def _levels(words: Words) -> Iterator[Words]:
+    """Room and furniture of "kitchen table" apart: both have to fit."""
+    meaning = words.meaning
+    if meaning.rooms and (meaning.objects or meaning.furniture):
+        yield replace(words, names=frozenset(), meaning=_rooms_only(words))
+        yield replace(words, meaning=_without_rooms(words))
+    elif not words.is_empty:
+        yield words
+
+
+def _usual_furniture(classes: frozenset[str]) -> frozenset[str]:
+    """The classes of furniture that the catalogue expects such things on or in."""
+    known = default_catalogue().objects
+    return frozenset(p.furniture for c in classes if c in known for p in known[c].places)
 
 
 def _places_only(head: Words) -> Meaning:

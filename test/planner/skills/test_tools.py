@@ -159,6 +159,9 @@ def _thing(name: str, parent: str, room: str, **more: object) -> BeliefNode:
         ("a room that can hold it", []),
         ("the red one", ["pan_0"]),
         ("kitchen plates", ["plate_0"]),
+        ("plate on kitchen counter", ["plate_0"]),
+        ("things on kitchen desk", []),
+        ("plates that are not clean", ["plate_1"]),
     ],
 )
 def test_words_of_the_catalogue_find_things(text: str, names: list[str]) -> None:
@@ -190,6 +193,9 @@ def test_words_of_the_catalogue_find_things(text: str, names: list[str]) -> None
             ),
         ),
         ("something to sit on", "- chair_0 in bedroom_0"),
+        ("where can I sleep", "- bed_0 in bedroom_0"),
+        ("a place to put laptops", "- desk_0 in office_0"),
+        ("counter without a faucet", "- counter_1 in kitchen_0"),
         ("furniture in bedroom", "- bed_0 in bedroom_0\n- chair_0 in bedroom_0"),
         ("bed with cushion on it", "- bed_0 in bedroom_0"),
     ],
