@@ -28,6 +28,9 @@ from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import Agent, GraphWorld
 from sim_bridge.refusals import refusal_of
 
+# VirtualHome's: one carries, the other opens. Primitives know one thing in the hand.
+_HANDS = 2
+
 
 @dataclass(slots=True)
 class _Running:
@@ -60,7 +63,8 @@ class GraphBackend:
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; a failed load changes nothing."""
-        world = GraphWorld(start_of(house, episode, default_catalogue()), episode, seed)
+        start = start_of(house, episode, default_catalogue())
+        world = GraphWorld(start, episode, seed, hands=_HANDS)
         self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
         self._world = world
         self._primitives.clear()

@@ -180,8 +180,8 @@ def _attempt(act: Act, action: Action, seconds: float, after: Callable[[], None]
 
 def _pick(act: Act) -> Routine:
     world = act.world
-    if None not in act.who.hands:
-        return _lacking(Action(Verb.GRAB, act.who.holding or ""), Precondition.FREE_HAND)
+    if act.who.holding is not None:
+        return _lacking(Action(Verb.GRAB, act.who.holding), Precondition.FREE_HAND)
     tolerance_m = act.primitive.tolerance_m
     name = pointing.node_at(world, act.target_m, pointing.things(world), tolerance_m)
     if name is None:

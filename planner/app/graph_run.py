@@ -1,0 +1,79 @@
+"""Runs of episodes in the graph world: skills, memory and judge as anywhere, without pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.app.run import EpisodeRun
+from planner.app.time_steps import Steps
+from planner.evaluation.episode_goal import evaluation_of
+from planner.evaluation.evaluator import Evaluator
+from planner.memory.memory import Memory
+from planner.memory.privileged import PrivilegedUpdater
+from planner.memory.sightings import GT_VISIBILITY
+from planner.planning.planner import Planner, Task
+from planner.planning.session_world import Event
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from sim_bridge.graph.backend import GraphBackend
+
+
+def prepare_graph(
+    backend: GraphBackend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    on_event: Callable[[Event], None] | None = None,
+) -> EpisodeRun:
+    """An episode that is loaded and ready to run; the memory learns what the field of view shows.
+
+    Raises:
+        PlannerError: where the episode asks for nothing, or does not fit the house.
+    """
+    evaluation = evaluation_of(episode)
+    backend.reset(house, episode, episode.seed)
+    initial = backend.world_state()
+    if initial is None:
+        raise PlannerError(f"{episode.episode_id}: the world tells no state")
+    updater = PrivilegedUpdater(backend.world_state, GT_VISIBILITY, sightings=backend.sightings)
+    kinds = {placement.uid: placement.kind for placement in episode.agents}
+    memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
+    task = Task(
+        instruction=episode.instruction,
+        agents=backend.agents,
+        goal=episode.evaluation,
+        seed=episode.seed,
+    )
+    robot = episode.agents[0].uid
+    evaluator = Evaluator(evaluation, house, initial, criteria=episode.criteria, robot=robot)
+    return EpisodeRun(
+        backend=backend,
+        house=house,
+        task=task,
+        planner=make_planner(task),
+        memory=memory,
+        evaluator=evaluator,
+        steps=Steps(backend, memory, evaluator, _Observer(backend, memory)),
+        on_event=on_event,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Observer:
+    """See `planner.app.time_steps.Observer`."""
+
+    backend: GraphBackend
+    memory: Memory
+
+    def look(self, agent: str) -> None:
+        """Shows the memory what an agent senses now."""
+        self.memory.observe(self.backend.observe(agent))
+
+    def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
+        """Of no look is it known that it tells nothing."""
+        return 0
+
+    def pass_over(self, seconds: float) -> None:
+        """Nothing to do: no look is redundant."""
