@@ -122,7 +122,7 @@ class NotingMemory(Memory):
 def serve_memory() -> int:
     """The memory node itself, taking notes."""
     sys.modules["planner.memory.run"].Memory = NotingMemory
-    take, tell = CameraInput._take, memory_node.MemoryNode._tell  # noqa: SLF001 - timed inside
+    take, tell = CameraInput._take, memory_node.MemoryNode._publish  # noqa: SLF001 - timed inside
 
     def noting_take(camera: CameraInput, kind: str, data: bytes) -> None:
         note("arrived", stamp_of(data))
@@ -134,7 +134,7 @@ def serve_memory() -> int:
             note("told", change.stamp_s)
 
     CameraInput._take = noting_take  # noqa: SLF001
-    memory_node.MemoryNode._tell = noting_tell  # noqa: SLF001
+    memory_node.MemoryNode._publish = noting_tell  # noqa: SLF001
     return memory_node.main()
 
 

@@ -36,7 +36,7 @@ from planner.world.state import WorldState
 from planner.world.state_updates import UpdateDecoder
 from planner.world.wire import graph_record, state_update
 
-RETELL_S = 1.0
+REPUBLISH_S = 1.0
 # A request to finish may overtake the states before it on its way through the middleware: they
 # are over when none came for this long. A world that never rests is judged as it is then.
 QUIET_S = 0.15
@@ -123,13 +123,13 @@ class EvaluatorNode(ManagedNode):
             callback_group=ReentrantCallbackGroup(),
         )
         # Steady: a verdict is published, and asked for, while simulated time stands still, too.
-        self.create_timer(RETELL_S, self._on_timer, clock=wall_clock())
+        self.create_timer(REPUBLISH_S, self._on_timer, clock=wall_clock())
         WaitingNotice(self, self._missing)
 
     def activate(self) -> None:
         """Tells how the task stands; an inactive judge follows the states, and tells nothing."""
         if self._state is not None:
-            self._tell()
+            self._publish()
 
     def cleanup(self) -> None:
         """Says how an episode stands that nobody ended; lets a late listener have the verdict."""
@@ -202,7 +202,7 @@ class EvaluatorNode(ManagedNode):
             # A house without an episode: nobody asked for a judgement, so nothing is wrong.
             self._problem = NO_EPISODE
             self.get_logger().info(f"nothing is judged: {self._problem}")
-            self._tell()
+            self._publish()
             return
         try:
             self._task, house = self._episode_of(state)
@@ -213,7 +213,7 @@ class EvaluatorNode(ManagedNode):
             self._problem = str(error)
             self.get_logger().warning(f"nothing is judged: {self._problem}")
         self._keep()
-        self._tell()
+        self._publish()
 
     def _episode_of(self, state: WorldState) -> tuple[Episode, House]:
         if self._given is not None and self._given[0].episode_id == state.episode_id:
@@ -259,7 +259,7 @@ class EvaluatorNode(ManagedNode):
         now = evaluator.progress
         if now.propositions is not before.propositions or now.criteria is not before.criteria:
             self._keep()
-            self._tell()
+            self._publish()
 
     def _keep(self) -> None:
         """Writes down what was achieved."""
@@ -312,7 +312,7 @@ class EvaluatorNode(ManagedNode):
             self._verdict = evaluator.finish()
             self.get_logger().info(summary(self._verdict))
             self._result.publish(self._message())
-            self._tell()
+            self._publish()
             if self._folder is not None and self._task is not None:
                 try:
                     LatchFile(self._folder, self._task.episode_id).remove()
@@ -324,10 +324,10 @@ class EvaluatorNode(ManagedNode):
         return self._verdict
 
     def _on_timer(self) -> None:
-        self._tell()
+        self._publish()
         self._unheard = self._unheard and not self._result.wait_for_acks(0.0)
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         if self.is_active:
             self._publisher.publish(self._message())
 

@@ -58,7 +58,7 @@ from planner.world.vocabulary import AgentKind, EntityKind
 CAMERA = "hand"
 # How often agents are looked for, and walking agents are told anew, wall seconds; and each how
 # many times how the node is, and ages where nothing else changed: reading a graph is work.
-TIMER_PERIOD_S, DIAGNOSE_BEATS, AGES_BEATS = 0.5, 2, 5
+TIMER_PERIOD_S, DIAGNOSE_TICKS, AGES_TICKS = 0.5, 2, 5
 # A hand this far closed holds something: an empty one rests open on every backend.
 CLOSED_HAND = 0.05
 # Longer than stamps differ that are equal.
@@ -88,7 +88,7 @@ class MemoryNode(ManagedNode):
     def configure(self) -> None:
         """Listens; the memory itself begins with its world."""
         self._world: WorldState | None = None
-        self._told_problem = ""
+        self._logged_problem = ""
         self._unreadable: Counter[str] = Counter()
         self._losses: Counter[str] = Counter()
         self._cameras: dict[str, CameraInput] = {}
@@ -100,8 +100,8 @@ class MemoryNode(ManagedNode):
         self._truth_s = 0.0
         self._dirty = False
         # Of the newest graph: what it told but times, and when.
-        self._told_as: tuple[object, ...] = ()
-        self._told_beat = 0
+        self._published_graph: tuple[object, ...] = ()
+        self._published_tick = 0
         self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
         self._make_publishers()
         self._frames = FrameTree(self, self._on_frames)
@@ -110,16 +110,16 @@ class MemoryNode(ManagedNode):
         self._made = self.create_guard_condition(self._take_proposals)
         self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
         self._answers = MemoryServices(
-            self, lambda: self._memory, self._tell_all, lambda: self.refusal
+            self, lambda: self._memory, self._publish_all, lambda: self.refusal
         )
-        self._beats = 0
+        self._ticks = 0
         # Of the wall: agents are looked for while simulated time stands still, too.
-        self.create_timer(TIMER_PERIOD_S, self._beat, clock=wall_clock())
+        self.create_timer(TIMER_PERIOD_S, self._on_timer, clock=wall_clock())
         WaitingNotice(self, self._missing)
 
     def activate(self) -> None:
         """Tells what is remembered: changes of before went untold."""
-        self._tell_all()
+        self._publish_all()
 
     def cleanup(self) -> None:
         """Stores what is left."""
@@ -260,7 +260,7 @@ class MemoryNode(ManagedNode):
         try:
             layout = self._layout_now()
         except PlannerError as error:
-            self._tell_once(f"the layout is not known: {error}")
+            self._log_once(f"the layout is not known: {error}")
             return
         episode = layout.name
         if self._world is not None:
@@ -276,7 +276,7 @@ class MemoryNode(ManagedNode):
             f"{layout.name}, {episode}: {len(self._memory.snapshot().entities)} entities, "
             f"update {self._memory.sequence}"
         )
-        self._tell_all()
+        self._publish_all()
 
     def _open(
         self, layout: House, updater: MemoryUpdater | None, episode: str, clock_s: float
@@ -319,12 +319,12 @@ class MemoryNode(ManagedNode):
 
     # What comes in
 
-    def _beat(self) -> None:
+    def _on_timer(self) -> None:
         self._look_for_agents()
-        self._retell()
-        if self._beats % DIAGNOSE_BEATS == 0:
+        self._republish()
+        if self._ticks % DIAGNOSE_TICKS == 0:
             self._diagnose()
-        self._beats += 1
+        self._ticks += 1
 
     def _missing(self) -> list[str]:
         found = []
@@ -394,7 +394,7 @@ class MemoryNode(ManagedNode):
         self._truth_s = observation.stamp_s
         self._still.note_look(agent, observation.stamp_s, self._truth_newest_s())
         if self._worker is None:
-            self._tell(memory.observe(observation))
+            self._publish(memory.observe(observation))
             self._have_done(agent, observation.stamp_s)
             return
         memory.note_sensed(observation)
@@ -421,7 +421,7 @@ class MemoryNode(ManagedNode):
         for proposal in worker.take():
             made = proposal.operations
             seen = proposal.observation
-            self._tell(memory.learn(seen, made, worker.name))
+            self._publish(memory.learn(seen, made, worker.name))
             self._looking.discard(seen.agent)
             self._have_done(seen.agent, seen.stamp_s)
 
@@ -461,63 +461,66 @@ class MemoryNode(ManagedNode):
             self.get_logger().warning(f"a skill report cannot be read: {error}")
             return
         change = self._memory.note_result(agent, call, result, ended_s)
-        self._tell(change)
+        self._publish(change)
         if change is None:
             # Who waits until the memory has heard of this sees it by the graph's stamp.
-            self._tell_graph()
+            self._publish_graph()
 
     # What goes out
 
-    def _tell(self, change: MemoryChange | None) -> None:
+    def _publish(self, change: MemoryChange | None) -> None:
         self._dirty = True
         if change is not None and self.is_active:
             self._updates.publish(change_message(change))
-            self._tell_list()
-            self._tell_graph()
+            self._publish_list()
+            self._publish_graph()
 
-    def _tell_all(self) -> None:
+    def _publish_all(self) -> None:
         """After edits by hand and at the beginning: the newest change and the snapshots."""
         if self._memory is not None and self.is_active:
             for change in self._memory.deltas_since(self._memory.sequence - 1).changes:
                 self._updates.publish(change_message(change))
-            self._tell_list()
-            self._tell_graph()
+            self._publish_list()
+            self._publish_graph()
 
-    def _tell_list(self) -> None:
+    def _publish_list(self) -> None:
         if self._memory is not None:
             now = self._memory.snapshot()
             self._list.publish(self._list_messages.message(now.stamp_s, now.sequence, now.entities))
 
-    def _tell_graph(self) -> None:
+    def _publish_graph(self) -> None:
         if self._memory is not None and self.is_active:
             self._dirty = False
-            self._told_as, self._told_beat = self._standing(self._memory), self._beats
+            self._published_graph, self._published_tick = (
+                self._graph_content(self._memory),
+                self._ticks,
+            )
             belief = self._memory.belief(self._memory.stamp_s)
             self._graph.publish(self._graph_messages.message(belief))
 
     @staticmethod
-    def _standing(memory: Memory) -> tuple[object, ...]:
-        """What a graph tells but the times at which things were seen."""
+    def _graph_content(memory: Memory) -> tuple[object, ...]:
+        """The content of a graph without the times of observations."""
         agents = ((agent.name, agent.class_name, agent.position_m) for agent in memory.agents)
         return (memory.sequence, *agents)
 
-    def _retell(self) -> None:
+    def _republish(self) -> None:
         memory = self._memory
         if memory is None or not self.is_active:
             return
         if self._dirty:
-            confirmed_only = self._standing(memory) == self._told_as
-            if not confirmed_only or self._beats - self._told_beat >= AGES_BEATS:
-                self._tell_graph()
+            confirmed_only = self._graph_content(memory) == self._published_graph
+            if not confirmed_only or self._ticks - self._published_tick >= AGES_TICKS:
+                self._publish_graph()
         self._pictures.show(memory.belief(memory.stamp_s))
 
-    def _tell_once(self, problem: str) -> None:
-        if problem != self._told_problem:
-            self._told_problem = problem
+    def _log_once(self, problem: str) -> None:
+        if problem != self._logged_problem:
+            self._logged_problem = problem
             self.get_logger().error(problem)
 
     def _diagnose(self) -> None:
-        doubt = self._told_problem if self._memory is None else ""
+        doubt = self._logged_problem if self._memory is None else ""
         values = {"updater": self._updater, "store": str(self._folder or "none")}
         notes = {name: str(count) for name, count in self._unreadable.items()}
         for agent, camera in self._cameras.items():

@@ -24,12 +24,12 @@ from planner.planning.part import needs_model
 from planner.planning.planner import Task
 from planner.planning.planner_choice import make_planner
 from planner.planning.questions import Questions
+from planner.planning.ros_inputs import RosInputs
 from planner.planning.ros_world import RosWorld
 from planner.planning.session import Outcome, Session
 from planner.planning.session_world import Status
-from planner.planning.surroundings import Surroundings
-from planner.planning.telling.node import Telling
-from planner.planning.telling.standing import Standing, accepted
+from planner.planning.status.instruction_status import InstructionStatus, accepted
+from planner.planning.status.node import StatusPublisher
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
@@ -107,11 +107,11 @@ class TaskPlannerNode(ManagedNode):
         self._heartbeat = HeartbeatPublisher(
             self, through_skills=True, is_alive=self._loop.is_responsive
         )
-        self._around = Surroundings()
-        self._around.enter(self._layout)
+        self._inputs = RosInputs()
+        self._inputs.enter(self._layout)
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
-        self._telling = Telling(
+        self._publisher = StatusPublisher(
             self, self._planner, model.name if model is not None else "", self._losses
         )
         self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
@@ -134,7 +134,9 @@ class TaskPlannerNode(ManagedNode):
         # Of the wall: what waits for lost peers must not stand still with the world.
         self._timer = self.create_timer(WATCH_S, self._watch, clock=wall_clock(), autostart=False)
         WaitingNotice(self, self._missing)
-        self._stand(Standing(house=self._layout.name if self._layout is not None else ""))
+        self._publish_status(
+            InstructionStatus(house=self._layout.name if self._layout is not None else "")
+        )
 
     def deactivate(self) -> None:
         """Ends the instruction that is followed, and stops its agents."""
@@ -187,14 +189,14 @@ class TaskPlannerNode(ManagedNode):
                 self._heartbeat.advertise(node.name)
                 self._hands[node.name] = SkillClient(self, node.name)
         self._clock_of_world.update(seconds(message.header.stamp))
-        self._loop.call(partial(self._around.take_graph, message))
+        self._loop.call(partial(self._inputs.take_graph, message))
 
     def _on_update(self, message: MemoryUpdate) -> None:
-        self._loop.call(lambda: self._around.log.change(change_record(message)))
+        self._loop.call(lambda: self._inputs.log.change(change_record(message)))
 
     def _on_list(self, message: EntityList) -> None:
         def mend() -> None:
-            log, sequence = self._around.log, int(message.sequence)
+            log, sequence = self._inputs.log, int(message.sequence)
             if log.broken or sequence < log.sequence:
                 entities = [entity_record(entity) for entity in message.entities]
                 log.snapshot(seconds(message.header.stamp), sequence, entities)
@@ -218,7 +220,7 @@ class TaskPlannerNode(ManagedNode):
     def _break_off(self, outcome: Outcome) -> None:
         """Stops all agents and ends the instruction for a reason that is not its client's."""
         self._lost = outcome
-        self._say(f"{outcome.text}; all agents stop")
+        self._log(f"{outcome.text}; all agents stop")
         self._loop.call(self._stop)
 
     def _follow(self, house: str, episode: str) -> None:
@@ -239,7 +241,7 @@ class TaskPlannerNode(ManagedNode):
                 throttle_duration_sec=30.0,
             )
             return
-        self._loop.call(partial(self._around.enter, self._layout))
+        self._loop.call(partial(self._inputs.enter, self._layout))
 
     # Instructions
 
@@ -256,7 +258,7 @@ class TaskPlannerNode(ManagedNode):
             return
         self._goal, self._lost = goal, None
         self._world_s = self._clock_of_world.now_s
-        self._stand(
+        self._publish_status(
             accepted(
                 bytes(goal.goal_id.uuid).hex(),
                 _request_of(goal),
@@ -274,7 +276,7 @@ class TaskPlannerNode(ManagedNode):
 
     def _on_cancel(self, goal: Goal) -> None:
         if goal == self._goal:
-            self._say("the instruction is canceled: all agents stop")
+            self._log("the instruction is canceled: all agents stop")
             self._loop.call(self._stop)
 
     def _keep_watch(self) -> None:
@@ -301,8 +303,8 @@ class TaskPlannerNode(ManagedNode):
         self._goal = self._lost = None
         # No agent of it moves any more.
         self._heartbeat.attend(())
-        self._say(f"{outcome.code.name}: {outcome.text}")
-        self._stand(self._telling.standing.ended(outcome))
+        self._log(f"{outcome.code.name}: {outcome.text}")
+        self._publish_status(self._publisher.status.ended(outcome))
         self._conclude(goal, outcome)
 
     def _conclude(self, goal: Goal, outcome: Outcome) -> None:
@@ -359,7 +361,7 @@ class TaskPlannerNode(ManagedNode):
     async def _know_agents(self, names: tuple[str, ...]) -> None:
         """Waits a moment for agents that the memory has not told of yet, if there are such."""
         for _ in range(round(AGENTS_WAIT_S / 0.1)):
-            if all(name in self._around.agents for name in names):
+            if all(name in self._inputs.agents for name in names):
                 return
             await asyncio.sleep(0.1)
 
@@ -370,17 +372,19 @@ class TaskPlannerNode(ManagedNode):
             return Outcome(InstructionCode.NOT_READY, text)
         await self._know_agents(asked.agents or _agents_of(episode))
         try:
-            task = task_of(asked, episode, self._around.agents)
+            task = task_of(asked, episode, self._inputs.agents)
         except RequestError as error:
             return Outcome(error.code, str(error))
-        house = self._around.layout.name
+        house = self._inputs.layout.name
         # From the first thought on, and before anything is asked of an agent.
         self._queue.post(partial(self._heartbeat.attend, task.agents))
-        self._queue.post(lambda: self._stand(self._telling.standing.understood(task, house)))
+        self._queue.post(
+            lambda: self._publish_status(self._publisher.status.understood(task, house))
+        )
         told, account = self._settings, Account()
         if told.choice.part.needs_model and told.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
-        self._say(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
+        self._log(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
         most = int(goal.request.max_calls) or self._most
         self._status = NOTHING_YET
         announce = partial(self._announce, goal)
@@ -389,16 +393,16 @@ class TaskPlannerNode(ManagedNode):
             told.model.on_wait = announce
             model = LedgerModel(told.model, (account, told.run), told.prices)
         try:
-            planner = make_planner(told.choice_for(most), task, model, self._publish)
+            planner = make_planner(told.choice_for(most), task, model, self._publish_trace)
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
         asks = told.choice.dialogue.max_questions > 0
         world = RosWorld(
-            self._around,
+            self._inputs,
             start=lambda *call: self._queue.post(partial(self._begin, *call)),
             cancel=lambda agent: self._queue.post(partial(self._cancel, agent)),
-            log=self._say,
+            log=self._log,
             on_status=partial(self._show, goal, task),
         )
         session = Session(task, planner, world, most, ask if asks else None, self._take_turn)
@@ -415,25 +419,25 @@ class TaskPlannerNode(ManagedNode):
 
     async def _ready(self) -> bool:
         waited_s = 0.0
-        while not self._around.ready:
+        while not self._inputs.ready:
             if waited_s >= self._wait_s:
                 return False
             if waited_s % LOG_PERIOD_S == 0.0:
-                self._say("waiting for the memory")
+                self._log("waiting for the memory")
             await asyncio.sleep(0.05)
             waited_s = round(waited_s + 0.05, 2)
         return True
 
     def _announce(self, goal: Goal, line: str) -> None:
         """Says in the feedback what keeps the planner from deciding; "" = nothing any more."""
-        self._say(line or "the model is back")
+        self._log(line or "the model is back")
         self._feed_back(goal, replace(self._status, plan=line or self._status.plan))
 
     async def _ask(self, announce: Callable[[str], None], question: str) -> str | None:
         """Asks the person, and tells everybody that the instruction waits for the answer."""
-        self._queue.post(lambda: self._stand(self._telling.standing.asking(question)))
+        self._queue.post(lambda: self._publish_status(self._publisher.status.asking(question)))
         answer = await self._questions.ask(question, show=announce)
-        self._queue.post(lambda: self._stand(self._telling.standing.answered(answer)))
+        self._queue.post(lambda: self._publish_status(self._publisher.status.answered(answer)))
         return answer
 
     def _on_answer(self, message: String) -> None:
@@ -444,7 +448,7 @@ class TaskPlannerNode(ManagedNode):
 
         def take() -> None:
             if not self._questions.answer(message.data):
-                self._say("an answer came, but nothing was asked")
+                self._log("an answer came, but nothing was asked")
 
         self._loop.call(take)
 
@@ -460,7 +464,7 @@ class TaskPlannerNode(ManagedNode):
                 reply=status.plan,
                 calls=tuple(status.calls[agent] for agent in task.agents),
             )
-            self._publish(call)
+            self._publish_trace(call)
 
     def _feed_back(self, goal: Goal, status: Status) -> None:
         feedback = FollowInstruction.Feedback(
@@ -472,16 +476,16 @@ class TaskPlannerNode(ManagedNode):
 
         def tell() -> None:
             if goal == self._goal and goal.is_active:
-                self._stand(self._telling.standing.running(status))
+                self._publish_status(self._publisher.status.running(status))
                 goal.publish_feedback(feedback)
 
         self._queue.post(tell)
 
-    def _publish(self, call: ModelCall) -> None:
+    def _publish_trace(self, call: ModelCall) -> None:
         if not call.answered:
             # The instruction's feedback or end says so.
             return
-        self._queue.post(partial(self._telling.trace, call, self._around.belief.stamp_s))
+        self._queue.post(partial(self._publisher.trace, call, self._inputs.belief.stamp_s))
 
     async def _let_judge(self) -> None:
         """Asks the evaluator to fix its verdict; a world without one has none to ask."""
@@ -502,15 +506,15 @@ class TaskPlannerNode(ManagedNode):
         self._queue.post(ask)
         try:
             async with asyncio.timeout(FINISH_PATIENCE_S):
-                self._say(f"judged: {await judged}")
+                self._log(f"judged: {await judged}")
         except TimeoutError:
-            self._say("the judge does not answer")
+            self._log("the judge does not answer")
 
-    def _stand(self, standing: Standing) -> None:
-        """Tells how the newest instruction stands."""
-        self._telling.show(standing, self._clock_of_world.now_s)
+    def _publish_status(self, status: InstructionStatus) -> None:
+        """Publishes the status of the newest instruction."""
+        self._publisher.show(status, self._clock_of_world.now_s)
 
-    def _say(self, line: str) -> None:
+    def _log(self, line: str) -> None:
         self.get_logger().info(line)
 
 

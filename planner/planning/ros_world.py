@@ -19,8 +19,8 @@ from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
 
 
-class Surroundings(BeliefSource, Protocol):
-    """What was received over ROS; see `planner.planning.surroundings.Surroundings`."""
+class RosInputs(BeliefSource, Protocol):
+    """What was received over ROS; see `planner.planning.inputs.RosInputs`."""
 
     @property
     def layout(self) -> House:
@@ -41,28 +41,28 @@ class RosWorld:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        inputs: RosInputs,
         start: StartSkill,
         cancel: Callable[[str], None],
         log: Callable[[str], None],
         on_status: Callable[[Status], None],
     ) -> None:
         """Takes the functions that start and cancel a call, log, and publish the status."""
-        self._around, self._start, self._cancel = surroundings, start, cancel
+        self._inputs, self._start, self._cancel = inputs, start, cancel
         self._log, self._on_status = log, on_status
-        self._wait = BeliefWait(surroundings, log)
+        self._wait = BeliefWait(inputs, log)
         self._running: dict[str, SkillCall] = {}
         self._ended: list[AgentResult] = []
 
     @property
     def belief(self) -> Belief:
         """The newest belief."""
-        return self._around.belief
+        return self._inputs.belief
 
     @property
     def layout(self) -> House:
         """The house without its objects."""
-        return self._around.layout
+        return self._inputs.layout
 
     @property
     def now_s(self) -> float:
@@ -71,11 +71,11 @@ class RosWorld:
 
     def capabilities(self) -> Mapping[str, Capabilities]:
         """What each agent that the memory knows can do."""
-        return self._around.capabilities()
+        return self._inputs.capabilities()
 
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a number up to the belief's."""
-        return self._around.deltas(since)
+        return self._inputs.deltas(since)
 
     def start(self, agent: str, call: SkillCall) -> None:
         """Sends a call to the agent's skill executor; Done needs none."""
@@ -93,7 +93,7 @@ class RosWorld:
     def _end(self, agent: str, call: SkillCall, result: SkillResult) -> None:
         del self._running[agent]
         self._ended.append(AgentResult(agent, call, result, self.now_s))
-        self._around.ring()
+        self._inputs.ring()
 
     def take_results(self) -> Sequence[AgentResult]:
         """The calls that have ended since the last call of this method."""
@@ -103,7 +103,7 @@ class RosWorld:
     async def next_event(self, *, or_belief_change: bool) -> bool:
         """Waits until a call has ended or, with `or_belief_change`, something came in."""
         while not self._ended:
-            await self._around.news()
+            await self._inputs.news()
             if or_belief_change:
                 break
         return True
@@ -118,7 +118,7 @@ class RosWorld:
         for agent in self._running:
             self._cancel(agent)
         while self._running:
-            await self._around.news()
+            await self._inputs.news()
 
     def on_event(self, event: Event) -> None:
         """Logs it."""

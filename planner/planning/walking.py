@@ -40,7 +40,7 @@ class WalkMap:
         return partial(self._distance_m, self._cell(from_m))
 
     def _distance_m(self, start: int | None, to: str) -> float:
-        goal = self._stand(to)
+        goal = self._publish_status(to)
         if goal is None or start is None:
             return FAR_M
         field = self._fields.get(goal)
@@ -49,7 +49,7 @@ class WalkMap:
         distance = field.at(start)
         return distance if math.isfinite(distance) else FAR_M
 
-    def _stand(self, name: str) -> int | None:
+    def _publish_status(self, name: str) -> int | None:
         if name not in self._stands:
             piece = self._layout.furniture_by_name.get(name)
             room = self._layout.rooms_by_name.get(name.removeprefix("floor_"))

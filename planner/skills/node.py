@@ -89,7 +89,7 @@ class SkillExecutorNode(ManagedNode):
         self._agents: dict[str, _Agent] = {}
         self._graph: WorldGraph | None = None
         self._belief: Belief | None = None
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._now_s = 0.0
         self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())
         self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
@@ -188,7 +188,7 @@ class SkillExecutorNode(ManagedNode):
         try:
             layout = _bare(load_house(name))
         except PlannerError as error:
-            self._say_once(f"the bridge is in a house that is not known here: {error}")
+            self._log_once(f"the bridge is in a house that is not known here: {error}")
             return
         self._drop_all()
         self._layout = layout
@@ -217,7 +217,7 @@ class SkillExecutorNode(ManagedNode):
     def _take_on(self, name: str, kind: str, layout: House) -> None:
         capabilities = _capabilities(kind)
         if capabilities is None:
-            self._say_once(f"{name}: there is no kind of body {kind!r} in config/agents.yaml")
+            self._log_once(f"{name}: there is no kind of body {kind!r} in config/agents.yaml")
             return
         # Before the actions: who finds these has found the relay, and its first goal is attended.
         heartbeat = HeartbeatRelay(self, name)
@@ -290,9 +290,9 @@ class SkillExecutorNode(ManagedNode):
         if not any(agent.server.busy for agent in self._agents.values()):
             self._timer.cancel()
 
-    def _say_once(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+    def _log_once(self, text: str) -> None:
+        if text not in self._logged:
+            self._logged.add(text)
             self.get_logger().error(text)
 
 

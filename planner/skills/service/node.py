@@ -47,7 +47,7 @@ class SkillServer:
         self._node = node
         self._executor = executor
         self._on_work, self._refusal = on_work, refusal
-        self._lockstep, self._said_s = lockstep, math.inf
+        self._lockstep, self._lockstep_s = lockstep, math.inf
         name = topics.of_agent(executor.agent, topics.SKILL)
         self._server = GoalServer(
             node,
@@ -60,8 +60,8 @@ class SkillServer:
             fault_code=int(SkillCode.BACKEND_FAULT),
         )
         self._goals: list[Goal] = []
-        self._told: SkillStatus | None = None
-        self._told_s = self._looked_s = 0.0
+        self._published: SkillStatus | None = None
+        self._published_s = self._looked_s = 0.0
 
     @property
     def busy(self) -> bool:
@@ -78,10 +78,10 @@ class SkillServer:
             for goal in self._goals:
                 self._conclude(goal, result)
             self._goals.clear()
-            self._told = None
+            self._published = None
         else:
-            self._tell()
-        self._say(self._executor.quiet_until_s)
+            self._publish_feedback()
+        self._publish_lockstep(self._executor.quiet_until_s)
 
     def cancel(self) -> None:
         """Ends the call under way, if there is one."""
@@ -95,7 +95,7 @@ class SkillServer:
         for goal in self._goals:
             self._conclude(goal, canceled(agent=self._executor.agent))
         self._goals.clear()
-        self._say(math.inf)
+        self._publish_lockstep(math.inf)
         self._server.destroy()
 
     def _begin(self, goal: Goal) -> None:
@@ -108,24 +108,24 @@ class SkillServer:
             result = SkillResult.failure(SkillCode.WRONG_ARGUMENTS, problem)
         else:
             # Said before the body hears of it: no time passes in between.
-            self._say(0.0)
+            self._publish_lockstep(0.0)
             result = self._executor.start(request.call, float(request.timeout_s), points)
         if result is not None:
             self._conclude(goal, result)
         else:
             self._goals.append(goal)
             self._on_work()
-        self._say(self._executor.quiet_until_s)
+        self._publish_lockstep(self._executor.quiet_until_s)
 
     def _refuse(self, goal: Goal, problem: OutOfBounds) -> None:
         text = f"The goal is out of bounds: {problem}."
         code = SkillCode.UNPARSABLE if problem.field == "call" else SkillCode.WRONG_ARGUMENTS
         self._conclude(goal, SkillResult.failure(code, text))
 
-    def _say(self, quiet_until_s: float) -> None:
+    def _publish_lockstep(self, quiet_until_s: float) -> None:
         """Tells a world in lockstep until when it need not wait for this agent."""
-        if quiet_until_s != self._said_s:
-            self._said_s = quiet_until_s
+        if quiet_until_s != self._lockstep_s:
+            self._lockstep_s = quiet_until_s
             self._lockstep.publish(self._executor.agent, quiet_until_s)
 
     def _cancel(self, goal: Goal) -> None:
@@ -152,11 +152,11 @@ class SkillServer:
         if not left:
             self._executor.cancel()
 
-    def _tell(self) -> None:
+    def _publish_feedback(self) -> None:
         status, wall_s = self._executor.status, time.monotonic()
-        if status == self._told or wall_s - self._told_s < _FEEDBACK_EVERY_S:
+        if status == self._published or wall_s - self._published_s < _FEEDBACK_EVERY_S:
             return
-        self._told, self._told_s = status, wall_s
+        self._published, self._published_s = status, wall_s
         message = ExecuteSkill.Feedback(phase=status.phase, progress=status.progress)
         for goal in self._goals:
             goal.publish_feedback(message)

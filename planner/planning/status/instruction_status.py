@@ -1,4 +1,4 @@
-"""How the newest instruction stands, as `/instruct/status` tells it. No ROS here."""
+"""The status of the newest instruction, as on `/instruct/status`. No ROS here."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One instruction at one moment; each change is a new record.
+class InstructionStatus:
+    """The status of one instruction; each change makes a new record.
 
     Attributes:
         goal_id: of the action, hexadecimal digits; "" before the first instruction.
@@ -58,8 +58,8 @@ class Standing:
     calls: tuple[str, ...] = ()
     evidence: Mapping[str, str] = field(default_factory=dict)
 
-    def understood(self, task: Task, house: str) -> Standing:
-        """The task that the request became: who does it where, and the goal."""
+    def understood(self, task: Task, house: str) -> InstructionStatus:
+        """The task made of the request: agents, house and goal."""
         return replace(
             self,
             house=house,
@@ -68,21 +68,21 @@ class Standing:
             goal="" if task.goal is None else json.dumps(task.goal, ensure_ascii=False),
         )
 
-    def running(self, status: Status) -> Standing:
+    def running(self, status: Status) -> InstructionStatus:
         """A new cycle, plan or calls."""
         calls = tuple(status.calls.get(agent, "") for agent in self.agents)
         return replace(self, cycle=status.cycle, plan=status.plan, calls=calls)
 
-    def asking(self, question: str) -> Standing:
+    def asking(self, question: str) -> InstructionStatus:
         """The planner waits for an answer."""
         return replace(self, state=InstructState.WAITING, question=question)
 
-    def answered(self, answer: str | None) -> Standing:
-        """The answer came, or, where it is None, not in time; the planner goes on."""
+    def answered(self, answer: str | None) -> InstructionStatus:
+        """The answer, None after a timeout; the planner continues."""
         turns = (*self.dialogue, self.question, answer or "")
         return replace(self, state=InstructState.RUNNING, question="", dialogue=turns)
 
-    def ended(self, outcome: Outcome) -> Standing:
+    def ended(self, outcome: Outcome) -> InstructionStatus:
         """The end of the instruction."""
         return replace(
             self,
@@ -97,7 +97,7 @@ class Standing:
 
 def accepted(
     goal_id: str, request: Request, episode: Episode | None, house: str, agents: Sequence[str]
-) -> Standing:
+) -> InstructionStatus:
     """An instruction that was just accepted.
 
     Args:
@@ -110,10 +110,10 @@ def accepted(
     goal = goal_of(request, episode)
     names = [name[:MAX_CHARACTERS_OF_NAME] for name in request.agents[:MAX_AGENTS]]
     who = tuple(dict.fromkeys(names)) or tuple(agents)
-    return Standing(
+    return InstructionStatus(
         state=InstructState.RUNNING,
         goal_id=goal_id,
-        # What is refused for its length is not repeated to everybody.
+        # A refused, too long instruction is not republished in full.
         instruction=instruction_text(request, episode)[:MAX_CHARACTERS],
         agents=who,
         dialogue=() if is_too_long(request) else request.dialogue,

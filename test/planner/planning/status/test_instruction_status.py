@@ -11,7 +11,7 @@ import pytest
 from planner.planning.instruction import MAX_CHARACTERS, Request, task_of
 from planner.planning.session import Outcome
 from planner.planning.session_world import Status
-from planner.planning.telling.standing import Standing, accepted
+from planner.planning.status.instruction_status import InstructionStatus, accepted
 from planner.world.episode import Episode
 from planner.world.instruct import InstructionCode, InstructState
 
@@ -24,7 +24,7 @@ def episode(small_episode: Episode) -> Episode:
     return small_episode.model_copy(update={"evaluation": GOAL})
 
 
-def begun(request: Request, episode: Episode | None = None) -> Standing:
+def begun(request: Request, episode: Episode | None = None) -> InstructionStatus:
     first = accepted("ab" * 16, request, episode, "small", AGENTS)
     return first.understood(task_of(request, episode, AGENTS), "small")
 
@@ -36,7 +36,7 @@ def test_the_states_are_those_of_the_message() -> None:
 
 
 def test_nothing_was_asked_at_first() -> None:
-    first = Standing()
+    first = InstructionStatus()
     assert (first.state, first.goal_id, first.code) == (InstructState.IDLE, "", 0)
 
 

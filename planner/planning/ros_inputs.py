@@ -1,4 +1,4 @@
-"""What came in over ROS, whatever the session; everything here runs in the planner's own loop."""
+"""What the planner receives over ROS; everything here runs in the planner's event loop."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from planner.world.wire import graph_record
 NOTHING = Belief(0.0, -1, {})
 
 
-class Surroundings:
-    """Belief, changes of the memory and house, as they came."""
+class RosInputs:
+    """The newest belief, the memory's changes and the house."""
 
     def __init__(self) -> None:
         self._graph: Any = None
@@ -27,28 +27,28 @@ class Surroundings:
         self._house: House | None = None
         self.log = DeltaLog()
 
-    # What comes in
+    # Inputs
 
     def take_graph(self, graph: Any) -> None:
-        """A planner_msgs/WorldGraph; read only when somebody asks."""
+        """Takes a planner_msgs/WorldGraph, converted only when the belief is read."""
         self._graph, self._belief = graph, None
         self.ring()
 
     def ring(self) -> None:
-        """Wakes those who wait for news."""
+        """Wakes the waiters."""
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
             if not listener.done():
                 listener.set_result(None)
 
     def enter(self, house: House | None) -> None:
-        """Another house."""
+        """Sets the house."""
         self._house = house
         self.ring()
 
     @property
     def ready(self) -> bool:
-        """Whether there is a house, and a memory that told of it and of an agent."""
+        """Whether the house and at least one agent are known."""
         return self._house is not None and bool(self.agents)
 
     @property
@@ -56,7 +56,7 @@ class Surroundings:
         """The agents that the memory knows, by name."""
         return tuple(sorted(node.name for node in self.belief.of_kind(EntityKind.AGENT)))
 
-    # What is known
+    # State
 
     @property
     def belief(self) -> Belief:
@@ -70,14 +70,14 @@ class Surroundings:
         """The house without its things.
 
         Raises:
-            RuntimeError: before one was entered.
+            RuntimeError: before the house is known.
         """
         if self._house is None:
             raise RuntimeError("a session began before a house was known")
         return self._house
 
     def capabilities(self) -> Mapping[str, Capabilities]:
-        """What each agent can do by its kind; one of an unknown kind can do nothing."""
+        """What each agent can do by its kind; agents of unknown kinds are left out."""
         found = {}
         for node in self.belief.of_kind(EntityKind.AGENT):
             able = capabilities_of(node.class_name)
@@ -90,7 +90,7 @@ class Surroundings:
         return self.log.lines(since, self.belief.sequence)
 
     async def news(self) -> None:
-        """Returns when something came in."""
+        """Returns after the next input."""
         listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listeners.append(listener)
         await listener
