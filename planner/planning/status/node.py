@@ -17,7 +17,7 @@ from planner.world import topics
 
 
 class StatusPublisher:
-    """Publishes the instruction's status and the planner's trace; call it in the executor's thread."""
+    """Publishes the instruction status and planner trace; runs in the executor thread."""
 
     def __init__(self, node: Node, planner: str, model: str, losses: Counter[str]) -> None:
         """Advertises; `planner` and `model` are names for the messages, "" = no model."""

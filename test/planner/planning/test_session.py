@@ -170,7 +170,7 @@ def test_agents_that_a_memory_lost_for_good_end_the_task(
     task = task_of(around.toy, CUP_TO_COUCH)
     outcome = run(Expert(task), around, task)
     assert outcome.code is InstructionCode.PLANNER_FAULT
-    assert "no longer tells of agent_0" in outcome.text
+    assert "no longer has agent_0" in outcome.text
 
 
 def test_cancelling_stops_every_agent_before_it_returns(toy_world: Make) -> None:

@@ -179,7 +179,7 @@ def test_two_words_for_one_class_stay_two_things(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"task_completion_criterion": "(LEFT, robot, apple)"}, "'LEFT' is none of"),
+        ({"task_completion_criterion": "(LEFT, robot, apple)"}, "'LEFT' is not one of"),
         ({"task_completion_criterion": "(CLOSE, robot)"}, "is not a triple"),
         ({"task_completion_criterion": "apple in fridge"}, "text outside"),
         ({"task_completion_criterion": "(CLOSE, robot, unicorn)"}, "nothing like 'unicorn'"),

@@ -174,9 +174,13 @@ def test_annotators_texts_replace_an_evaluation_or_skip_it(tmp_path: Path) -> No
     ("more", "field", "words"),
     [
         ({"evaluation_propositions": ["is_on_top(["]}, "evaluation_propositions.0", "line 1"),
-        ({"evaluation_propositions": ['__import__("os")']}, "evaluation_propositions.0", "none of"),
+        (
+            {"evaluation_propositions": ['__import__("os")']},
+            "evaluation_propositions.0",
+            "not one of",
+        ),
         ({"evaluation_propositions": [7]}, "evaluation_propositions.0", "neither"),
-        ({"evaluation_propositions": "is_clean"}, "evaluation_propositions", "no list"),
+        ({"evaluation_propositions": "is_clean"}, "evaluation_propositions", "not a list"),
         (
             {"evaluation_propositions": [proposition("is_clean", object_handles=["zz_:0000"])]},
             "evaluation_propositions.0.args.object_handles.0",
@@ -208,7 +212,7 @@ def test_annotators_texts_replace_an_evaluation_or_skip_it(tmp_path: Path) -> No
         (
             {"evaluation_constraints": [{"type": "os.system", "args": {}}]},
             "evaluation_constraints.0",
-            "no constraint",
+            "not a constraint",
         ),
         (
             {"evaluation_constraints": ["TemporalConstraint([[0, 1]], n_propositions=9)"]},
@@ -218,9 +222,9 @@ def test_annotators_texts_replace_an_evaluation_or_skip_it(tmp_path: Path) -> No
         (
             {"evaluation_constraints": ["TemporalConstraint([[0, 1], [1, 0]])"]},
             "evaluation.constraints.0",
-            "in a circle",
+            "in a cycle",
         ),
-        ({"rigid_objs": [["aa11", [[float("1e9")] * 4] * 4]]}, "rigid_objs", "no place"),
+        ({"rigid_objs": [["aa11", [[float("1e9")] * 4] * 4]]}, "rigid_objs", "not a place"),
         ({"rigid_objs": []}, "rigid_objs", "has no pose of cup_0"),
         ({"instruction": ""}, "instruction", "at least 1"),
     ],
