@@ -5,12 +5,12 @@ Each subcommand is a module with two functions:
     add_arguments(parser: argparse.ArgumentParser) -> None
     run(args: argparse.Namespace) -> int        # the exit status
 
-registered in `COMMANDS` by one line: its name, the module and the line that `planner --help`
-shows. A module is imported only when its command is called, so that `planner --help` is quick
-and a command without ROS needs no ROS.
+registered in `COMMANDS` by one line: its name, the module and its line in `planner --help`. A
+module is imported only when its command is called, so that `planner --help` is fast and a command
+without ROS needs no ROS.
 
-Exit statuses: what `run` returns; 2 for a wrong argument or a `PlannerError`, which is told in
-one line; 130 after Ctrl-C.
+Exit statuses: what `run` returns; 2 for a wrong argument or a `PlannerError`, reported in one
+line; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -29,42 +29,44 @@ from planner.world.errors import PlannerError
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Where a subcommand is implemented, and what it is for."""
+    """The module and summary of a subcommand."""
 
     module: str
     summary: str
 
 
 COMMANDS: Mapping[str, Command] = {
-    "approve": Command("planner.approve.cli", "what a robot asks its operator, and the answer"),
-    "attend": Command("planner.attend.cli", "be the executive of goals that you send yourself"),
-    "bad-day": Command("planner.bad_day.cli", "runs under schedules of faults, and what held"),
+    "approve": Command("planner.approve.cli", "answer a robot's question to its operator"),
+    "attend": Command("planner.attend.cli", "send heartbeats for goals that you send yourself"),
+    "bad-day": Command("planner.bad_day.cli", "runs under random fault schedules, with checks"),
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
-    "check": Command("planner.commands.check", "whether a part keeps its promises"),
+    "check": Command("planner.commands.check", "whether a part meets its interface"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
-    "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, and two shares"),
+    "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, with success rates"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.commands.episodes", "import, lint and list tasks"),
-    "evaluate": Command("planner.replay.evaluate", "the verdict again, from a bag"),
-    "export": Command("planner.replay.export.cli", "a bag for rerun, LeRobot, tables or a video"),
+    "evaluate": Command("planner.replay.evaluate", "the verdict of a recorded bag"),
+    "export": Command("planner.replay.export.cli", "a bag to Rerun, LeRobot, tables or a video"),
     "houses": Command("planner.commands.houses", "generate, check, draw, list, export houses"),
-    "instruct": Command("planner.instruct.cli", "tell running robots what to do, and hear how"),
+    "instruct": Command("planner.instruct.cli", "send running robots an instruction"),
     "keystore": Command("planner.security.cli", "keys and permissions for a network, SROS 2"),
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
-    "memory": Command("planner.memory.cli", "ask what the robots remember, and correct it"),
-    "recover": Command("planner.replay.recover", "a complete bag of what a killed recorder left"),
+    "memory": Command("planner.memory.cli", "query what the robots remember, and correct it"),
+    "recover": Command("planner.replay.recover", "repair the bag of a killed recorder"),
     "replay": Command(
         "planner.replay.replay_cli", "publish a bag again, or run another memory or planner over it"
     ),
     "report": Command("planner.replay.report.cli", "a page about one or more bags"),
     "run": Command("planner.commands.run", "one episode in this process, without ROS"),
     "spot-emulator": Command(
-        "sim_bridge.spot.emulator.cli", "a Spot without a robot: its protocol, over TLS"
+        "sim_bridge.spot.emulator.cli", "an emulated Spot: its protocol, over TLS"
     ),
-    "spot-run": Command("sim_bridge.spot.run_program", "a program of the SDK, on the emulator"),
-    "spot-look": Command("sim_bridge.spot.status_cli", "what a Spot says of itself; moves nothing"),
-    "train": Command("planner.commands.training", "data sets and models of the memory"),
-    "serve": Command("planner.models.serve", "a language model on this machine's GPUs, by vLLM"),
+    "spot-run": Command("sim_bridge.spot.run_program", "run a program of the SDK on the emulator"),
+    "spot-look": Command("sim_bridge.spot.status_cli", "show the state of a Spot; moves nothing"),
+    "train": Command("planner.commands.training", "data sets and models for the memory"),
+    "serve": Command(
+        "planner.models.serve", "serve a language model on this machine's GPUs (vLLM)"
+    ),
     "up": Command("planner.up", "start the nodes and keep them running"),
 }
 
@@ -80,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Python would complain once more when it
-        # flushes at exit, so give it somewhere to flush to.
+        # The reader, such as `head`, has closed the pipe. Python would complain again when it
+        # flushes at exit, so redirect that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -100,7 +102,7 @@ def _dispatch(words: list[str], *, is_process: bool) -> int:
             subparser.set_defaults(run=module.run)
     args = parser.parse_args(words)
     if is_process:
-        # What is loaded stays, and the collector of garbage need not look at it again and again.
+        # Loaded modules stay: keep them out of garbage collections.
         gc.freeze()
     status: int = args.run(args)
     return status

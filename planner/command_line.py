@@ -1,4 +1,4 @@
-"""The parser of all commands: a wrong argument is told in one line, with the nearest name."""
+"""The parser of all commands: reports a wrong argument in one line, with the nearest name."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from planner.world.nearest import did_you_mean
 
 
 class CommandParser(argparse.ArgumentParser):
-    """As `argparse.ArgumentParser`, but without the usage before an error.
+    """`argparse.ArgumentParser` without the usage message before an error.
 
-    Parsers of subcommands are of this class as well, see `add_subparsers`.
+    Subcommand parsers are of this class too, see `add_subparsers`.
     """
 
     def error(self, message: str) -> NoReturn:
-        """Ends the process with one line and `EXIT_USAGE`."""
+        """Ends the process with a one-line message and `EXIT_USAGE`."""
         self.exit(EXIT_USAGE, f"error: {message} (see {self.prog} --help)\n")
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As argparse, but unknown words are an error here, where the options are known."""
+        """As in argparse, but unknown arguments are an error here, where the options are known."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = [option for action in self._actions for option in action.option_strings]

@@ -1,4 +1,4 @@
-"""`planner demo`: a household task in words, carried out over the real ROS topics, and judged."""
+"""`planner demo`: a household task given in words, carried out over ROS, with a verdict."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from planner.world.errors import PlannerError
 
 DEFAULT_TASK = "demo_dinner"
 DEFAULT_HOUSE = "train_0"
-# Quick enough not to wait, slow enough to read along.
+# Fast enough not to bore, slow enough to read along.
 DEFAULT_PACE = 2.5
 LOG_FILE = "log.txt"
-# As `planner.narrator.story.verdict_line` and `no_verdict_line` begin.
+# Prefixes of `planner.narrator.story.verdict_line` and `no_verdict_line`.
 VERDICT = "verdict: "
 NO_VERDICT = "verdict: none"
 _PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
@@ -36,7 +36,7 @@ NEEDS_A_MODEL = (
 
 
 def is_instruction(task: str) -> bool:
-    """Whether a task is told in words: no name, no path and no file."""
+    """Whether a task is an instruction in words: no name, no path and no file."""
     if re.fullmatch(r"[A-Za-z0-9_./~+-]*", task):
         return False
     try:
@@ -54,24 +54,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of `planner episodes list`, its file, or an instruction in words",
     )
     parser.add_argument("--task", help=f"the same; default {DEFAULT_TASK}")
-    parser.add_argument("--agents", default="0", help="how many agents; 0 = as the episode says")
+    parser.add_argument("--agents", default="0", help="number of agents; 0 = as in the episode")
     parser.add_argument("--backend", default="embedded", help="the world behind the bridge")
     parser.add_argument(
         "--planner",
         default="expert",
         choices=[name for name in _PLANNERS if name != "none"],
-        help="who decides; tour = no task, a walk through a house",
+        help="planner to use; tour = no task, a walk through a house",
     )
-    parser.add_argument("--model", default="", help="language model, for the planners with one")
-    parser.add_argument("--model-url", default="", help="address of the model's server, .../v1")
+    parser.add_argument("--model", default="", help="language model, for planners that need one")
+    parser.add_argument("--model-url", default="", help="URL of the model's server, .../v1")
     parser.add_argument(
-        "--house", default=DEFAULT_HOUSE, help="of the tour and of an instruction in words"
+        "--house", default=DEFAULT_HOUSE, help="for the tour and for instructions in words"
     )
     parser.add_argument("--seed", default="0", help="seed of everything random; 0 = the episode's")
     parser.add_argument(
-        "--pace", default=f"{DEFAULT_PACE}", help="simulated seconds in a second; 1 = real time"
+        "--pace", default=f"{DEFAULT_PACE}", help="simulated seconds per second; 1 = real time"
     )
-    parser.add_argument("--fast", action="store_true", help="do not pace time for a spectator")
+    parser.add_argument("--fast", action="store_true", help="run as fast as possible")
     parser.add_argument(
         "--record-full",
         action="store_true",
@@ -83,17 +83,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start the nodes, hand over the instruction, and wait for the verdict.
+    """Start the nodes, send the instruction, and wait for the verdict.
 
     Returns:
-        0 only where the verdict is success and that of the bag is the same, the planner is done
-        with an instruction in words, or the tour ended well; 130 after Ctrl-C.
+        0 only if the verdict is success and the bag's verdict is the same, the planner is done with
+        an instruction in words, or the tour ended well; 130 after Ctrl-C.
 
     Raises:
-        PlannerError: for arguments that do not fit each other.
+        PlannerError: for arguments that do not fit together.
     """
     if args.words is not None and args.task is not None:
-        raise PlannerError(f"two tasks are given: {args.words!r} and --task {args.task!r}")
+        raise PlannerError(f"expected one task, got {args.words!r} and --task {args.task!r}")
     task = args.words if args.words is not None else args.task
     task = DEFAULT_TASK if task is None else task
     in_words = args.planner != "tour" and is_instruction(task)
@@ -132,28 +132,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 class LastLine:
-    """The demo's last line: the live verdict, and that of the bag that the user gets.
+    """The demo's last line: the live verdict and the verdict of the bag.
 
-    Where no goal is there to judge by, it is what the planner said in the end.
+    Without a goal to evaluate, it is the planner's outcome.
     """
 
     def __init__(self) -> None:
-        """Has heard nothing yet."""
+        """Starts without a verdict."""
         self.live = ""
 
     def take(self, name: str, text: str) -> bool:
-        """Takes the live verdict out of the story; says whether the line was that."""
+        """Takes the live verdict from the story; returns whether the line was the verdict."""
         if name != "narrator" or not text.startswith(VERDICT):
             return False
         self.live = text
         return True
 
     def finish(self, output: Path, status: int) -> int:
-        """Judges the bag, prints the line and returns the demo's status.
+        """Evaluates the bag, prints the line and returns the demo's exit status.
 
         Args:
-            output: folder of the run.
-            status: that of the nodes.
+            output: output folder of the run.
+            status: exit status of the nodes.
         """
         if not self.live:
             return status

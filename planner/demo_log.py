@@ -1,4 +1,4 @@
-"""The log of a demo: all of it in a file, on the screen the story and what went wrong."""
+"""The log of a demo: everything in a file; the story, warnings and errors on the screen."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TextIO
 
 from planner.world.errors import PlannerError
 
-# Who tells the story; their lines need no name before them.
-TELLERS = ("narrator", "tour")
+# The nodes that print the story; their lines are shown without a prefix.
+STORY_NODES = ("narrator", "tour")
 _LEVEL = re.compile(r"\[(DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
-# Of `planner.narrator.story.moving_line`.
+# Matches `planner.narrator.story.moving_line`.
 _FIRST_MOTION = re.compile(r" is moving$")
-# As `planner.ros.lifecycle` tells what ends a node.
+# Prefix by which `planner.ros.lifecycle` reports what ends a node.
 _ERROR = "error: "
-# Of the supervisor: starts and orderly ends are no news.
+# Lines of the supervisor to show; starts and normal ends are not among them.
 _NEWS = re.compile(r"died|cannot|giving up|still there|stopping")
 
 
 def is_news(name: str, text: str) -> bool:
-    """Whether a line is for the screen: the story, warnings, and whatever has no level."""
+    """Whether a line is shown on the screen: the story, warnings, and lines without a level."""
     level = _LEVEL.match(text)
     if level is not None:
         return level[1] not in ("DEBUG", "INFO")
@@ -30,19 +30,19 @@ def is_news(name: str, text: str) -> bool:
 
 
 def story_writer(
-    log: Path, out: TextIO, hold_back: Callable[[str, str], bool] | None = None
+    log: Path, out: TextIO, is_hidden: Callable[[str, str], bool] | None = None
 ) -> Callable[[str, str], None]:
-    """What takes the lines of a run, each with the name of its source.
+    """A function that takes the output lines of a run, each with the name of its source.
 
-    The line that tells of the first motion gets the seconds since now added.
+    Adds the seconds since the start to the line that reports the first motion.
 
     Args:
-        log: the file that gets all of them.
+        log: the file for all lines.
         out: the screen.
-        hold_back: says of a line that it is not for the screen now.
+        is_hidden: whether a line is to be kept off the screen.
 
     Raises:
-        PlannerError: where the file cannot be written.
+        PlannerError: if the file cannot be written.
     """
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -51,24 +51,24 @@ def story_writer(
         raise PlannerError(f"{log}: cannot be written: {error}") from None
 
     begun_s = time.monotonic()
-    # What is wrong with an episode every node finds out for itself; once is enough on the screen.
+    # Every node reports an invalid episode; show it once.
     errors: set[str] = set()
 
     def write(name: str, text: str) -> None:
-        if name in TELLERS and _FIRST_MOTION.search(text):
+        if name in STORY_NODES and _FIRST_MOTION.search(text):
             text = f"{text}, {time.monotonic() - begun_s:.1f} s after the start"
         try:
             file.write(f"[{name}] {text}\n")
             file.flush()
         except OSError:
-            # A full disk ends the log, not the run; the recorder says so.
+            # A full disk ends the log, not the run; the recorder reports it.
             pass
-        if hold_back is not None and hold_back(name, text):
+        if is_hidden is not None and is_hidden(name, text):
             return
         if is_news(name, text) and text not in errors:
             if text.startswith(_ERROR):
                 errors.add(text)
-            out.write(f"{text}\n" if name in TELLERS else f"[{name}] {text}\n")
+            out.write(f"{text}\n" if name in STORY_NODES else f"[{name}] {text}\n")
             out.flush()
 
     return write

@@ -1,7 +1,6 @@
 """`planner doctor`: what is installed, what is missing, how to get it.
 
-Whatever could crash or hang, such as a driver of a graphics card, is tried in a process of its
-own.
+Anything that could crash or hang, such as a graphics driver, is tested in a child process.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from planner import network_probe, renderer_probe
 from planner.environment import ros_environment
 from planner.parts.catalog import OUR_PACKAGE
 from planner.parts.kinds import ALL
-from planner.security.enclave import KEYSTORE, act_as, secured
+from planner.security.enclave import KEYSTORE, is_secured, join_as
 from planner.security.policy import VIEWER
 from planner.world.errors import PlannerError
 from planner.world.share import is_source_tree
@@ -48,7 +47,7 @@ _EXTRAS = (
 
 
 class Status(StrEnum):
-    """How a part stands."""
+    """The result of a check."""
 
     PRESENT = "present"
     MISSING = "missing"
@@ -61,11 +60,11 @@ class Finding:
     """One row of the table.
 
     Attributes:
-        part: what was looked for.
-        status: `MISSING` where the core needs it, `ABSENT` where it does without, `WARNING` where
-            it works and is unsafe.
-        detail: version and place, or what went wrong.
-        cure: how to get it, or what to do; "" where it is present.
+        part: what was checked.
+        status: `MISSING` if the core needs it, `ABSENT` if it is optional, `WARNING` if it works
+            but is unsafe.
+        detail: version and location, or what went wrong.
+        cure: how to get it, or what to do; "" if it is present.
     """
 
     part: str
@@ -80,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was found; 0 where all that the core needs is present, else 1."""
+    """Print the findings; 0 if everything the core needs is present, else 1."""
     findings = examine()
     if args.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
@@ -90,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def examine() -> tuple[Finding, ...]:
-    """Look at everything, several parts at once."""
+    """Run all checks, several in parallel."""
     checks: tuple[Callable[[], Iterable[Finding]], ...] = (
         _python,
         _ros,
@@ -109,7 +108,7 @@ def examine() -> tuple[Finding, ...]:
 
 
 def table(findings: Iterable[Finding]) -> str:
-    """Lay findings out for a terminal; the cures stand below what they cure."""
+    """Format findings for a terminal, each cure below its finding."""
     rows = list(findings)
     part = max(len(row.part) for row in rows)
     status = max(len(row.status) for row in rows)
@@ -122,28 +121,28 @@ def table(findings: Iterable[Finding]) -> str:
     missing = [row.part for row in rows if row.status is Status.MISSING]
     lines.append("")
     lines.append(
-        f"missing: {', '.join(missing)}" if missing else "everything the core needs is here"
+        f"missing: {', '.join(missing)}" if missing else "everything the core needs is present"
     )
     if missing and set(missing) <= set(_ROS_PARTS):
-        lines.append("without ROS there are planner run, bench, episodes, houses and evaluate")
+        lines.append("without ROS you can use planner run, bench, episodes, houses and evaluate")
     return "\n".join(lines)
 
 
-# ---- trials in a process of their own --------------------------------------------------------
+# ---- checks in a child process ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of a piece of Python in a process of its own: its last line, good or bad."""
+    """The result of Python code in a child process: its last line, of output or error."""
 
     worked: bool
     line: str
 
 
 def trial(code: str, **environment: str) -> Trial:
-    """Run Python code in a child process; whatever happens to it is only an answer."""
+    """Run Python code in a child process; a crash is a result too."""
     whole = {**ros_environment(os.environ), **environment}
-    act_as(whole, VIEWER)
+    join_as(whole, VIEWER)
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
@@ -211,7 +210,7 @@ def _network() -> Iterable[Finding]:
     answer = trial(network_probe.SOCKETS)
     if answer.worked:
         reach = network_probe.judge(os.environ, answer.line)
-        status = Status.PRESENT if reach.guarded else Status.WARNING
+        status = Status.PRESENT if reach.is_protected else Status.WARNING
         yield Finding("network", status, reach.detail, reach.cure)
     else:
         yield Finding("network", Status.WARNING, f"no node starts: {answer.line}", "docs/setup.md")
@@ -222,7 +221,7 @@ def _network() -> Iterable[Finding]:
         security.line,
         "" if security.worked else "comes with a distribution's own ROS 2 (docs/setup.md)",
     )
-    if secured(os.environ):
+    if is_secured(os.environ):
         yield _keystore(os.environ.get(KEYSTORE, ""))
 
 
@@ -231,7 +230,7 @@ def _keystore(folder: str) -> Finding:
     make = f"planner keystore {folder or 'DIR'}"
     if not folder:
         cure = f"{make}, then: export {KEYSTORE}=DIR"
-        return Finding(part, Status.WARNING, f"{KEYSTORE} names none", cure)
+        return Finding(part, Status.WARNING, f"{KEYSTORE} is not set", cure)
     try:
         found = network_probe.examine_keys(os.environ, Path(folder))
     except PlannerError as error:
@@ -241,8 +240,8 @@ def _keystore(folder: str) -> Finding:
         return Finding(part, Status.WARNING, "; ".join(found.problems), cure)
     ends = f"until {found.ends:%Y-%m-%d}" if found.ends else "no certificates"
     detail = f"{folder}: {len(found.present)} identities, {ends}"
-    if found.lacking:
-        detail += f"; without {', '.join(found.lacking)}"
+    if found.missing:
+        detail += f"; without {', '.join(found.missing)}"
         cure = f"no need unless they run here; else {make}"
         return Finding(part, Status.ABSENT, detail, cure)
     return Finding(part, Status.PRESENT, detail)
@@ -257,7 +256,7 @@ def _compiled() -> Iterable[Finding]:
 
 
 def _renderers() -> Iterable[Finding]:
-    """The simulator draws with the first of these that works."""
+    """The simulator uses the first of these that works."""
     answers = []
     for name, title, cure in (
         ("egl", "renderer EGL", "apt install libegl1 libopengl0 libgl1-mesa-dri"),
@@ -303,14 +302,14 @@ def _extras() -> Iterable[Finding]:
     for extra in _EXTRAS:
         title = f"extra {extra}"
         versions = {name: _version(name) for name in wanted.get(extra, ())}
-        lacking = sorted(name for name, version in versions.items() if version is None)
-        if lacking:
+        missing = sorted(name for name, version in versions.items() if version is None)
+        if missing:
             cure = _installed(extra)
-            yield Finding(title, Status.ABSENT, f"lacks {', '.join(lacking)}", cure)
+            yield Finding(title, Status.ABSENT, f"lacks {', '.join(missing)}", cure)
         else:
             detail = ", ".join(f"{name} {version}" for name, version in versions.items())
             yield Finding(title, Status.PRESENT, detail)
-    # On no package index; it may also live in another environment, see docs/habitat.md.
+    # On no package index; it may also be in another environment, see docs/habitat.md.
     present = find_spec("habitat_sim") is not None
     yield Finding(
         "habitat-sim (for backend:=habitat)",
@@ -321,10 +320,10 @@ def _extras() -> Iterable[Finding]:
 
 
 def extra_requirements() -> dict[str, tuple[str, ...]]:
-    """Return the distributions that each extra needs, as the installed package declares them.
+    """Return the distributions each extra needs, as the installed package declares them.
 
     Raises:
-        PlannerError: where the package runs without being installed.
+        PlannerError: if the package is not installed.
     """
     found: dict[str, tuple[str, ...]] = {}
     try:
@@ -341,7 +340,7 @@ def extra_requirements() -> dict[str, tuple[str, ...]]:
 
 
 def _parts() -> Iterable[Finding]:
-    """Planners, backends and so on, those of other packages by their package's name."""
+    """Planners, backends and so on; those of other packages with the package's name."""
     for kind in ALL:
         usable = kind.usable()
         words = [
@@ -355,9 +354,9 @@ def _parts() -> Iterable[Finding]:
 
 
 def _installed(extra: str = "") -> str:
-    """The command that installs this package with an extra; FILE.whl is the wheel it came from."""
+    """The command that installs this package with an extra; FILE.whl is the original wheel."""
     if not is_source_tree():
-        # Not by the package's name alone: an index may hold another one called that.
+        # Not by name: a package index may have another package of that name.
         return f"{sys.prefix}/bin/pip install 'FILE.whl{f'[{extra}]' if extra else ''}'"
     if extra in ("", "ros"):
         return "make setup"

@@ -1,8 +1,7 @@
 """The environment that ROS processes of this installation need.
 
-Called as `.venv/bin/planner`, without anything sourced, the command must still start nodes
-that find this environment's ROS; called from a workspace on a distribution's own ROS, it must
-leave that one alone.
+Called as `.venv/bin/planner` without any setup file sourced, the command must start nodes that
+find this environment's ROS; in a workspace on a distribution's ROS, it must not touch that one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from planner.network import confine
 
-# Lists of folders through which a sourced ROS takes effect.
+# Lists of folders by which a sourced ROS takes effect.
 _SEARCH_PATHS = (
     "AMENT_PREFIX_PATH",
     "CMAKE_PREFIX_PATH",
@@ -25,11 +24,11 @@ _SEARCH_PATHS = (
 
 
 def ros_environment(base: Mapping[str, str], prefix: Path = Path(sys.prefix)) -> dict[str, str]:
-    """Return `base` made fit for nodes that run in the Python environment at `prefix`.
+    """Return `base` adapted for nodes in the Python environment at `prefix`.
 
-    ROS stays on the loopback unless `base` says otherwise, see `planner.network`. Where `prefix`
-    carries ROS itself (the PyPI wheels), every other ROS that `base` has sourced is taken out of
-    it: two of them in one process do not work.
+    ROS stays on the loopback unless `base` requests otherwise, see `planner.network`. If `prefix`
+    has ROS itself (the PyPI wheels), any other ROS sourced in `base` is removed: two of them in one
+    process do not work.
 
     Raises:
         PlannerError: as `planner.network.confine`.

@@ -12,7 +12,7 @@ _NAMESPACE = re.compile(rf"/?{_WORD}(/{_WORD})*/?")
 
 
 def add_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--namespace` of a command that talks to a running stack."""
+    """Declare `--namespace` for a command that talks to a running stack."""
     parser.add_argument(
         "--namespace",
         default="/",
@@ -23,15 +23,15 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def full_namespace(text: str) -> str:
-    """Return the full name of a namespace: `/left` for `left`, `/` where the text is empty.
+    """Return the full name of a namespace: `/left` for `left`, `/` if the text is empty.
 
     Raises:
-        PlannerError: where it is none.
+        PlannerError: if the name is invalid.
     """
     if text in ("", "/"):
         return "/"
     if not _NAMESPACE.fullmatch(text) or "__" in text:
-        raise PlannerError(f"{text!r} is no ROS namespace, such as left or /house/left")
+        raise PlannerError(f"expected a ROS namespace such as left or /house/left, got {text!r}")
     return f"/{text.strip('/')}"
 
 

@@ -1,8 +1,8 @@
 """How far ROS reaches: over this machine's loopback alone, or over the network.
 
-`ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST` only limits whom a process looks for. Its sockets stay
-bound to every address, so a client elsewhere that names this machine in `ROS_STATIC_PEERS` finds
-the process, and may call it. By default the profiles of `config/dds` bind them to 127.0.0.1.
+`ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST` only limits which peers a process looks for. Its sockets
+stay bound to every address, so a client elsewhere that names this machine in `ROS_STATIC_PEERS`
+finds the process, and may call it. By default the profiles of `config/dds` bind them to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -25,40 +25,39 @@ _OURS = (_LOOPBACK, _LOOPBACK_LARGE, _OPEN_LARGE)
 
 
 class Network(StrEnum):
-    """What `PLANNER_NETWORK` asks for."""
+    """The values of `PLANNER_NETWORK`."""
 
     LOOPBACK = "loopback"
     OPEN = "open"
 
 
-def asked(environment: Mapping[str, str]) -> Network:
-    """Return what the environment asks for; the loopback where it says nothing.
+def requested_network(environment: Mapping[str, str]) -> Network:
+    """Return the network the environment requests; the loopback by default.
 
     Raises:
-        PlannerError: where it asks for something else.
+        PlannerError: if it requests anything else.
     """
     text = environment.get(SETTING, "").strip().lower() or Network.LOOPBACK
     try:
         return Network(text)
     except ValueError:
-        raise PlannerError(f"{SETTING}: {text!r} is neither loopback nor open") from None
+        raise PlannerError(f"{SETTING}: expected loopback or open, got {text!r}") from None
 
 
 def confine(environment: MutableMapping[str, str], *, large_messages: bool = False) -> None:
-    """Set in `environment` what keeps ROS on the loopback, unless it asks for the network.
+    """Restrict ROS to the loopback, unless `environment` requests the network.
 
-    A Fast DDS profile of the user's own stays, and then decides alone. Other middlewares than
-    Fast DDS are not covered: only their discovery is limited to this machine. May be applied
-    again to what it made.
+    A Fast DDS profile of the user's own takes precedence. Other middlewares than Fast DDS are not
+    covered: only their discovery is limited to this machine. Idempotent.
 
     Args:
-        environment: of a process before it joins ROS; changed in place.
-        large_messages: whether the process sends pictures, which takes more shared memory.
+        environment: of a process that has not joined ROS yet; changed in place.
+        large_messages: whether the process sends pictures, which need more shared memory.
 
     Raises:
-        PlannerError: where the setting is neither of the two, or our profile is not there.
+        PlannerError: if the setting has another value, or a profile file is missing.
     """
-    network = asked(environment)
+    network = requested_network(environment)
     made_by_us = _is_ours(environment.get(PROFILES, ""))
     if environment.get(PROFILES) and not made_by_us:
         _default(environment, RANGE, "SUBNET" if network is Network.OPEN else "LOCALHOST")
@@ -74,26 +73,26 @@ def confine(environment: MutableMapping[str, str], *, large_messages: bool = Fal
         _default(environment, RANGE, "LOCALHOST")
     else:
         environment[PROFILES] = _profile(_LOOPBACK_LARGE if large_messages else _LOOPBACK)
-        # LOCALHOST would add a transport that is bound to every address; OFF adds none.
+        # LOCALHOST would add a transport bound to every address; OFF adds none.
         if environment.get(RANGE, "").upper() != "OFF":
             environment[RANGE] = "SYSTEM_DEFAULT"
 
 
-def meets_no_other_machine(environment: Mapping[str, str]) -> bool:
-    """Whether a process with an environment that `confine` made looks at this machine alone."""
+def is_loopback_only(environment: Mapping[str, str]) -> bool:
+    """Whether a process with an environment from `confine` discovers peers on this machine only."""
     if Path(environment.get(PROFILES, "")).name in (_LOOPBACK, _LOOPBACK_LARGE):
         return True
     return environment.get(RANGE, "").upper() in ("LOCALHOST", "OFF")
 
 
 def uses_fast_dds(environment: Mapping[str, str]) -> bool:
-    """Whether the middleware is Fast DDS, as it is where nothing is asked for."""
+    """Whether the middleware is Fast DDS, which is the default."""
     middleware = environment.get(RMW, "")
     return not middleware or middleware.startswith("rmw_fastrtps")
 
 
 def _is_ours(profiles: str) -> bool:
-    # By the name: a workspace holds a copy of the source tree's files.
+    # By name: a workspace has copies of the source tree's files.
     return Path(profiles).name in _OURS
 
 
@@ -106,6 +105,6 @@ def _default(environment: MutableMapping[str, str], name: str, value: str) -> No
 def _profile(name: str) -> str:
     path = config_dir() / "dds" / name
     if not path.is_file():
-        # Fast DDS would go on without it, open to the network.
-        raise PlannerError(f"{path} is not there: install the package's config folder whole")
+        # Fast DDS would run without it, open to the network.
+        raise PlannerError(f"{path} is missing: install the package's whole config folder")
     return str(path)

@@ -1,4 +1,4 @@
-"""A ROS parameter file that users give: what ROS would say of a broken one from each node."""
+"""A user's ROS parameter file, checked once instead of by each node."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from planner.world.errors import PlannerError
 
 
 def checked_params_file(text: str) -> str:
-    """Return the file's path, or an empty text where none is given.
+    """Return the file's path, or an empty text if none is given.
 
     Raises:
-        PlannerError: where ROS could not read it.
+        PlannerError: if ROS could not read it.
     """
     if not text:
         return ""

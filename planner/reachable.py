@@ -1,4 +1,4 @@
-"""Which sockets of a process can be reached from elsewhere than this machine's loopback."""
+"""The sockets of a process that can be reached from other machines."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _LISTENING = "0A"
 
 
 def reachable_sockets(pid: int | str = "self", proc: Path = Path("/proc")) -> tuple[str, ...]:
-    """Return the process's sockets that take packets from beyond the loopback, sorted.
+    """Return the process's sockets that receive packets from beyond the loopback, sorted.
 
-    Each is written as protocol and local address, such as "udp 0.0.0.0:7410". Bound to every
-    address counts, and so does a socket that is only sent from: packets reach it. Of TCP only
-    those count that listen, of UDP those too that are connected.
+    Each is written as protocol and local address, such as "udp 0.0.0.0:7410". Sockets bound to
+    every address count, even those only used for sending: packets reach them. TCP sockets count if
+    they listen; UDP sockets also if they are connected.
 
     Args:
-        pid: of a process in any network namespace, whose files may be read.
-        proc: where the kernel tells of it.
+        pid: of a process in any network namespace; its files in /proc must be readable.
+        proc: where procfs is mounted.
 
     Raises:
-        OSError: where there is no such process, or its files may not be read.
+        OSError: if there is no such process, or its files are not readable.
     """
     folder = proc / str(pid)
     own = frozenset(_inodes(folder / "fd"))

@@ -1,7 +1,7 @@
-"""Whether a way of drawing really draws: run in a process of its own, as drivers may crash it.
+"""Tests whether a renderer works; run in a child process, as drivers may crash it.
 
-`python -m planner.renderer_probe egl|osmesa|rays` draws a ball and prints one line; the exit
-status is 0 where the picture shows it.
+`python -m planner.renderer_probe egl|osmesa|rays` renders a ball and prints one line; the exit
+status is 0 if the picture shows it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _BALL = """
 _SIDE_PIXELS = 64
 
 
-def source(way: str) -> str:
-    """Return Python code that tries one way of drawing in a fresh interpreter."""
-    return f"import sys; from planner.renderer_probe import main; sys.exit(main([{way!r}]))"
+def source(renderer: str) -> str:
+    """Return Python code that tests one renderer in a fresh interpreter."""
+    return f"import sys; from planner.renderer_probe import main; sys.exit(main([{renderer!r}]))"
 
 
 def main(argv: list[str]) -> int:
-    """Try one way of drawing: `egl`, `osmesa` or `rays`.
+    """Test one renderer: `egl`, `osmesa` or `rays`.
 
-    For the first two MUJOCO_GL must name it, before anything imports MuJoCo.
+    For the first two MUJOCO_GL must be set to it before anything imports MuJoCo.
     """
     description = _cast_a_ray() if argv == ["rays"] else _draw()
     print(description)
@@ -48,7 +48,7 @@ def _draw() -> str:
         renderer.update_scene(data, "camera")
         middle = renderer.render()[_SIDE_PIXELS // 2, _SIDE_PIXELS // 2]
         if not middle[0] > middle[1]:
-            raise RuntimeError(f"drew {middle} where a red ball is")
+            raise RuntimeError(f"rendered {middle} instead of a red ball")
         return str(GL.glGetString(GL.GL_RENDERER).decode())
     finally:
         renderer.close()

@@ -1,11 +1,11 @@
-"""`planner demo-spot`: the four tasks of the paper's real runs on an emulated Spot, many times.
+"""`planner demo-spot`: the four tasks of the paper's real-robot runs on an emulated Spot.
 
-As in the paper (EPM-1.4, EPM-5 and EPM-6.7) each task is run several times with the things it
-is about at random places of their furniture; grasps slip, the gripper sticks, and perception
-now and then never notices a thing. At the end a table tells two shares:
+As in the paper (EPM-1.4, EPM-5 and EPM-6.7) each task is run several times with its objects at
+random places on their furniture; grasps slip, the gripper sticks, and perception sometimes never
+notices an object. A table at the end reports two rates:
 
-- planning success: the plan was right even if a skill failed, so had every skill call done what
-  it was asked, the goal would hold;
+- planning success: the plan was right even if a skill failed, so if every skill call had
+  succeeded, the goal would hold;
 - execution success: the goal holds in the true world.
 """
 
@@ -45,8 +45,8 @@ from planner.world.vocabulary import Relation
 
 LOG_FILE = "log.txt"
 _HEAD = f"{'task':<24} seed  planned  live     {'bag':<17}  complete  calls  failed  never seen"
-_TRIES = 60
-# Every ten of the paper's simulation steps, as often as the memory looks.
+_MAX_ATTEMPTS = 60
+# Every ten of the paper's simulation steps, the memory's update period.
 CAMERA_HZ = "3.0"
 _CALL = re.compile(r"(\w+)\[(.*)\]")
 _RELATIONS = {Predicate.IS_ON_TOP: "on", Predicate.IS_INSIDE: "within"}
@@ -57,27 +57,27 @@ _MEMORIES = next(a.choices for a in ARGUMENTS if a.name == "memory")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("tasks", nargs="*", type=Path, help="episode files; default: the four")
-    parser.add_argument("--runs", type=int, default=5, help="of each task")
-    parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each task")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first run")
     parser.add_argument(
         "--planner", default="expert", choices=[p for p in _PLANNERS if p not in ("none", "tour")]
     )
     parser.add_argument("--memory", default="auto", choices=[m for m in _MEMORIES if m != "none"])
     parser.add_argument("--model", default="", help="language model of the planner")
-    parser.add_argument("--model-url", default="", help="its server")
-    parser.add_argument("--slips", type=_share, default=0.3, help="share of grasps that slip")
-    parser.add_argument("--sticks", type=_share, default=0.1, help="share of places that stick")
+    parser.add_argument("--model-url", default="", help="URL of its server")
+    parser.add_argument("--slips", type=_share, default=0.3, help="fraction of grasps that slip")
+    parser.add_argument("--sticks", type=_share, default=0.1, help="fraction of places that stick")
     parser.add_argument(
         "--overlooked",
         type=_share,
         default=0.2,
-        help="share of runs in which a thing is never seen",
+        help="fraction of runs in which one object is never seen",
     )
     parser.add_argument(
         "--max-calls",
         type=_count,
         default=25,
-        help="planner calls of a run; more are a search for what is never seen",
+        help="planner calls per run; more are a search for an object that is never seen",
     )
     parser.add_argument("-o", "--output", default="", help="folder; default demo_output/TIME_spot")
 
@@ -85,22 +85,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is no share, 0 to 1")
+        raise argparse.ArgumentTypeError(f"expected 0 to 1, got {text}")
     return value
 
 
 def _count(text: str) -> int:
     if not (text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text} is no number of 1 or more")
+        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, got {text}")
     return int(text)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of one run.
+    """The result of one run.
 
-    `planned` None: this goal says nothing about plans. `live`: the verdict while it ran, None where
-    there was none; `executed`: that of its bag, from which the shares are made.
+    `planned`: None if the goal says nothing about plans. `live`: the live verdict, None if there
+    was none; `executed`: the bag's verdict, from which the rates are computed.
     """
 
     task: str
@@ -116,11 +116,11 @@ class Run:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run all, print a line each and the table.
+    """Run all tasks, print a line for each run and the table.
 
-    0 where every run could be judged and its bag says what was said live.
+    0 if every run has a verdict and all bags agree with the live verdicts.
 
-    A signal that ends a run ends the series; what was done until then is in the table.
+    A signal that ends a run ends the series; the table has the runs completed until then.
     """
     if args.runs < 1:
         raise PlannerError("--runs: at least 1")
@@ -135,13 +135,13 @@ def run(args: argparse.Namespace) -> int:
     print(_HEAD, flush=True)
     for task, seed in wanted:
         try:
-            ended = _one(args, task, seed, output / f"{task.stem}_{seed}")
+            ended = _run_once(args, task, seed, output / f"{task.stem}_{seed}")
         except PlannerError as error:
             broken += 1
             print(f"{task.stem:<24} {seed:>4}  {error}", flush=True)
             continue
         if ended is None:
-            print(f"{task.stem:<24} {seed:>4}  stopped, and so is the series", flush=True)
+            print(f"{task.stem:<24} {seed:>4}  stopped; the series ends here", flush=True)
             break
         done.append(ended)
         print(_line(ended), flush=True)
@@ -156,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def last_line(done: Sequence[Run], broken: int) -> str:
-    """Both verdicts of all runs."""
+    """Live and bag verdicts of all runs."""
     differ = [f"{r.task} {r.seed}" for r in done if not r.agrees]
     same = f"DIFFERENT in {', '.join(differ)}" if differ else "the same in each run"
     failed = f"; {broken} not judged" if broken else ""
@@ -164,13 +164,13 @@ def last_line(done: Sequence[Run], broken: int) -> str:
     return f"verdicts: live {live} of {len(done)}, bags {bag} of {len(done)}, {same}{failed}"
 
 
-def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run | None:
-    """One run, judged; None where a signal ended it."""
-    chance = random.Random(f"{task.stem}/{seed}")
+def _run_once(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run | None:
+    """One run with its verdict; None if a signal ended it."""
+    rng = random.Random(f"{task.stem}/{seed}")
     folder.mkdir(parents=True, exist_ok=True)
     episode = folder / f"{task.stem}.json"
-    things = shuffle(task, episode, chance)
-    missed = chance.choice(things) if chance.random() < args.overlooked else ""
+    things = shuffle(task, episode, rng)
+    missed = rng.choice(things) if rng.random() < args.overlooked else ""
     settings = folder / "spot.yaml"
     settings.write_text(yaml.safe_dump(backend_settings(args, missed)), encoding="utf-8")
     arguments = Arguments.from_text(
@@ -203,7 +203,7 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run |
     return Run(
         task.stem,
         seed,
-        planned_well(judged.trace),
+        is_plan_right(judged.trace),
         judged.live.success if judged.live else None,
         judged.verdict.success,
         found.agrees,
@@ -214,10 +214,10 @@ def _one(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> Run |
     )
 
 
-def nodes(arguments: Arguments, most: int) -> tuple[NodeSpec, ...]:
-    """The nodes of `planner up`, with a task planner that makes so many calls at most."""
+def nodes(arguments: Arguments, max_calls: int) -> tuple[NodeSpec, ...]:
+    """The nodes of `planner up`, with a task planner limited to so many calls."""
     return tuple(
-        replace(node, parameters={**node.parameters, "max_calls": most})
+        replace(node, parameters={**node.parameters, "max_calls": max_calls})
         if node.name == "task_planner"
         else node
         for node in node_list(arguments)
@@ -225,7 +225,7 @@ def nodes(arguments: Arguments, most: int) -> tuple[NodeSpec, ...]:
 
 
 def backend_settings(args: argparse.Namespace, missed: str) -> dict[str, object]:
-    """config/spot.yaml with the layout of the tasks' house and what goes wrong."""
+    """config/spot.yaml with the layout of the task's house and the faults."""
     path = config_dir() / "spot.yaml"
     settings: dict[str, object] = yaml.safe_load(path.read_text(encoding="utf-8"))
     settings["layout"] = str(config_dir() / "spot_scenarios" / "train_0_layout.yaml")
@@ -234,23 +234,23 @@ def backend_settings(args: argparse.Namespace, missed: str) -> dict[str, object]
     return settings
 
 
-# Places of things
+# Object placement
 
 
-def shuffle(task: Path, output: Path, chance: random.Random) -> list[str]:
-    """Writes a task anew with the things it is about elsewhere on the same furniture.
+def shuffle(task: Path, output: Path, rng: random.Random) -> list[str]:
+    """Writes a copy of a task with its objects elsewhere on the same furniture.
 
     Returns:
-        Their names.
+        Names of the objects.
 
     Raises:
-        PlannerError: where the task is broken or there is no free place.
+        PlannerError: if the task is invalid or there is no free place.
     """
     episode, house = load_episode(task)
-    things = [name for name in _asked_for(episode) if _on_furniture(episode, house, name)]
+    things = [name for name in _goal_objects(episode) if _on_furniture(episode, house, name)]
     objects = {item.name: item for item in episode.objects}
-    for _ in range(_TRIES):
-        moved = {name: _elsewhere(objects[name], house, chance) for name in things}
+    for _ in range(_MAX_ATTEMPTS):
+        moved = {name: _moved(objects[name], house, rng) for name in things}
         changed = tuple(moved.get(item.name, item) for item in episode.objects)
         text = episode.model_copy(update={"objects": changed}).model_dump_json(exclude_unset=True)
         output.write_text(text, encoding="utf-8")
@@ -262,7 +262,7 @@ def shuffle(task: Path, output: Path, chance: random.Random) -> list[str]:
     raise PlannerError(f"{task}: no free places for {', '.join(things)}")
 
 
-def _asked_for(episode: Episode) -> list[str]:
+def _goal_objects(episode: Episode) -> list[str]:
     goals = (episode.evaluation or {}).get("propositions", [])
     found: list[str] = []
     for goal in goals if isinstance(goals, list) else []:
@@ -279,12 +279,12 @@ def _on_furniture(episode: Episode, house: House, name: str) -> bool:
     )
 
 
-def _elsewhere(item: ObjectPlacement, house: House, chance: random.Random) -> ObjectPlacement:
+def _moved(item: ObjectPlacement, house: House, rng: random.Random) -> ObjectPlacement:
     piece = house.furniture_by_name[item.parent]
     surface = next(s for s in piece.surfaces if s.name == item.part)
     edge = max(item.size_m[:2]) / 2 + 0.01
     half = [max(0.0, size / 2 - edge) for size in surface.size]
-    x, y = (chance.uniform(-h, h) for h in half)
+    x, y = (rng.uniform(-h, h) for h in half)
     cx, cy, cz = surface.center
     place: Pose = piece.pose
     at = place.apply((cx + x, cy + y, cz))
@@ -292,15 +292,15 @@ def _elsewhere(item: ObjectPlacement, house: House, chance: random.Random) -> Ob
     return item.model_copy(update={"pose": (round(at[0], 4), round(at[1], 4), item.pose[2], yaw)})
 
 
-# Judging
+# Evaluation
 
 
-def planned_well(trace: EpisodeTrace) -> bool | None:
-    """Whether the goal would hold if every skill call had done what it was asked.
+def is_plan_right(trace: EpisodeTrace) -> bool | None:
+    """Whether the goal would hold if every skill call had succeeded.
 
-    A thing is where the last Place puts it that came after a Pick of it. Only goals about things
-    on and inside furniture are understood. Where the goal holds, the plan was right: the call that
-    made it hold may have been under way when the run ended.
+    An object is where the last Place after its Pick puts it. Only goals about objects on and inside
+    furniture are supported. If the goal holds, the plan was right: the call that achieved it may
+    have been running when the run ended.
     """
     if trace.end.success:
         return True
@@ -308,7 +308,7 @@ def planned_well(trace: EpisodeTrace) -> bool | None:
         return None
     held: dict[str, str] = {}
     places: dict[str, tuple[str, str]] = {}
-    for agent, verb, words in _deeds(trace):
+    for agent, verb, words in _skill_calls(trace):
         if verb == "Pick" and words:
             held[agent] = words[0]
             places.pop(words[0], None)
@@ -324,7 +324,7 @@ def planned_well(trace: EpisodeTrace) -> bool | None:
     return True
 
 
-def _deeds(trace: EpisodeTrace) -> Iterator[tuple[str, str, list[str]]]:
+def _skill_calls(trace: EpisodeTrace) -> Iterator[tuple[str, str, list[str]]]:
     for call in sorted(trace.calls, key=lambda c: (c.ended_step, c.started_step)):
         found = _CALL.fullmatch(call.call)
         if found is not None:
@@ -342,7 +342,7 @@ def _line(done: Run) -> str:
 
 
 def table(runs: Sequence[Run]) -> list[str]:
-    """Planning and execution success by task and of all, as shares of the runs."""
+    """Planning and execution success by task and overall, as fractions of the runs."""
     lines = [f"{'task':<24} runs  planning success  execution success"]
     tasks = sorted({done.task for done in runs})
     for name in (*tasks, "all"):

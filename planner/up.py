@@ -24,7 +24,11 @@ from planner.bringup_arguments import (
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 from planner.ros.domain_lock import DomainLock, domain_id
-from planner.security.enclave import each_its_own, enclave_words, refuse_namespace_with_keys
+from planner.security.enclave import (
+    clear_enclave_override,
+    enclave_arguments,
+    refuse_namespace_with_keys,
+)
 from planner.supervisor import Command, Supervisor
 from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
@@ -115,7 +119,7 @@ def run_nodes(
         PlannerError: where an executable is not found, or keys do not fit the namespace.
     """
     environment = ros_environment(os.environ)
-    each_its_own(environment)
+    clear_enclave_override(environment)
     for spec in specs:
         if spec.executable != "bridge":
             continue
@@ -201,7 +205,7 @@ def _words(spec: NodeSpec, environment: Mapping[str, str], parameters: Path) -> 
         words += ["--params-file", spec.params_file]
     if spec.log_level != "info":
         words += ["--log-level", spec.log_level]
-    return [*words, *enclave_words(environment, spec.executable)]
+    return [*words, *enclave_arguments(environment, spec.executable)]
 
 
 def _help(argument: Argument) -> str:

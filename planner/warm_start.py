@@ -1,12 +1,12 @@
-"""Start nodes as forks of this process, which has loaded what all of them need.
+"""Starts nodes as forks of this process, which has loaded the modules they share.
 
-Loading Python's modules is most of what the start of a node costs, and it is the same modules
-for each. Loaded once and forked, a whole run starts in about half the time, and a node that
-died is back at once.
+Loading Python modules is most of the start-up cost of a node, and it is the same modules for each.
+Loaded once and forked, a whole run starts in about half the time, and a node that died is back at
+once.
 
-Which of them a process is, `ps` tells by its command name (`ps -o pid,comm`), not by its
-arguments, which a fork has from this process. LTTng traces no forks: `PLANNER_START=exec` makes
-each node a program of its own again, as `ros2 launch` does.
+`ps` shows which node a process is by its command name (`ps -o pid,comm`), not by its arguments,
+which a fork inherits. LTTng does not trace forks: `PLANNER_START=exec` starts each node as a
+program of its own, as `ros2 launch` does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO
 
-# What every node loads, by what it takes: three quarters of a second of one core.
+# Modules that every node loads; together three quarters of a second of one core.
 COMMON = (
     "numpy",
     "scipy.sparse.csgraph",
@@ -41,28 +41,28 @@ COMMON = (
     "planner.ros.memory_messages",
     "planner.world.house_checks",
 )
-# Lists of folders that the loader has read when this process began.
-_SEARCHED = ("PYTHONPATH", "LD_LIBRARY_PATH")
+# Search paths that the loader has read when this process started.
+_SEARCH_PATHS = ("PYTHONPATH", "LD_LIBRARY_PATH")
 _PR_SET_NAME, _PR_SET_PDEATHSIG = 15, 1
 _INHERITED = (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
-    """Whether what is loaded here is what a program started with `environment` would load."""
+    """Whether a program started with `environment` would load the same modules as this process."""
     asked = environment.get("PLANNER_START", "fork")
-    same = all(environment.get(name) == os.environ.get(name) for name in _SEARCHED)
+    same = all(environment.get(name) == os.environ.get(name) for name in _SEARCH_PATHS)
     return asked == "fork" and same and sys.platform == "linux"
 
 
 def load_common() -> None:
-    """Loads what all nodes need, once; the collector never looks at what it made."""
+    """Loads the shared modules once and freezes them for the garbage collector."""
     for name in COMMON:
         importlib.import_module(name)
-    # Not at the top: a supervisor of programs that are none of ours needs no catalogue.
+    # Imported here: a supervisor of other programs needs no catalogue.
     from planner.world.catalogue import default_catalogue
     from planner.world.errors import PlannerError
 
-    # Whoever needs a catalogue that is wrong tells it.
+    # A node that needs a broken catalogue reports it.
     with contextlib.suppress(PlannerError):
         default_catalogue()
     gc.collect()
@@ -70,19 +70,19 @@ def load_common() -> None:
 
 
 class Fork:
-    """A child that runs one of our programs; has what the supervisor needs of a process.
+    """A child process that runs a node; has the interface the supervisor needs of a process.
 
     Attributes:
-        pid: its number, and that of its process group.
-        stdout: what it prints, both streams.
+        pid: process id, also of its process group.
+        stdout: its output, both streams.
     """
 
-    def __init__(self, name: str, words: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Starts it.
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Starts the process.
 
         Args:
-            name: the command name that it gets.
-            words: interpreter, program and arguments; the first is not used.
+            name: its command name.
+            command: interpreter, program and arguments; the first is not used.
             environment: the whole environment.
         """
         reads, writes = os.pipe()
@@ -90,36 +90,36 @@ class Fork:
         sys.stdout.flush()
         sys.stderr.flush()
         self._process: BaseProcess = multiprocessing.get_context("fork").Process(
-            target=become, args=(name, tuple(words), dict(environment), writes, os.getpid())
+            target=become, args=(name, tuple(command), dict(environment), writes, os.getpid())
         )
         try:
             self._process.start()
         finally:
             os.close(writes)
             os.close(unborn)
-        # It closes its end once it heeds signals, in a group of its own: none is lost.
+        # The child closes its end once signal handlers and process group are set, so none is lost.
         with io.FileIO(born) as ended:
             ended.read()
         self.stdout: IO[bytes] = io.FileIO(reads)
         self.pid: int = self._process.pid or 0
 
     def wait(self) -> int:
-        """Waits for its end; returns its status, for a signal its number below zero."""
+        """Waits for its end; returns the exit status, or minus the signal number."""
         self._process.join()
         return self._process.exitcode or 0
 
 
 def become(
-    name: str, words: Sequence[str], environment: Mapping[str, str], output: int, parent: int
+    name: str, command: Sequence[str], environment: Mapping[str, str], output: int, parent: int
 ) -> None:
-    """Turns this fork into what a fresh interpreter with the program would be, and runs it.
+    """Makes this fork equivalent to a fresh interpreter with the program, and runs it.
 
     Args:
-        name: the command name that it gets.
-        words: interpreter, program and arguments; the first is not used.
+        name: its command name.
+        command: interpreter, program and arguments; the first is not used.
         environment: the whole environment.
-        output: open file for both output streams.
-        parent: process with which it dies.
+        output: file descriptor for both output streams.
+        parent: the process with which it dies.
     """
     os.setsid()
     libc = ctypes.CDLL(None)
@@ -127,23 +127,23 @@ def become(
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before the call
         os._exit(1)
-    _heed_signals()
+    _reset_signals()
     _open_streams(output)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = list(words[1:])
-    sys.path[0] = str(Path(words[1]).parent)
+    sys.argv = list(command[1:])
+    sys.path[0] = str(Path(command[1]).parent)
     try:
-        runpy.run_path(words[1], run_name="__main__")
+        runpy.run_path(command[1], run_name="__main__")
     finally:
-        # A fresh interpreter would take everything apart at its end, a fork just stops. Nodes
-        # are in cycles, and with them the DDS participant and its shared memory: others would
-        # take it for alive for 20 s more.
+        # A fresh interpreter would finalize everything, a fork just stops. Nodes are in reference
+        # cycles, and so are the DDS participant and its shared memory: peers would consider it
+        # alive for another 20 s.
         gc.collect()
 
 
-def _heed_signals() -> None:
-    """What the parent does on a signal is not for its child; what it ignores stays ignored."""
+def _reset_signals() -> None:
+    """Resets the parent's signal handlers; ignored signals stay ignored."""
     signal.set_wakeup_fd(-1)
     for number in _INHERITED:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -153,7 +153,7 @@ def _heed_signals() -> None:
 
 
 def _open_streams(output: int) -> None:
-    """Standard streams as of a program under supervision; everything else is closed."""
+    """Sets up standard streams as under a supervisor; closes everything else."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(output, 1)

@@ -114,7 +114,7 @@ def test_the_doctor_says_that_only_ros_is_missing(folder: Path) -> None:
     assert not [row["cure"] for row in rows if "make " in row["cure"]]
     shown = ran(doctor, folder, status=1)
     assert shown.endswith(
-        "without ROS there are planner run, bench, episodes, houses and evaluate\n"
+        "without ROS you can use planner run, bench, episodes, houses and evaluate\n"
     )
 
 

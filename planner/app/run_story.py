@@ -11,8 +11,8 @@ from pathlib import Path
 from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Progress
 from planner.narrator import story
+from planner.narrator.paths import MIN_STEP_M
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
-from planner.narrator.ways import MOVED_M
 from planner.planning.planner import AgentResult, Context, Decision, Planner
 from planner.planning.session_world import Event
 from planner.world.entity import OperationKind
@@ -58,7 +58,7 @@ class RunStory:
     _sequence: int = 0
     _told: tuple[float, int] = (-1.0, -1)
     _untold: tuple[float, Progress] | None = None
-    _ways: dict[str, list[Point]] = field(default_factory=dict)
+    _paths: dict[str, list[Point]] = field(default_factory=dict)
     _picked_at: dict[str, Point] = field(default_factory=dict)
     _moves: list[Move] = field(default_factory=list)
     _plan: str = ""
@@ -70,7 +70,7 @@ class RunStory:
         self.say(f'task: "{story.one_line(self.episode.instruction)}"')
         self.say(f"in {self.house.name}, by {', '.join(self.agents)}")
         self._run = run
-        self._ways = {agent: [] for agent in self.agents}
+        self._paths = {agent: [] for agent in self.agents}
         run.steps.on_advance = self.look
         run.planner = _ObservedPlanner(run.planner, self.on_decision)
         if self._untold is not None:
@@ -83,9 +83,9 @@ class RunStory:
         calls = {agent: str(call) for agent, call in decision.calls.items()}
         plan = decision.thought
         self._reasons = {a: story.reason_of(plan, a, call) for a, call in calls.items()}
-        told = any(self._reasons.values()) or story.says_only(plan, calls)
+        told = any(self._reasons.values()) or story.has_only_calls(plan, calls)
         if calls and plan not in ("", self._plan) and not told:
-            self.say(story.why_line(now_s, plan))
+            self.say(story.reason_line(now_s, plan))
         self._plan = plan
 
     def on_event(self, event: Event) -> None:
@@ -101,7 +101,7 @@ class RunStory:
         self.say(story.ended_line(event.stamp_s, agent, str(call), result.code, result.text))
         if result.succeeded and call.name in _MOVING_CALLS:
             self._note_move(call, result)
-            self._keep_moment(agent, f"{story.clock(event.stamp_s)} {agent}\n{call}")
+            self._add_moment(agent, f"{story.clock(event.stamp_s)} {agent}\n{call}")
 
     def on_progress(self, stamp_s: float, progress: Progress) -> None:
         """Tells how much of the task holds, where that is news."""
@@ -127,11 +127,11 @@ class RunStory:
         now_s = self.backend.now_s()
         seconds = [LOOK_S * n for n in range(max(1, math.ceil(ahead_s / LOOK_S - 1e-6)))]
         for after_s in [0.0] if self.backend.is_noisy else seconds:
-            for agent, way in self._ways.items():
+            for agent, path in self._paths.items():
                 x_m, y_m = self._whereabouts(agent, after_s)
-                if not way or math.dist((x_m, y_m), way[-1]) > MOVED_M:
-                    way.append((x_m, y_m))
-                    if not self._moving and len(way) > 1:
+                if not path or math.dist((x_m, y_m), path[-1]) > MIN_STEP_M:
+                    path.append((x_m, y_m))
+                    if not self._moving and len(path) > 1:
                         self._moving = True
                         self.say(story.moving_line(now_s + after_s, agent))
 
@@ -143,7 +143,7 @@ class RunStory:
         """
         title = f"{self.episode.episode_id}: {story.one_line(self.episode.instruction)}"
         path = folder / PICTURE_NAME
-        save(draw_run(self.house, title, self._ways, self._moves, self.moments), path)
+        save(draw_run(self.house, title, self._paths, self._moves, self.moments), path)
         return path
 
     def _whereabouts(self, agent: str, after_s: float) -> Point:
@@ -174,11 +174,11 @@ class RunStory:
         if not found:
             return
         nodes = memory.belief(self.backend.now_s()).nodes
-        sights: dict[float, list[story.Sight]] = {}
+        sights: dict[float, list[story.Sighting]] = {}
         for name, stamp_s in found.items():
             node = nodes.get(name)
             if node is not None:
-                sight = story.Sight(name, node.relation, node.parent or "", node.room or "")
+                sight = story.Sighting(name, node.relation, node.parent or "", node.room or "")
                 sights.setdefault(stamp_s, []).append(sight)
         for stamp_s, seen in sights.items():
             for event in story.seen_events(stamp_s, seen):
@@ -193,7 +193,7 @@ class RunStory:
         elif thing in self._picked_at:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))
 
-    def _keep_moment(self, agent: str, caption: str) -> None:
+    def _add_moment(self, agent: str, caption: str) -> None:
         if not self.has_pictures or self.backend.is_noisy or len(self.moments) >= MAX_MOMENTS:
             return
         frame = self.backend.observe(agent, ("hand",)).cameras.get("hand")

@@ -1,1 +1,1 @@
-"""Answering what an agent asks its operator: `planner approve`."""
+"""Answering an agent's questions to its operator: `planner approve`."""

@@ -1,4 +1,4 @@
-"""A question to the operator as `planner approve` shows it, and what may be answered. No ROS."""
+"""A question to the operator as `planner approve` shows it, and its possible answers. No ROS."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ UNKNOWN_CLASS = "unknown to perception"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What is asked of an agent's operator.
+class Question:
+    """A question to an agent's operator.
 
     Attributes:
-        question_id: that the answer names.
-        agent: whose hand it is.
-        primitive: what shall be done, such as pick.
-        thing_class: what perception takes the thing of a pick for; empty where unknown.
-        why: it is asked.
-        target_m: in the map.
-        pixel: column and row of the target in the picture; None where it is not in it.
-        has_picture: whether there is one.
-        issued_s: on the world's clock.
-        expires_s: when an answer is too late, on the world's clock.
+        question_id: the id that the answer refers to.
+        agent: the agent that asks.
+        primitive: what it wants to do, such as pick.
+        thing_class: perceived class of the thing to pick; empty if unknown.
+        why: the reason for asking.
+        target_m: in the map frame.
+        pixel: column and row of the target in the picture; None if it is not visible.
+        has_picture: whether there is a picture.
+        issued_s: in the world's time.
+        expires_s: when the question expires, in the world's time.
     """
 
     question_id: str
@@ -39,7 +39,7 @@ class Shown:
     expires_s: float
 
     def lines(self, now_s: float | None) -> list[str]:
-        """What a person reads; `now_s` is of the world's clock, None where nobody tells it."""
+        """The text shown; `now_s` is in the world's time, None if unknown."""
         left = "unknown" if now_s is None else f"{max(0.0, self.expires_s - now_s):.0f} s"
         x, y, z = self.target_m
         seen = "no picture" if not self.has_picture else "not in the picture"
@@ -57,8 +57,8 @@ class Shown:
         return [line if line.isprintable() else ascii(line) for line in found]
 
 
-class Say(Enum):
-    """What the operator says to a question, by the key that is typed."""
+class Answer(Enum):
+    """The operator's answers, by the key typed."""
 
     YES = "y"
     NO = "n"
@@ -66,19 +66,19 @@ class Say(Enum):
 
     @property
     def approves(self) -> bool:
-        """Whether it may be done."""
-        return self is not Say.NO
+        """Whether it approves the action."""
+        return self is not Answer.NO
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Another place than the one that is asked about: a point of the map, or a pixel."""
+    """Another target than the one asked about: a point on the map, or a pixel."""
 
     target_m: Vec3 | None = None
     pixel: tuple[int, int] | None = None
 
 
-def typed(line: str) -> Say | None:
-    """What a typed line means; None where it is none of the keys."""
+def parse_answer(line: str) -> Answer | None:
+    """The answer that a typed line stands for; None if none."""
     key = line.strip().lower()
-    return next((say for say in Say if key in (say.value, say.name.lower())), None)
+    return next((answer for answer in Answer if key in (answer.value, answer.name.lower())), None)

@@ -1,1 +1,1 @@
-"""`planner attend`: the executive of an agent whose goals a person or a script sends."""
+"""`planner attend`: sends heartbeats for agents whose goals a person or a script sends."""

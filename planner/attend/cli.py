@@ -1,4 +1,4 @@
-"""`planner attend`: says to the bridge that somebody looks after an agent, until Ctrl-C."""
+"""`planner attend`: sends heartbeats for agents until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skills",
         action="store_true",
-        help="goals go to /AGENT/skill; else they go to /AGENT/primitive",
+        help="goals go to /AGENT/skill instead of /AGENT/primitive",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Attend until Ctrl-C or SIGTERM, which says goodbye.
+    """Send heartbeats until Ctrl-C or SIGTERM, then a goodbye.
 
     Returns:
-        0, however it was asked to end.
+        0, whichever signal ended it.
     """
-    # Before ROS is loaded, so that it is found from any shell.
+    # Must be set before ROS is loaded.
     os.environ.update(ros_environment(os.environ))
     from planner.attend.node import attend
 

@@ -1,4 +1,4 @@
-"""Attends agents from a process of its own; `planner attend` is its command."""
+"""Sends heartbeats for agents; implements `planner attend`."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from planner.network import confine
 from planner.ros.client_node import client_node
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
 from planner.ros.interrupts import termination_requested
-from planner.security.enclave import act_as
+from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError
 
-LOOK_S = 0.2
+POLL_S = 0.2
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/") -> int:
-    """Attends these agents until a signal asks to end.
+    """Attends agents until a signal ends it.
 
     Args:
         agents: their names.
-        through_skills: whether the skill executor relays, see `HeartbeatPublisher`.
+        through_skills: whether the skill executor relays the heartbeats, see `HeartbeatPublisher`.
         namespace: of the stack.
 
     Returns:
         The process's exit status.
 
     Raises:
-        PlannerError: for a name that is none of an agent, or where keys do not fit the namespace.
+        PlannerError: for an invalid agent name, or if keys do not allow the namespace.
     """
     for agent in agents:
         if not _NAME.fullmatch(agent):
-            raise PlannerError(f"{agent!r} is no agent's name; expected one such as agent_0")
+            raise PlannerError(f"expected an agent's name such as agent_0, got {agent!r}")
     confine(os.environ)
-    act_as(os.environ, OPERATOR, namespace)
-    # The goodbye takes a ROS that still runs.
+    join_as(os.environ, OPERATOR, namespace)
+    # Sending the goodbye needs a running ROS context.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"attend_{os.getpid()}", namespace)
     executor = SingleThreadedExecutor()
@@ -51,16 +51,18 @@ def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/")
     try:
         with termination_requested() as ends:
             publisher.attend(agents)
-            print(f"attends {', '.join(agents)} until Ctrl-C", flush=True)
+            print(f"attending {', '.join(agents)} until Ctrl-C", flush=True)
             topic = skill_topic if through_skills else safety_topic
             told: dict[str, list[str]] = {}
             while not ends():
-                executor.spin_once(timeout_sec=LOOK_S)
+                executor.spin_once(timeout_sec=POLL_S)
                 for agent in agents:
                     ears = node.get_subscriptions_info_by_topic(topic(agent))
                     names = sorted({ear.node_name for ear in ears})
                     if names != told.get(agent):
-                        print(f"{agent}: heard by {', '.join(names) or 'nobody yet'}", flush=True)
+                        print(
+                            f"{agent}: received by {', '.join(names) or 'nobody yet'}", flush=True
+                        )
                     told[agent] = names
     finally:
         publisher.destroy()

@@ -49,7 +49,7 @@ def make_memory_data(root: Path, recipe: DataRecipe) -> Manifest:
     Kept are single-agent runs that succeed, of tasks without changes of object states.
 
     Raises:
-        FileError: where something cannot be written, or an episode is wrong.
+        FileError: if something cannot be written, or an episode is wrong.
     """
     for index in missing_shards(root, len(recipe.episodes)):
         name = recipe.episodes[index]

@@ -80,12 +80,12 @@ class Pixels:
 
     @property
     def depth_share(self) -> float:
-        """Of pixels whose depths are within 2 cm; 0 where nothing was compared."""
+        """Of pixels whose depths are within 2 cm; 0 if nothing was compared."""
         return self.same_depth / self.pixels if self.pixels else 0.0
 
     @property
     def label_share(self) -> float:
-        """Of pixels that show the same entity; 0 where nothing was compared."""
+        """Of pixels that show the same entity; 0 if nothing was compared."""
         return self.same_labels / self.pixels if self.pixels else 0.0
 
 
@@ -177,7 +177,7 @@ def compare_backends(first: Backend, second: Backend, house: House, seed: int) -
     """Lets both do the same in a house, and compares.
 
     Raises:
-        PlannerError: where one of them cannot load the house, or tells no truth.
+        PlannerError: if one of them cannot load the house, or tells no truth.
     """
     first.reset(house, _alone(house, None), seed)
     # Who may begin where is not compared, so both begin where the first one does.
@@ -214,7 +214,7 @@ def truth(backend: Backend) -> WorldState:
     """What is.
 
     Raises:
-        PlannerError: where nobody knows.
+        PlannerError: if nobody knows.
     """
     state = backend.world_state()
     if state is None:

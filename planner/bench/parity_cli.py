@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compares in each house; 0 only where they are at par in all."""
+    """Compares in each house; 0 only if they are at par in all."""
     names, alike = (args.a, args.b), 0
     houses = [load_house(name) for name in args.houses]
     first, second = make_pair(names, partial(make_backend))

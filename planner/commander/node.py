@@ -23,7 +23,7 @@ from planner.ros.client_node import client_node
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.instruct_client import InstructClient
 from planner.ros.skill_client import SkillClient
-from planner.security.enclave import act_as
+from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
 from planner.world.entity import Entity
@@ -74,7 +74,7 @@ class Commander:
             wait_s: how long nodes that do not answer are waited for, seconds.
         """
         confine(os.environ)
-        act_as(os.environ, OPERATOR, namespace)
+        join_as(os.environ, OPERATOR, namespace)
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._wait_s = wait_s
         self._node = client_node(f"commander_{os.getpid()}", namespace)

@@ -1,1 +1,1 @@
-"""An instruction from a terminal to running nodes, and its story back."""
+"""Sends an instruction from a terminal to running nodes and prints its story."""

@@ -1,1 +1,1 @@
-"""The narrator: gives the instruction, tells the story, draws the picture, says the verdict."""
+"""The narrator: sends the instruction, prints the story, draws the picture, prints the verdict."""

@@ -1,4 +1,4 @@
-"""Node `narrator`: hands over the instruction, prints the story, ends the run with a verdict."""
+"""Node `narrator`: sends the instruction, prints the story, ends the run with a verdict."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from planner.narrator import story
+from planner.narrator.live.node import StorySubscriber
+from planner.narrator.paths import AgentPaths
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
-from planner.narrator.telling.node import Storyteller
-from planner.narrator.ways import Ways
 from planner.parts.calls import parse_call
 from planner.ros import parameters, qos
 from planner.ros.conversions import seconds
@@ -38,24 +38,24 @@ from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCode, SkillName
 
-# Wall seconds between two looks at where the agents are.
-LOOK_S = 0.05
-MOST_MOMENTS = 10
+# Wall seconds between two samples of the agents' positions.
+SAMPLE_PERIOD_S = 0.05
+MAX_MOMENTS = 10
 # Wall seconds.
 VERDICT_WAIT_S, ASK_JUDGE_EVERY_S = 30.0, 4.0
-# Without an episode it is the task planner that says who acts, once it was asked. A robot that
-# an operator has to let move is one agent.
+# Without an episode the task planner says who acts, once it has the instruction. A robot that
+# waits for its operator is a single agent.
 ATTENDED = ("agent_0",)
 
 
 class NarratorNode(Node):
-    """A client of the task planner like any other: it has no power of its own."""
+    """A client of the task planner without privileges."""
 
     def __init__(self) -> None:
-        """Reads the episode, where there is one.
+        """Reads the episode, if there is one.
 
         Raises:
-            PlannerError: where the episode, the house or a parameter cannot be used.
+            PlannerError: if the episode, the house or a parameter cannot be used.
         """
         super().__init__("narrator")
         waits = self._declare()
@@ -63,7 +63,7 @@ class NarratorNode(Node):
         self._may_move = dict.fromkeys(self._agents or (ATTENDED if waits else ()), not waits)
         self._told_to_wait = False
         self._frames = FrameTree(self, self._on_frames)
-        self._ways = Ways(self._frames)
+        self._paths = AgentPaths(self._frames)
         self._looked_s = 0.0
         self._views: dict[str, RgbImage] = {}
         self._picked_at: dict[str, Point] = {}
@@ -73,11 +73,11 @@ class NarratorNode(Node):
         self._outcome, self._done = "", False
         self._waited_s = 0.0
         self._moving = False
-        self._story = Storyteller(self, self._on_event)
+        self._story = StorySubscriber(self, self._on_event)
         self._listen()
         self._instruct = InstructClient(self, self._story.follow)
         self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
-        # Of the wall: it waits, too, where nobody publishes simulated time yet.
+        # Wall clock: it must run before anybody publishes simulated time.
         self._timer = self.create_timer(0.2, self._begin, clock=wall_clock())
         self._notice = WaitingNotice(self, self._missing)
 
@@ -85,13 +85,13 @@ class NarratorNode(Node):
         """Reads the parameters; returns whether the agents wait for an operator."""
         episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
         house = parameters.text(self, "house", "", "name or file; empty = the task planner's")
-        words = parameters.text(self, "instruction", "", "what is asked; empty = the episode's")
+        words = parameters.text(self, "instruction", "", "instruction; empty = the episode's")
         agents = parameters.whole(self, "agents", 0, "agents to use; 0 = all", min_value=0)
         waits = parameters.flag(
-            self, "attended", False, "whether an operator lets the agents move before it begins"
+            self, "attended", False, "whether an operator enables the agents before the task begins"
         )
         self._folder = Path(parameters.text(self, "record", "", "folder for the picture"))
-        self._bag = parameters.text(self, "bag", "", "where the bag is, for the last line")
+        self._bag = parameters.text(self, "bag", "", "path of the bag, for the last line")
         self._wait_s = parameters.number(
             self, "wait", 90.0, "seconds to wait for the task planner", min_value=1.0
         )
@@ -106,7 +106,9 @@ class NarratorNode(Node):
             self._house = load_house(house)
         self._words = words or (self._episode.instruction if self._episode else "")
         if not self._words:
-            raise PlannerError("narrator: name an episode with an instruction, or an instruction")
+            raise PlannerError(
+                "narrator: expected an episode with an instruction, or an instruction"
+            )
         return bool(waits)
 
     def _missing(self) -> list[str]:
@@ -125,8 +127,8 @@ class NarratorNode(Node):
         self.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
 
     def _watch(self, agent: str) -> None:
-        """Follows an agent's way and looks through its camera."""
-        self._ways.follow(agent)
+        """Follows an agent's path and subscribes to its camera."""
+        self._paths.follow(agent)
         self.create_subscription(
             Odometry,
             topics.of_agent(agent, topics.ODOMETRY),
@@ -140,15 +142,15 @@ class NarratorNode(Node):
             qos.IMAGE_INPUT,
         )
 
-    # What is told
+    # Callbacks
 
     def _on_event(self, event: story.Event) -> None:
         if event.kind is story.Kind.STATE and self._story.standing is not None:
             for agent in self._story.standing.agents:
-                if agent not in self._ways.points:
+                if agent not in self._paths.points:
                     self._watch(agent)
         if event.line:
-            self._say(event.line)
+            self._log(event.line)
 
     def _on_allowed(self, agent: str, message: Bool) -> None:
         self._may_move[agent] = message.data
@@ -158,12 +160,12 @@ class NarratorNode(Node):
         speed, turn = message.twist.twist.linear, message.twist.twist.angular
         if not self._moving and (speed.x or speed.y or turn.z):
             self._moving = True
-            self._say(story.moving_line(now_s, agent))
+            self._log(story.moving_line(now_s, agent))
 
     def _on_frames(self) -> None:
-        if time.monotonic() - self._looked_s >= LOOK_S:
+        if time.monotonic() - self._looked_s >= SAMPLE_PERIOD_S:
             self._looked_s = time.monotonic()
-            self._ways.look()
+            self._paths.sample()
 
     def _on_view(self, agent: str, message: Image) -> None:
         self._views[agent] = rgb_array(message)
@@ -182,10 +184,10 @@ class NarratorNode(Node):
         elif thing in self._picked_at and place:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))
         when = story.clock(self._story.at(seconds(message.header.stamp)))
-        self._keep_moment(message.agent, f"{when} {message.agent}\n{message.call}")
+        self._add_moment(message.agent, f"{when} {message.agent}\n{message.call}")
 
-    def _keep_moment(self, agent: str, caption: str) -> None:
-        if agent in self._views and len(self._moments) < MOST_MOMENTS:
+    def _add_moment(self, agent: str, caption: str) -> None:
+        if agent in self._views and len(self._moments) < MAX_MOMENTS:
             self._moments.append(Moment(caption, self._views[agent]))
 
     def _on_result(self, message: Evaluation) -> None:
@@ -202,7 +204,7 @@ class NarratorNode(Node):
         idle = [agent for agent, may_move in self._may_move.items() if not may_move]
         if idle:
             if not self._told_to_wait:
-                self._say(f"{', '.join(idle)}: claim, power_on and stand; then the task begins")
+                self._log(f"{', '.join(idle)}: claim, power_on and stand; then the task begins")
             self._told_to_wait = True
             return
         self._timer.cancel()
@@ -210,42 +212,42 @@ class NarratorNode(Node):
             self.executor.create_task(self._run)
 
     async def _run(self) -> None:
-        self._say(f'task: "{story.one_line(self._words)}"')
+        self._log(f'task: "{story.one_line(self._words)}"')
         where = f"in {self._house.name}" if self._house is not None else ""
         who = f"by {', '.join(self._agents)}" if self._agents else ""
         if where or who:
-            self._say(", ".join(filter(None, (where, who))))
+            self._log(", ".join(filter(None, (where, who))))
         goal = FollowInstruction.Goal(instruction=self._words, agents=self._agents)
         result = await self._instruct.follow(goal, self._wait_s, self._on_lost)
         self._outcome = story.outcome_line(InstructionCode.name_of(result.code), result.text)
-        self._say(f"planner: {self._outcome}")
+        self._log(f"planner: {self._outcome}")
         self._done = result.code == InstructionCode.DONE
         self._ended_s = self._judged_s = time.monotonic()
-        self._timer = self.create_timer(0.1, self._conclude, clock=wall_clock())
+        self._timer = self.create_timer(0.1, self._finish, clock=wall_clock())
 
     def _on_lost(self, why: str, began_anew: bool) -> None:
         if began_anew:
             self._forget()
-        self._say(f"{why}; the instruction is given again")
+        self._log(f"{why}; sending the instruction again")
 
     def _forget(self) -> None:
-        """The world began anew: what was done before is no part of the run."""
-        self._ways.clear()
+        """Drops everything: the world was reset, so earlier events are no part of the run."""
+        self._paths.clear()
         self._picked_at.clear()
         self._moves.clear()
         self._moments.clear()
         self._story.forget()
 
     def _has_goal(self) -> bool:
-        """Whether there is a goal to judge by; one of free text has only the words."""
+        """Whether there is a goal to evaluate; free text has none."""
         standing = self._story.standing
         return bool(standing.goal) if standing is not None else self._episode is not None
 
-    def _conclude(self) -> None:
+    def _finish(self) -> None:
         if not self._has_goal():
             self._timer.cancel()
             self.succeeded = self._done
-            self._say(story.no_verdict_line(self._outcome, self._places()))
+            self._log(story.no_verdict_line(self._outcome, self._places()))
             rclpy.try_shutdown()
             return
         verdict = self._result
@@ -254,15 +256,15 @@ class NarratorNode(Node):
             if wall_s - self._ended_s > VERDICT_WAIT_S:
                 raise PlannerError("no verdict came from the evaluator")
             if wall_s - self._judged_s > ASK_JUDGE_EVERY_S and self._judge.service_is_ready():
-                # The task planner asked already, but the judge may have died since.
+                # The task planner asked already, but the evaluator may have died since.
                 self._judged_s = wall_s
                 self._judge.call_async(Trigger.Request())
             return
         self._timer.cancel()
         self.succeeded = verdict.status == Evaluation.SUCCEEDED
         if verdict.explanation:
-            self._say(f"why: {verdict.explanation}")
-        self._say(
+            self._log(f"why: {verdict.explanation}")
+        self._log(
             story.verdict_line(
                 self.succeeded,
                 float(verdict.percent_complete),
@@ -276,16 +278,16 @@ class NarratorNode(Node):
         return {"bag": self._bag, "picture": self._draw()}
 
     def _draw(self) -> str:
-        """The picture's path; "" where it cannot be kept, which changes no verdict."""
+        """Path of the picture; "" if it could not be written, which changes no verdict."""
         path = self._folder / "run.png"
         title = story.one_line(self._words)
         if self._episode is not None:
             title = f"{self._episode.episode_id}: {title}"
         try:
             house = self._house or load_house(self._house_name())
-            save(draw_run(house, title, self._ways.points, self._moves, self._moments), path)
+            save(draw_run(house, title, self._paths.points, self._moves, self._moments), path)
         except PlannerError as error:
-            self._say(f"no picture: {error}")
+            self._log(f"no picture: {error}")
             return ""
         return str(path)
 
@@ -293,12 +295,12 @@ class NarratorNode(Node):
         standing = self._story.standing
         return str(standing.house) if standing is not None else ""
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         print(text, flush=True)
 
 
 def _place_in(message: SkillReport) -> Point | None:
-    """Where a report says that the thing was picked up or put down, map frame."""
+    """Where the object was picked up or put down according to a report, map frame."""
     return (message.position.x, message.position.y) if message.has_position else None
 
 

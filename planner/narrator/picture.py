@@ -1,4 +1,4 @@
-"""The picture of a run: ways and moved things on the floor plan, the key moments below."""
+"""The picture of a run: paths and moved objects on the floor plan, the key moments below."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A camera's picture at a moment worth showing, with one or two lines under it."""
+    """A camera's picture with a caption of one or two lines."""
 
     caption: str
     rgb: RgbImage
@@ -45,7 +45,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A thing that was carried from one place to another, map frame."""
+    """An object that was carried from one place to another, map frame."""
 
     name: str
     start_m: Point
@@ -53,10 +53,10 @@ class Move:
 
 
 def save(picture: Image.Image, path: Path) -> None:
-    """Write a picture as a whole or not at all; makes its folder.
+    """Write a picture atomically; creates its folder.
 
     Raises:
-        PlannerError: where the folder or the disk does not allow it.
+        PlannerError: if the folder or the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,12 +70,12 @@ def save(picture: Image.Image, path: Path) -> None:
 def draw_run(
     house: House,
     title: str,
-    ways_m: Mapping[str, Sequence[Point]],
+    paths_m: Mapping[str, Sequence[Point]],
     moves: Sequence[Move],
     moments: Sequence[Moment],
 ) -> Image.Image:
     """The whole sheet as an RGB picture."""
-    plan = _draw_plan(house, ways_m, moves)
+    plan = _draw_plan(house, paths_m, moves)
     columns = max(1, min(plan.width // (_THUMB_PX + _GAP_PX), len(moments)))
     rows = -(-len(moments) // columns) if moments else 0
     width = max(plan.width, columns * (_THUMB_PX + _GAP_PX) + _GAP_PX)
@@ -86,7 +86,7 @@ def draw_run(
     sheet = Image.new("RGB", (width, head + plan.height + rows * cell + _GAP_PX), _PAPER)
     draw = ImageDraw.Draw(sheet)
     draw.multiline_text((_GAP_PX, 8), "\n".join(titles), _INK, big)
-    _draw_legend(draw, list(ways_m), 8 + 26 * len(titles))
+    _draw_legend(draw, list(paths_m), 8 + 26 * len(titles))
     sheet.paste(plan, ((width - plan.width) // 2, head))
     for index, moment in enumerate(moments):
         x = _GAP_PX + index % columns * (_THUMB_PX + _GAP_PX)
@@ -100,7 +100,7 @@ def draw_run(
 def _wrapped(
     text: str, width_px: float, font: ImageFont.ImageFont | ImageFont.FreeTypeFont
 ) -> list[str]:
-    """The lines of a text that is broken at blanks to fit a width."""
+    """The lines of a text wrapped to a width."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
@@ -127,13 +127,13 @@ def _draw_legend(draw: ImageDraw.ImageDraw, agents: Sequence[str], y: float) -> 
 
 
 def _draw_plan(
-    house: House, ways_m: Mapping[str, Sequence[Point]], moves: Sequence[Move]
+    house: House, paths_m: Mapping[str, Sequence[Point]], moves: Sequence[Move]
 ) -> Image.Image:
     plan = draw_floor_plan(house, pixels_per_m=_SCALE_PX_PER_M)
     frame = MapFrame.of(house, _SCALE_PX_PER_M)
     draw = ImageDraw.Draw(plan)
-    for index, way in enumerate(ways_m.values()):
-        points = [frame.to_pixels(x, y) for x, y in way]
+    for index, path in enumerate(paths_m.values()):
+        points = [frame.to_pixels(x, y) for x, y in path]
         colour = AGENT_RGB[index % len(AGENT_RGB)]
         if len(points) > 1:
             draw.line(points, fill=colour, width=3, joint="curve")

@@ -1,4 +1,4 @@
-"""The story of a run in lines that a person can follow."""
+"""The story of a run, line by line, for people."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from planner.world.vocabulary import Relation
 
 _BAR_CELLS = 20
-_LONGEST_WHY = 240
+_MAX_REASON_CHARS = 240
 
 
 class Kind(StrEnum):
-    """What an event of the story is about."""
+    """Kinds of events."""
 
     STATE = "state"
     PLAN = "plan"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened.
+    """One event.
 
     Attributes:
         stamp_s: the story's time.
@@ -52,18 +52,18 @@ class Event:
         return json.dumps({"kind": str(self.kind), "stamp_s": stamp_s, **self.fields})
 
 
-# Stamps above are the time of day, which only a real world has; a simulated one begins at 0.
+# Larger stamps are wall-clock time, as in a real world; simulated time begins at 0.
 TIME_OF_DAY_S = 1e9
 
 
 class StoryClock:
-    """Seconds of the story: of a simulated world its time, of a real one since its first word."""
+    """The story's time: simulated time, or seconds since the first event in a real world."""
 
     def __init__(self) -> None:
         self._zero_s: float | None = None
 
     def since(self, stamp_s: float) -> float:
-        """The story's time of a stamp; 0 for stamps from before anything was seen."""
+        """The story's time of a stamp; 0 for stamps before the first event."""
         if self._zero_s is None and stamp_s > 0:
             self._zero_s = stamp_s if stamp_s > TIME_OF_DAY_S else 0.0
         return max(0.0, stamp_s - (self._zero_s or 0.0))
@@ -74,12 +74,12 @@ def clock(stamp_s: float) -> str:
     return f"{int(stamp_s) // 60:02d}:{int(stamp_s) % 60:02d}"
 
 
-_WORDS = {Relation.ON: "on", Relation.WITHIN: "in", Relation.HELD: "in the hand of"}
+_RELATION_WORDS = {Relation.ON: "on", Relation.WITHIN: "in", Relation.HELD: "in the hand of"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A thing that was just found: its name, what it rests on, and the room; "" = unknown."""
+class Sighting:
+    """An object just found: its name, what it rests on, and the room; "" = unknown."""
 
     name: str
     relation: Relation | None
@@ -91,12 +91,12 @@ class Sight:
             return self.name
         if self.parent.startswith("floor_"):
             return f"{self.name} on the floor"
-        return f"{self.name} {_WORDS[self.relation]} {self.parent}"
+        return f"{self.name} {_RELATION_WORDS[self.relation]} {self.parent}"
 
 
-def seen_events(stamp_s: float, found: Sequence[Sight]) -> list[Event]:
-    """One for each room in which something was just found."""
-    rooms: dict[str, list[Sight]] = {}
+def seen_events(stamp_s: float, found: Sequence[Sighting]) -> list[Event]:
+    """One event for each room in which something was found."""
+    rooms: dict[str, list[Sighting]] = {}
     for sight in found:
         rooms.setdefault(sight.room, []).append(sight)
     return [
@@ -110,10 +110,14 @@ def seen_events(stamp_s: float, found: Sequence[Sight]) -> list[Event]:
     ]
 
 
-def why_line(stamp_s: float, plan: str) -> str:
-    """Why the planner decided as it did; long thoughts are cut."""
+def reason_line(stamp_s: float, plan: str) -> str:
+    """Why the planner decided as it did, shortened."""
     words = one_line(plan)
-    cut = words if len(words) <= _LONGEST_WHY else words[:_LONGEST_WHY].rsplit(" ", 1)[0] + " ..."
+    cut = (
+        words
+        if len(words) <= _MAX_REASON_CHARS
+        else words[:_MAX_REASON_CHARS].rsplit(" ", 1)[0] + " ..."
+    )
     return f"{clock(stamp_s)}  plan:    {cut}"
 
 
@@ -126,53 +130,53 @@ def reason_of(plan: str, agent: str, call: str) -> str:
     return ""
 
 
-def says_only(plan: str, calls: Mapping[str, str]) -> bool:
-    """Whether a plan has no words of its own: nothing but calls, which are told anyway."""
+def has_only_calls(plan: str, calls: Mapping[str, str]) -> bool:
+    """Whether a plan contains only the calls, which are printed anyway."""
     return all(part in {f"{a}: {c}" for a, c in calls.items()} for part in plan.split("; "))
 
 
 def decided_line(stamp_s: float, agent: str, call: str, reason: str = "") -> str:
-    """What an agent sets out to do, and why."""
+    """What an agent starts to do, and why."""
     why = f"  to {reason}" if reason else ""
     return f"{clock(stamp_s)}  {agent}  begins  {call}{why}"
 
 
 def moving_line(stamp_s: float, agent: str) -> str:
-    """That the first of the agents has begun to move."""
+    """The first motion of an agent."""
     return f"{clock(stamp_s)}  {agent}  is moving"
 
 
 def ended_line(stamp_s: float, agent: str, call: str, code: int, text: str) -> str:
-    """How a call ended: failures with their reason."""
+    """How a call ended, with the reason of a failure."""
     if code == 0:
         return f"{clock(stamp_s)}  {agent}  did     {call}"
     return f"{clock(stamp_s)}  {agent}  FAILED  {call}: {one_line(text)}"
 
 
 def progress_line(stamp_s: float, percent_complete: float, satisfied: int, total: int) -> str:
-    """The judge's view as a bar."""
+    """The evaluator's progress as a bar."""
     filled = round(percent_complete * _BAR_CELLS)
     bar = "#" * filled + "." * (_BAR_CELLS - filled)
     return f"{clock(stamp_s)}  judge    [{bar}] {satisfied} of {total} parts of the task hold"
 
 
 def question_line(stamp_s: float, question: str) -> str:
-    """What the planner asks the person."""
+    """A question from the planner to the person."""
     return f"{clock(stamp_s)}  question: {one_line(question)}"
 
 
 def one_line(text: str) -> str:
-    """Text of others on one line, without what a terminal would obey."""
+    """Untrusted text on one line, without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def outcome_line(name: str, text: str) -> str:
-    """How an instruction ended: the name of its code, and the words."""
+    """How an instruction ended: the name of its code, and the text."""
     return f"{name}: {one_line(text)}"
 
 
 def no_verdict_line(outcome: str, places: Mapping[str, str]) -> str:
-    """The last line of a run that nothing judges; `outcome` is of `outcome_line`."""
+    """The last line of a run without a goal; `outcome` is from `outcome_line`."""
     return f"verdict: none (no goal to judge by)  planner: {outcome}{_paths(places)}"
 
 
@@ -183,7 +187,7 @@ def _paths(places: Mapping[str, str]) -> str:
 def verdict_line(
     success: bool, percent_complete: float, sim_steps: int, places: Mapping[str, str]
 ) -> str:
-    """The last line: the verdict, its figures and where everything lies."""
+    """The last line: the verdict, its figures and the paths of all output."""
     word = "success" if success else "failure"
     return (
         f"verdict: {word}  percent_complete: {percent_complete:.2f}  sim_steps: {sim_steps}"

@@ -1,9 +1,8 @@
 """A rosbag2 bag in MCAP: a folder with one .mcap file and metadata.yaml.
 
-What was written up to the last `flush` is on disk whatever happens to the
-process; `planner recover` makes a complete bag of one that was not closed. While
-a bag is being written its file is locked (`flock`, exclusive), so that readers
-can tell that it still grows.
+Everything up to the last `flush` is on disk whatever happens to the process; `planner recover`
+completes a bag that was not closed. While a bag is being written its file is locked (`flock`,
+exclusive), so that readers can tell that it is still growing.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from mcap.writer import CompressionType, Writer
 from planner.world.errors import PlannerError
 
 BAG_VERSION = 9
-# Between two counts in metadata.yaml, wall seconds; topics are there at once. Readers trust the
-# messages, not the counts.
+# Wall seconds between updates of the counts in metadata.yaml; topics are added at once. Readers
+# rely on the messages, not on the counts.
 METADATA_S = 5.0
-# Pieces of this size stay in the processor's cache while they are packed.
+# Chunks of this size stay in the CPU cache while they are compressed.
 _CHUNK_BYTES = 1 << 20
 
 
 class DiskFullError(PlannerError):
-    """There is no room for a bag."""
+    """There is no space for a bag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +42,8 @@ class Topic:
 
     Attributes:
         name: with its leading slash.
-        type_name: as `sensor_msgs/msg/Image`.
-        definition: the message's text with those of all messages in it (`ros2msg`).
+        type_name: such as `sensor_msgs/msg/Image`.
+        definition: the message definition, with those of its nested types (`ros2msg`).
         qos: rosbag2's YAML list of the offered profiles.
     """
 
@@ -55,14 +54,14 @@ class Topic:
 
 
 class BagWriter:
-    """Writes serialised messages; one bag, one process."""
+    """Writes serialized messages; one bag, one process."""
 
     def __init__(self, folder: Path) -> None:
-        """Makes the folder.
+        """Creates the folder.
 
         Raises:
-            DiskFullError: where there is no room for it; nothing is left behind then.
-            PlannerError: where it exists already or cannot be made.
+            DiskFullError: if there is no space for it; nothing is left behind then.
+            PlannerError: if it exists already or cannot be created.
         """
         self.folder = folder
         self._file_name = f"{folder.name}_0.mcap"
@@ -73,7 +72,7 @@ class BagWriter:
         except OSError as error:
             text = f"{folder}: cannot be written: {error}"
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                self._leave_nothing()
+                self._remove_empty()
                 raise DiskFullError(text) from None
             raise PlannerError(text) from None
 
@@ -88,7 +87,7 @@ class BagWriter:
             enable_crcs=True,
         )
         self._writer.start(profile="ros2", library="planner")
-        # From now on it is a bag, if an empty one: a process may be killed before the first flush.
+        # Make it a valid, empty bag now: the process may be killed before the first flush.
         self._stream.flush()
         self._topics: list[Topic] = []
         self._counts: list[int] = []
@@ -99,15 +98,15 @@ class BagWriter:
         self._described = (0, time.monotonic())
         self._save_metadata()
 
-    def _leave_nothing(self) -> None:
-        """An empty file is no bag, and no reader could tell why it is there."""
+    def _remove_empty(self) -> None:
+        """Removes an empty file: it is no bag, and no reader could tell why it is there."""
         shutil.rmtree(self.folder, ignore_errors=True)
         with contextlib.suppress(AttributeError, OSError):
-            # What its buffer holds cannot be written either.
+            # Its buffer cannot be written either.
             self._stream.close()
 
     def add_topic(self, topic: Topic) -> int:
-        """Declares a topic; returns the number that `write` takes."""
+        """Declares a topic; returns its number for `write`."""
         schema = self._schemas.get(topic.type_name)
         if schema is None:
             schema = self._writer.register_schema(
@@ -130,18 +129,18 @@ class BagWriter:
         data: bytes,
         sequence: int | None = None,
     ) -> None:
-        """Adds one serialised message.
+        """Adds one serialized message.
 
         Args:
             topic: its number.
-            received_ns: when it was received, nanoseconds since the epoch.
-            published_ns: when it was published.
-            data: in CDR.
-            sequence: its number on this topic, from 0; jumps where messages are missing. None =
-                none is missing.
+            received_ns: time of receipt, nanoseconds since the epoch.
+            published_ns: time of publication.
+            data: CDR.
+            sequence: its number on this topic, from 0, with gaps for missing messages. None = no
+                gaps.
 
         Raises:
-            PlannerError: where the disk takes no more.
+            PlannerError: if it cannot be written.
         """
         number = self._counts[topic] if sequence is None else sequence
         try:
@@ -158,20 +157,20 @@ class BagWriter:
         """Adds a metadata record: a name with keys and values.
 
         Raises:
-            PlannerError: where the disk takes no more.
+            PlannerError: if it cannot be written.
         """
         try:
-            # The messages before it come before it in the file, too.
+            # Keep the order in the file: flush the messages before it.
             self._writer.flush()
             self._writer.add_metadata(name, dict(values))
         except OSError as error:
             raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
 
     def attach(self, name: str, media_type: str, data: bytes, stamp_ns: int) -> None:
-        """Adds an attachment, a file within the bag; of the same name the last one counts.
+        """Adds an attachment, a file within the bag; the last one with a name counts.
 
         Raises:
-            PlannerError: where the disk takes no more.
+            PlannerError: if it cannot be written.
         """
         try:
             self._writer.flush()
@@ -181,7 +180,7 @@ class BagWriter:
 
     @property
     def size_bytes(self) -> int:
-        """What the file holds so far; a chunk that is not full does not count."""
+        """Size of the file; incomplete chunks do not count."""
         return self._stream.tell() if not self._stream.closed else 0
 
     @property
@@ -190,10 +189,10 @@ class BagWriter:
         return sum(self._counts)
 
     def flush(self) -> None:
-        """Brings everything written so far to the disk.
+        """Writes everything buffered to disk.
 
         Raises:
-            PlannerError: where the disk takes no more.
+            PlannerError: if it cannot be written.
         """
         try:
             self._writer.flush()
@@ -208,7 +207,7 @@ class BagWriter:
         """Completes the bag.
 
         Raises:
-            PlannerError: where the disk takes no more; the bag stays as after a kill.
+            PlannerError: if it cannot be written; the bag stays as after a kill.
         """
         if self._stream.closed:
             return
@@ -275,7 +274,7 @@ def _profiles(qos: str) -> object:
 
 
 def save_metadata(folder: Path, document: dict[str, object]) -> None:
-    """Writes metadata.yaml as a whole or not at all."""
+    """Writes metadata.yaml atomically."""
     temporary = folder / "metadata.yaml.tmp"
     temporary.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     temporary.replace(folder / "metadata.yaml")

@@ -10,10 +10,10 @@ _KEPT_BYTES = 32 << 20
 
 
 def keep_freed_memory() -> None:
-    """Lets the C library keep what pictures and chunks leave free.
+    """Makes the C library keep the memory that pictures and chunks free.
 
-    By default it hands pieces of their size back to the system, which zeroes them again for the
-    next one: a third of the work of recording pictures or of unpacking states.
+    By default it returns blocks of that size to the system, which zeroes them for the next use: a
+        third of the work of recording pictures or decompressing states.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

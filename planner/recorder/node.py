@@ -1,4 +1,4 @@
-"""Node `recorder`: every topic into one bag, and into the bag also what it lacks."""
+"""Node `recorder`: records every topic into one bag, with an account of missed messages."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rclpy.qos import QoSProfile
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Header
 
-from planner.recorder import bag_story
-from planner.recorder.account import TopicAccount, summary
+from planner.recorder import bag_records
 from planner.recorder.bag_writer import BagWriter, DiskFullError, Topic
 from planner.recorder.freed_memory import keep_freed_memory
-from planner.recorder.naming import SHARED, name_in_bag
-from planner.recorder.notes.node import BagNotes, Keeper
+from planner.recorder.naming import SHARED_TOPICS, name_in_bag
+from planner.recorder.notes.node import BagNotes, Handler
+from planner.recorder.topic_counts import TopicCounts, summary
 from planner.ros import offered_qos, parameters, qos
 from planner.ros.compressed_pictures import (
     COLOUR_SUFFIX,
@@ -44,64 +44,65 @@ from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
 
-LOOK_S = 0.25
-# Between two looks whether a full disk has room again, wall seconds.
-ROOM_S = 0.5
-FLUSH_S = 0.5
-# Between two rounds in which what waits is written. A round ends after so long even if messages
-# still wait: pictures may take a busy machine many seconds, in which a new topic would be missed.
+DISCOVERY_PERIOD_S = 0.25
+# Wall seconds between checks whether a full disk has space again.
+SPACE_POLL_S = 0.5
+FLUSH_PERIOD_S = 0.5
+# Wall seconds between rounds that write queued messages. A round ends after MAX_ROUND_S even if
+# messages are left: on a busy machine pictures may take many seconds, and a new topic would be
+# missed.
 DRAIN_S, MAX_ROUND_S = 0.05, 0.25
-# Between two looks for timers and services that are due, and how many are served then.
+# Wall seconds between rounds that serve timers and services, and how many are served in one.
 SERVE_S, MAX_SERVED = 0.25, 4
-DIAGNOSE_S = 1.0
-# Diagnostics with the counts of all topics; they are as long as all other diagnostics together.
+DIAGNOSTICS_PERIOD_S = 1.0
+# Send the counts of all topics this often: they are as long as all other diagnostics together.
 TOPIC_COUNTS_EVERY = 10
-# So many messages of a topic wait in the middleware where the machine is busy: some seconds of the
-# fastest there are. Of pictures fewer, as they take half a megabyte each.
+# Queue depths in the middleware for a busy machine: some seconds of the fastest topics; fewer
+# pictures, at half a megabyte each.
 QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 100
-# After a stop: publishers that stop at the same time have had their last word once nothing came
-# for this long, and a world that never rests is cut off.
+# After a stop: publishers that stop at the same time are done once nothing arrived for this long; a
+# world that never rests is cut off after MAX_LAST_DRAIN_S.
 QUIET_S, MAX_LAST_DRAIN_S = 0.3, 3.0
-# The cameras on the body are drawn only for those who look; a bag does not make them.
+# Body cameras are rendered only for subscribers; the recorder does not trigger that.
 EXCLUDED = r".*/body/(image|camera_info)"
 IMAGE_CHOICES = ("compressed", "raw", "none")
-# The wires of services and actions; rosbag2 leaves them out as well.
+# Internal topics of services and actions; rosbag2 leaves them out too.
 _HIDDEN = re.compile(r".*/_.*")
 
 
 @dataclass(slots=True)
 class _Source:
-    """A topic that is recorded, by its name in the bag, and where its messages wait."""
+    """A recorded topic, by its name in the bag, with its subscription."""
 
     name: str
     type_name: str
     qos_yaml: str
-    account: TopicAccount
+    counts: TopicCounts
     subscription: PolledSubscription
     is_thinned: bool
     is_compressed: bool
-    # What of a message concerns this stack; None = nothing.
+    # The part of a message that concerns this stack; None = nothing.
     select: Callable[[bytes], bytes | None]
-    on_kept: Keeper | None
-    # By the end of the name that the compressed form adds.
+    on_kept: Handler | None
+    # Topic numbers by name suffix of the compressed form.
     numbers: dict[str, int] = field(default_factory=dict)
     slot: int = -1
-    # When the newest message could be taken; order and times in the bag go by this.
+    # When the newest message could be taken; determines order and times in the bag.
     available_ns: int = 0
 
 
 class RecorderNode(Node):
-    """Subscribes to whatever is published and writes down, round by round, all that came."""
+    """Subscribes to every published topic and writes the received messages in rounds."""
 
     def __init__(self) -> None:
-        """Makes the bag.
+        """Creates the bag.
 
         Raises:
-            PlannerError: where the folder or a parameter cannot be used.
+            PlannerError: if the folder or a parameter cannot be used.
         """
         super().__init__("recorder")
         folder = parameters.text(self, "folder", "", "folder of the bag; must not exist yet")
-        pattern = parameters.text(self, "exclude", EXCLUDED, "topics to leave out, an expression")
+        pattern = parameters.text(self, "exclude", EXCLUDED, "regular expression of topics to skip")
         self._images = parameters.text(
             self,
             "images",
@@ -110,17 +111,21 @@ class RecorderNode(Node):
             choices=[*IMAGE_CHOICES],
         )
         image_hz = parameters.number(
-            self, "image_hz", 0.0, "pictures a second to keep of each topic; 0 = all", min_value=0.0
+            self,
+            "image_hz",
+            0.0,
+            "pictures per second to keep of each topic; 0 = all",
+            min_value=0.0,
         )
         self._least_gap_ns = round(1e9 / image_hz) if image_hz else 0
         if not folder:
-            raise PlannerError("recorder: parameter folder: says where the bag goes")
+            raise PlannerError("recorder: parameter folder: expected the folder of the bag")
         try:
             self._exclude = re.compile(pattern)
         except re.error as error:
             raise PlannerError(f"recorder: parameter exclude: {error}") from None
         self._bag = self._open_bag(Path(folder))
-        self._start = bag_story.start_record(
+        self._start = bag_records.start_record(
             time.time_ns(),
             {"images": self._images, "image_hz": f"{image_hz:g}", "exclude": pattern},
         )
@@ -136,30 +141,30 @@ class RecorderNode(Node):
         self._survey = ParameterCollector(self)
         self._surveyed = 0
         self._attached: dict[str, bytes] = {}
-        self._add_record(bag_story.START, self._start)
+        self._add_record(bag_records.START, self._start)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS
         )
-        # Steady: a bag is written while the world stands still, too.
+        # Steady clock: the bag must be written while simulated time is paused.
         wall = wall_clock()
-        self.create_timer(LOOK_S, self._look, clock=wall)
-        self.create_timer(FLUSH_S, self._flush, clock=wall)
-        self.create_timer(DIAGNOSE_S, self._diagnose, clock=wall)
-        self._look()
+        self.create_timer(DISCOVERY_PERIOD_S, self._discover_topics, clock=wall)
+        self.create_timer(FLUSH_PERIOD_S, self._flush, clock=wall)
+        self.create_timer(DIAGNOSTICS_PERIOD_S, self._publish_diagnostics, clock=wall)
+        self._discover_topics()
         self._notice = WaitingNotice(self, self._missing)
         self.get_logger().info(f"recording into {self._bag.folder}")
 
     def _missing(self) -> list[str]:
-        if self._sources.keys() - SHARED:
+        if self._sources.keys() - SHARED_TOPICS:
             return []
         return [f"a topic in the namespace {self.get_namespace()}"]
 
     # Topics
 
-    def _look(self) -> None:
+    def _discover_topics(self) -> None:
         self._survey.look()
         if self._survey.settled:
-            # Now and at the end: a recorder that is killed leaves them, too.
+            # Now and at the end: the bag of a killed recorder has them too.
             self._keep_parameters()
         offered = dict(self.get_topic_names_and_types())
         for name, types in offered.items():
@@ -168,16 +173,16 @@ class RecorderNode(Node):
                 continue
             if self._exclude.fullmatch(kept_as):
                 continue
-            if types[0] in (IMAGE, COMPRESSED_IMAGE) and not self._is_wanted(
+            if types[0] in (IMAGE, COMPRESSED_IMAGE) and not self._should_record(
                 name, types[0], offered
             ):
                 continue
             publishers = self.get_publishers_info_by_topic(name)
             if publishers:
-                self._begin(name, kept_as, types[0], publishers)
+                self._subscribe(name, kept_as, types[0], publishers)
 
-    def _is_wanted(self, name: str, type_name: str, offered: Mapping[str, object]) -> bool:
-        """Of a picture that its driver sends both ways one is enough."""
+    def _should_record(self, name: str, type_name: str, offered: Mapping[str, object]) -> bool:
+        """One form is enough of a picture that its driver publishes raw and compressed."""
         if self._images == "none":
             return False
         if type_name == IMAGE and self._images == "compressed":
@@ -185,7 +190,7 @@ class RecorderNode(Node):
             return not any(self.count_publishers(other) for other in others if other in offered)
         return True
 
-    def _begin(
+    def _subscribe(
         self, name: str, kept_as: str, type_name: str, publishers: list[TopicEndpointInfo]
     ) -> None:
         try:
@@ -199,25 +204,25 @@ class RecorderNode(Node):
         offered: list[QoSProfile] = [publisher.qos_profile for publisher in publishers]
         is_picture = type_name in (IMAGE, COMPRESSED_IMAGE)
         depth = PICTURE_QUEUE_DEPTH if is_picture else QUEUE_DEPTH
-        account = TopicAccount(
-            kept_as, latched=_keeps_all(kept_as) and offered_qos.is_latched(offered)
+        counts = TopicCounts(
+            kept_as, latched=_keeps_history(kept_as) and offered_qos.is_latched(offered)
         )
 
         def count_lost(count: int) -> None:
-            account.reported_lost += count
+            counts.reported_lost += count
 
         self._sources[name] = _Source(
             kept_as,
             type_name,
             offered_qos.as_yaml(offered),
-            account,
+            counts,
             PolledSubscription(
                 self, kind, name, offered_qos.matching(offered, depth), self._group, count_lost
             ),
             is_thinned=is_picture and self._least_gap_ns > 0,
             is_compressed=type_name == IMAGE and self._images == "compressed",
             select=self._selection(name),
-            on_kept=self._notes.keeper(kept_as, type_name),
+            on_kept=self._notes.handler_of(kept_as, type_name),
         )
 
     def _selection(self, name: str) -> Callable[[bytes], bytes | None]:
@@ -229,14 +234,14 @@ class RecorderNode(Node):
     # Messages
 
     def drain(self, limit_s: float = math.inf) -> int:
-        """Writes the messages that wait in the order of their receipt; returns how many.
+        """Writes queued messages in the order of receipt; returns how many.
 
         Args:
-            limit_s: after so many wall seconds the rest is left for the next call.
+            limit_s: the rest is left for the next call after this many wall seconds.
         """
         begun_s = time.monotonic()
         if not self._waiting:
-            self._gather()
+            self._take_all()
         count = 0
         while self._waiting and (not count or time.monotonic() - begun_s < limit_s):
             available_ns, taken, source = self._waiting.popleft()
@@ -244,16 +249,16 @@ class RecorderNode(Node):
             count += 1
         return count
 
-    def _gather(self) -> None:
-        """Takes what waits in the middleware."""
+    def _take_all(self) -> None:
+        """Takes all queued messages from the middleware."""
         waiting: list[tuple[int, ReceivedMessage, _Source]] = []
         for source in self._sources.values():
-            # Bounded: a publisher that never rests must not keep the others waiting.
+            # Bounded, so that one busy publisher cannot starve the others.
             for _ in range(QUEUE_DEPTH):
                 taken = source.subscription.take()
                 if taken is None:
                     break
-                # One that had to be sent again came late, and held back those after it.
+                # A retransmitted message arrived late and held back those after it.
                 source.available_ns = max(source.available_ns, taken.received_ns)
                 waiting.append((source.available_ns, taken, source))
         if not waiting:
@@ -264,28 +269,28 @@ class RecorderNode(Node):
         self._waiting.extend(waiting)
 
     def _take(self, source: _Source, taken: ReceivedMessage, available_ns: int) -> None:
-        account = source.account
-        gap = account.take(taken.publisher, taken.number, available_ns)
+        counts = source.counts
+        gap = counts.take(taken.publisher, taken.number, available_ns)
         if self._failure:
             return
         if gap is not None:
-            self._add_record(bag_story.GAP, gap.as_record())
+            self._add_record(bag_records.GAP, gap.as_record())
         kept = source.select(taken.data)
         if kept is None or (source.is_thinned and not self._is_due(source, kept)):
-            account.left_out += 1
+            counts.left_out += 1
             return
         try:
             suffix, data = compressed(kept) if source.is_compressed else ("", kept)
         except PlannerError as error:
-            self.get_logger().warning(f"{source.name} is kept raw: {error}", once=True)
+            self.get_logger().warning(f"{source.name} is recorded raw: {error}", once=True)
             suffix, data = "", kept
 
         def write() -> None:
             number = self._number(source, suffix)
-            self._bag.write(number, available_ns, taken.published_ns, data, account.sequence)
+            self._bag.write(number, available_ns, taken.published_ns, data, counts.sequence)
 
         if self._attempt(write):
-            account.written += 1
+            counts.written += 1
             if source.on_kept is not None:
                 source.on_kept(taken.data, taken.received_ns)
 
@@ -298,8 +303,8 @@ class RecorderNode(Node):
         return source.numbers[suffix]
 
     def _is_due(self, source: _Source, picture: bytes) -> bool:
-        """Whether no picture with nearly the same stamp was kept; all cameras agree."""
-        # Both picture messages begin with 4 bytes of encoding, then their stamp.
+        """Whether no picture with nearly the same stamp was kept; the same for all cameras."""
+        # Both picture messages start with 4 bytes of encapsulation header, then their stamp.
         seconds, nanoseconds = struct.unpack_from("<iI", picture, 4)
         slot = (seconds * 1_000_000_000 + nanoseconds) // self._least_gap_ns
         if source.slot == slot:
@@ -307,14 +312,14 @@ class RecorderNode(Node):
         source.slot = slot
         return True
 
-    # What the bag says of itself
+    # Metadata
 
     def _keep_parameters(self) -> None:
         if self._surveyed == len(self._survey.found):
             return
         self._surveyed = len(self._survey.found)
-        text = bag_story.parameters_text(self._survey.found)
-        self._attach(bag_story.PARAMETERS, bag_story.YAML, text)
+        text = bag_records.parameters_text(self._survey.found)
+        self._attach(bag_records.PARAMETERS, bag_records.YAML, text)
 
     def _attach(self, name: str, media_type: str, data: bytes) -> None:
         if self._attached.get(name, b"") != data:
@@ -324,9 +329,9 @@ class RecorderNode(Node):
     def _add_record(self, name: str, values: Mapping[str, str]) -> None:
         self._attempt(lambda: self._bag.add_record(name, values))
 
-    def _diagnose(self) -> None:
-        accounts = self._accounts()
-        missed = sum(account.missed for account in accounts)
+    def _publish_diagnostics(self) -> None:
+        accounts = self._all_counts()
+        missed = sum(counts.missed for counts in accounts)
         level, text = DiagnosticStatus.OK, "recording"
         if missed:
             level, text = DiagnosticStatus.WARN, f"{missed} messages never arrived"
@@ -335,11 +340,11 @@ class RecorderNode(Node):
         size_mb, minutes = self._bag.size_bytes / 1e6, (time.monotonic() - self._begun_s) / 60
         values = {
             "folder": str(self._bag.folder),
-            "received": str(sum(account.received for account in accounts)),
+            "received": str(sum(counts.received for counts in accounts)),
             "written": str(self._bag.count),
-            "left_out": str(sum(account.left_out for account in accounts)),
+            "left_out": str(sum(counts.left_out for counts in accounts)),
             "missed": str(missed),
-            "reported_lost": str(sum(account.reported_lost for account in accounts)),
+            "reported_lost": str(sum(counts.reported_lost for counts in accounts)),
             "longest_wait_s": f"{self._longest_wait_s:.3f}",
             "size_mb": f"{size_mb:.2f}",
             "mb_per_minute": f"{size_mb / minutes:.2f}" if minutes else "0",
@@ -347,8 +352,8 @@ class RecorderNode(Node):
         statuses = [_status(level, status_name(self, "recorder: bag"), text, values)]
         if self._diagnosed % TOPIC_COUNTS_EVERY == 0:
             counts = {
-                account.name: " ".join(f"{k}={v}" for k, v in account.as_record().items())
-                for account in accounts
+                counts.name: " ".join(f"{k}={v}" for k, v in counts.as_record().items())
+                for counts in accounts
             }
             statuses.append(_status(level, status_name(self, "recorder: topics"), text, counts))
         self._diagnosed += 1
@@ -356,16 +361,16 @@ class RecorderNode(Node):
         header = Header(stamp=self.get_clock().now().to_msg())
         self._diagnostics.publish(DiagnosticArray(header=header, status=statuses))
 
-    def _accounts(self) -> list[TopicAccount]:
-        return [source.account for source in self._sources.values()]
+    def _all_counts(self) -> list[TopicCounts]:
+        return [source.counts for source in self._sources.values()]
 
-    # Disk and end
+    # Disk and shutdown
 
     def _flush(self) -> None:
         self._attempt(self._bag.flush)
 
     def _attempt(self, write: Callable[[], None]) -> bool:
-        """Writes while nothing has failed: what is on disk stays readable, and the robots go on."""
+        """Writes unless writing has failed; the disk stays readable, and the robots go on."""
         if self._failure:
             return False
         try:
@@ -376,51 +381,51 @@ class RecorderNode(Node):
         return not self._failure
 
     def destroy_node(self) -> None:
-        """Writes what was published before the stop, completes the bag and says what it lacks."""
-        self._drain_to_the_end()
+        """Writes what was published before the stop, completes the bag and prints its summary."""
+        self._drain_final()
         self._keep_parameters()
-        accounts = {source.name: source.account for source in self._sources.values()}
+        accounts = {source.name: source.counts for source in self._sources.values()}
         if not self._exclude.fullmatch(f"/{topics.EVALUATION_RESULT}"):
             self._notes.count_missing_verdicts(accounts)
-        record = bag_story.recording_record(self._start, time.time_ns(), accounts, self._failure)
-        self._add_record(bag_story.RECORDING, record)
+        record = bag_records.recording_record(self._start, time.time_ns(), accounts, self._failure)
+        self._add_record(bag_records.RECORDING, record)
         self._attempt(self._bag.close)
         text = f"{self._bag.folder}: {summary([*accounts.values()], self._failure)}"
-        missed = any(account.missed for account in accounts.values())
-        # ROS is shut down: nobody would hear it on /rosout.
+        missed = any(counts.missed for counts in accounts.values())
+        # ROS is shut down: /rosout would reach nobody.
         print(f"warning: {text}" if missed or self._failure else f"bag {text}", flush=True)
         super().destroy_node()
 
     def _open_bag(self, folder: Path) -> BagWriter:
-        """Begins the bag; a recorder that comes back waits for room, as the robots go on.
+        """Creates the bag; a restarted recorder waits for disk space, as the robots go on.
 
         Raises:
-            PlannerError: where it cannot be written, or the first one finds no room.
-            ExternalShutdownException: where it shall end before there is room.
+            PlannerError: if it cannot be written, or there is no space for the first bag.
+            ExternalShutdownException: if asked to stop while waiting.
         """
         told = False
         try:
             while True:
-                place = _free_folder(folder)
+                place = _new_folder(folder)
                 try:
                     return BagWriter(place)
                 except DiskFullError as error:
                     if place == folder:
                         raise
                     if not told:
-                        text = f"{error}; recording goes on when there is room"
+                        text = f"{error}; recording continues when there is space"
                         self.get_logger().error(text)
                         told = True
                 if not self.context.ok():
                     raise ExternalShutdownException
-                time.sleep(ROOM_S)
+                time.sleep(SPACE_POLL_S)
         except BaseException:
             super().destroy_node()
             raise
 
-    def _drain_to_the_end(self) -> None:
-        # What came last is written even if what came before takes the whole time.
-        self._gather()
+    def _drain_final(self) -> None:
+        # Take the last messages even if writing earlier ones takes all the time.
+        self._take_all()
         begun_s = heard_s = time.monotonic()
         while (now_s := time.monotonic()) - heard_s < QUIET_S:
             if now_s - begun_s > MAX_LAST_DRAIN_S:
@@ -430,8 +435,8 @@ class RecorderNode(Node):
             time.sleep(DRAIN_S / 5)
 
 
-def _free_folder(folder: Path) -> Path:
-    """The folder, or with a number where it exists: a restarted recorder starts a second bag."""
+def _new_folder(folder: Path) -> Path:
+    """The folder, with a number if it exists: a restarted recorder starts a second bag."""
     candidate, number = folder, 1
     while candidate.exists():
         number += 1
@@ -439,8 +444,8 @@ def _free_folder(folder: Path) -> Path:
     return candidate
 
 
-def _keeps_all(name: str) -> bool:
-    """Whether the topic's publisher keeps enough for a late listener to have all of it."""
+def _keeps_history(name: str) -> bool:
+    """Whether the publisher keeps its history for late joiners."""
     return name == f"/{topics.WORLD_STATE}"
 
 
@@ -450,10 +455,9 @@ def _status(level: bytes, name: str, text: str, values: Mapping[str, str]) -> Di
 
 
 class RoundsExecutor(SingleThreadedExecutor):
-    """Drains the recorder in short rounds and looks for timers and services in long ones.
+    """Drains the recorder in short rounds, and serves timers and services in longer ones.
 
-    A wait for all that a node with sixty subscriptions could wait for takes as long as writing
-    what a round brings.
+    Waiting on sixty subscriptions takes as long as writing the messages of one round.
     """
 
     def __init__(self) -> None:
@@ -461,11 +465,11 @@ class RoundsExecutor(SingleThreadedExecutor):
         self._served_s = 0.0
 
     def spin_once(self, timeout_sec: float | None = None) -> None:  # noqa: ARG002
-        """One round; `timeout_sec` has no meaning here."""
+        """One round; `timeout_sec` is ignored."""
         now_s = time.monotonic()
         if now_s - self._served_s >= SERVE_S:
             self._served_s = now_s
-            # What is ready is known from one wait, and each call serves one of it.
+            # One wait finds everything that is ready; each call serves one of them.
             for _ in range(MAX_SERVED):
                 self._spin_once_impl(0.0)
         for node in self.get_nodes():
@@ -484,8 +488,8 @@ def main() -> int:
         return nodes[0]
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        # Amid a message, an exception would leave half of it in the bag and drop those that wait:
-        # once there is a bag, ROS alone shuts down.
+        # An exception amid a message would leave half of it in the bag and drop the queue: once
+        # there is a bag, only ROS shuts down.
         if not nodes:
             raise KeyboardInterrupt
 

@@ -58,7 +58,7 @@ class RawMessage:
     Attributes:
         received_ns: when the recorder received it.
         published_ns: when it was published; as `received_ns` where the bag does not say.
-        sequence: the publisher's count of its messages, modulo 2**32; 0 where none is kept.
+        sequence: the publisher's count of its messages, modulo 2**32; 0 if none is kept.
     """
 
     topic: str
@@ -73,7 +73,7 @@ class RawMessage:
         """The message by its fields.
 
         Raises:
-            ValueError: where the data are no such message, or its definition cannot be used.
+            ValueError: if the data are no such message, or its definition cannot be used.
         """
         try:
             return message_reader(self.type_name, self.definition)(self.data)
@@ -110,7 +110,7 @@ class Bag:
         """Opens a bag.
 
         Raises:
-            FileError: where there is no readable bag.
+            FileError: if there is no readable bag.
         """
         self.folder = folder
         self._files: Sequence[Storage] = open_files(folder)
@@ -135,7 +135,7 @@ class Bag:
         """The attached files by their names, which are no paths; of one name the last.
 
         Raises:
-            FileError: where they cannot be read.
+            FileError: if they cannot be read.
         """
         return {name: data for file in self._files for name, data in file.attachments().items()}
 
@@ -144,7 +144,7 @@ class Bag:
         """What was published on /world/info: one of each world that was loaded.
 
         Raises:
-            FileError: where they cannot be read.
+            FileError: if they cannot be read.
         """
         return tuple(world_info_of(m.content, self.folder) for m in self.messages((WORLD_INFO,)))
 
@@ -153,12 +153,12 @@ class Bag:
         """The last of `world_infos`.
 
         Raises:
-            FileError: where they cannot be read.
+            FileError: if they cannot be read.
         """
         return self.world_infos[-1] if self.world_infos else None
 
     def type_of(self, topic: str) -> tuple[str, str] | None:
-        """A topic's type and its definition; None where the bag does not have the topic."""
+        """A topic's type and its definition; None if the bag does not have the topic."""
         info = self.topics.get(topic)
         return None if info is None else (info.type_name, info.definition)
 
@@ -177,7 +177,7 @@ class Bag:
             end_ns: only those received before this time.
 
         Raises:
-            FileError: where the file cannot be read.
+            FileError: if the file cannot be read.
         """
         for channel, message in self._read(topics, start_ns, end_ns):
             yield RawMessage(
@@ -200,7 +200,7 @@ class Bag:
         """As `raw`, with the messages by their fields.
 
         Raises:
-            FileError: where the file cannot be read, or a message is none of its type.
+            FileError: if the file cannot be read, or a message is none of its type.
         """
         for channel, message in self._read(topics, start_ns, end_ns):
             try:
@@ -216,7 +216,7 @@ class Bag:
         They are not copied: whoever keeps them keeps some megabyte of the bag in memory.
 
         Raises:
-            FileError: where the file cannot be read.
+            FileError: if the file cannot be read.
         """
         return (
             (message.received_ns, message.data) for _, message in self._read((topic,), None, None)
@@ -226,7 +226,7 @@ class Bag:
         """As `data`, with sequence numbers.
 
         Raises:
-            FileError: where the file cannot be read.
+            FileError: if the file cannot be read.
         """
         return (
             NumberedMessage(message.received_ns, message.sequence, message.data)
@@ -237,7 +237,7 @@ class Bag:
         """All messages with their topics, in bytes that are not copied.
 
         Raises:
-            FileError: where the file cannot be read.
+            FileError: if the file cannot be read.
         """
         for file in self._files:
             topics = {number: channel.topic for number, channel in file.channels.items()}
@@ -251,7 +251,7 @@ class Bag:
         sequence numbers jump (`is_numbered`).
 
         Raises:
-            FileError: where the file cannot be read.
+            FileError: if the file cannot be read.
         """
         found = list(self.recorded_gaps(topic))
         if self.is_numbered(topic):
@@ -275,7 +275,7 @@ class Bag:
         """What the recorder says it missed of a topic; part of `gaps`.
 
         Raises:
-            FileError: where it does not say it in numbers.
+            FileError: if it does not say it in numbers.
         """
         try:
             return tuple(recorded_gaps(self._metadata, topic))
@@ -313,6 +313,6 @@ def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
     """As `Bag.messages`.
 
     Raises:
-        FileError: where the folder is no readable bag, or a message none of its type.
+        FileError: if the folder is no readable bag, or a message none of its type.
     """
     yield from Bag(bag).messages(topics)

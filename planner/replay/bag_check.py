@@ -17,7 +17,7 @@ class BagCheck:
     Attributes:
         agrees: whether the bag's verdict is final and the live one, step by step.
         text: the bag's verdict for people, and where they differ, how.
-        judged: the verdict; None where there is none.
+        judged: the verdict; None if there is none.
     """
 
     agrees: bool

@@ -24,7 +24,7 @@ def files_of(bag: Path) -> list[Path]:
     """The files with messages in a folder, in the order of their numbers; [] = it is no bag.
 
     Raises:
-        FileError: where the folder cannot be read.
+        FileError: if the folder cannot be read.
     """
     if not bag.is_dir():
         return []
@@ -47,7 +47,7 @@ def mcap_files(bag: Path) -> list[Path]:
     """The .mcap files of a bag's folder.
 
     Raises:
-        FileError: where it is no folder, or has none.
+        FileError: if it is no folder, or has none.
     """
     if not bag.is_dir():
         raise FileError(bag, "", "is not a folder of a bag")
@@ -64,7 +64,7 @@ def open_files(path: Path) -> Sequence[Storage]:
         path: the bag's folder, or one of its files.
 
     Raises:
-        FileError: where there is no readable bag.
+        FileError: if there is no readable bag.
     """
     if path.is_file() and path.name.endswith(SUFFIXES):
         folder, paths = path.parent, [path]

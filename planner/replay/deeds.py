@@ -21,7 +21,7 @@ def tell_deeds(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -
     person's, when the agent was free.
 
     Raises:
-        FileError: where the bag cannot be read or has a result that is none.
+        FileError: if the bag cannot be read or has a result that is none.
     """
     answers: dict[tuple[str, str], list[float]] = {}
     for message in bag.messages((RESULTS, DECISIONS)):

@@ -51,7 +51,7 @@ def message_reader(type_name: str, definition: str) -> Callable[[bytes | memoryv
     It raises `UnreadableError` for data that are no such message.
 
     Raises:
-        UnreadableError: where the definition is missing or cannot be used.
+        UnreadableError: if the definition is missing or cannot be used.
     """
     if not definition:
         raise UnreadableError(f"the bag has no ROS 2 definition of {short(type_name)}")
@@ -78,7 +78,7 @@ def msg_text(type_name: str, definition: str) -> str:
     """A definition in OMG IDL as one in ROS 2's own language, with those of all messages in it.
 
     Raises:
-        UnreadableError: where it cannot be used.
+        UnreadableError: if it cannot be used.
     """
     types = _types(type_name, definition, lambda text, _: get_types_from_idl(text))
     try:

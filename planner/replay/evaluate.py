@@ -1,6 +1,6 @@
 """`planner evaluate RECORDING...`: the verdicts again, from the true world's states.
 
-Exit status: 0 where every episode succeeded, 1 where one failed, 2 where one cannot be judged, a
+Exit status: 0 if every episode succeeded, 1 if one failed, 2 where one cannot be judged, a
 verdict is not final or a live verdict differs.
 """
 

@@ -46,7 +46,7 @@ def read_description(folder: Path) -> Description:
     """Reads metadata.yaml; a bag without it is as one that says nothing.
 
     Raises:
-        FileError: where it cannot be read, is of a newer version, or names a compression other
+        FileError: if it cannot be read, is of a newer version, or names a compression other
             than zstd.
     """
     path = folder / "metadata.yaml"
@@ -86,7 +86,7 @@ def unpacked_file(path: Path) -> tuple[Path, Callable[[], object]]:
         The unpacked file, and what removes it; it is removed at the end of the process, too.
 
     Raises:
-        FileError: where it cannot be unpacked, or there is no room for it.
+        FileError: if it cannot be unpacked, or there is no room for it.
     """
     import zstandard
 
@@ -119,7 +119,7 @@ class UnpackedFile(Storage):
         """Unpacks and opens it.
 
         Raises:
-            FileError: where it cannot be unpacked or read.
+            FileError: if it cannot be unpacked or read.
         """
         unpacked, remove = unpacked_file(path)
         self._remove = weakref.finalize(self, remove)
@@ -180,7 +180,7 @@ class SqliteFile(Storage):
         """Opens a file.
 
         Raises:
-            FileError: where it is no such file.
+            FileError: if it is no such file.
         """
         self.path = path
         reader = self._opened()

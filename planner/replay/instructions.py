@@ -44,7 +44,7 @@ def instruction_outcomes(bag: Bag) -> tuple[InstructionOutcome, ...]:
     """All instructions of a bag, in the order in which they were given.
 
     Raises:
-        FileError: where they cannot be read.
+        FileError: if they cannot be read.
     """
     found: dict[str, InstructionOutcome] = {}
     for message in bag.messages((INSTRUCT_STATUS,)):

@@ -99,7 +99,7 @@ def recordings(path: Path) -> list[Path]:
     """The bags and state logs that a path names: itself, or all that is in a folder.
 
     Raises:
-        FileError: where there is none.
+        FileError: if there is none.
     """
     try:
         if path.name.endswith(SUFFIXES) and path.is_file():

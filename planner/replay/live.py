@@ -37,7 +37,7 @@ def live_verdicts(bag: Bag) -> list[LiveVerdict]:
     """All verdicts of a bag, in the order of their receipt.
 
     Raises:
-        FileError: where they cannot be read.
+        FileError: if they cannot be read.
     """
     found = []
     for message in bag.messages((RESULT,)):

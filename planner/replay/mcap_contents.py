@@ -107,7 +107,7 @@ _FOOTER_HEAD = bytes([Opcode.FOOTER]) + (20).to_bytes(8, "little")
 
 
 def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
-    """What a file's summary says; None where it does not say all that is needed.
+    """What a file's summary says; None if it does not say all that is needed.
 
     Args:
         stream: of the file.
@@ -115,7 +115,7 @@ def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
         end: the offset of the footer.
 
     Raises:
-        DamagedError: where it is damaged.
+        DamagedError: if it is damaged.
     """
     begin = footer.summary_start
     if not len(MAGIC) <= begin <= end:
@@ -231,7 +231,7 @@ def from_records(stream: BinaryIO, end: int, damage: Damage) -> Contents:
         damage: what a damaged record is.
 
     Raises:
-        DamagedError: where a record is damaged and that is an error.
+        DamagedError: if a record is damaged and that is an error.
     """
     found = Contents()
     try:

@@ -57,7 +57,7 @@ class McapFile(Storage):
                 summary says.
 
         Raises:
-            FileError: where it is no MCAP file, or one that is damaged.
+            FileError: if it is no MCAP file, or one that is damaged.
         """
         self.path = path
         try:
@@ -118,7 +118,7 @@ class McapFile(Storage):
         """The attached files with all that is said of them.
 
         Raises:
-            FileError: where they cannot be read.
+            FileError: if they cannot be read.
         """
         try:
             with self.path.open("rb") as stream:

@@ -73,7 +73,7 @@ def exactly(stream: BinaryIO, length: int) -> bytes:
     """So many bytes.
 
     Raises:
-        DamagedError: where there are fewer, or there is no room for them.
+        DamagedError: if there are fewer, or there is no room for them.
     """
     if length > MAX_RECORD_BYTES:
         raise DamagedError(
@@ -99,7 +99,7 @@ def parsed(kind: Any, data: bytes) -> Any:
         data: the record's content.
 
     Raises:
-        DamagedError: where they are none.
+        DamagedError: if they are none.
     """
     try:
         return kind.read(ReadDataStream(BytesIO(data)))
@@ -115,7 +115,7 @@ def unpacked_chunk(data: bytes) -> bytes:
         data: the chunk's content.
 
     Raises:
-        DamagedError: where it cannot be unpacked or does not unpack to the size it names.
+        DamagedError: if it cannot be unpacked or does not unpack to the size it names.
     """
     if len(data) < _CHUNK_BYTES:
         raise DamagedError("a chunk is too short")
@@ -168,7 +168,7 @@ def unpacked_zstd(packed: memoryview | bytes, max_bytes: int) -> bytes:
     """Unpacks one frame.
 
     Raises:
-        DamagedError: where it is damaged or unpacks to more than that.
+        DamagedError: if it is damaged or unpacks to more than that.
     """
     import zstandard
 
@@ -240,7 +240,7 @@ def chunk_contents(chunk: bytes) -> ChunkContents:
     """What is in a chunk.
 
     Raises:
-        DamagedError: where a record is not whole, or there are too many that are no messages.
+        DamagedError: if a record is not whole, or there are too many that are no messages.
     """
     definitions: list[Record] = []
     counts: dict[int, int] = {}
@@ -284,7 +284,7 @@ def message_head(data: bytes, length: int) -> tuple[int, int]:
         length: of all of it.
 
     Raises:
-        DamagedError: where it is too short.
+        DamagedError: if it is too short.
     """
     if length < MESSAGE_BYTES or len(data) < MESSAGE_BYTES:
         raise DamagedError("a message is cut off")

@@ -51,7 +51,7 @@ def recover(bag: Path, out: Path | None = None) -> Recovered:
         out: of the new bag; must not exist. None = beside it, with `_recovered` after its name.
 
     Raises:
-        FileError: where the bag is still being written, needs no recovery, is none of MCAP files,
+        FileError: if the bag is still being written, needs no recovery, is none of MCAP files,
             or where the new one cannot be written.
     """
     bag = bag.resolve()

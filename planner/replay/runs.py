@@ -70,7 +70,7 @@ class StateGap:
     missing: int
 
 
-# Finds the episode and the house of a state; None where the world ran no episode.
+# Finds the episode and the house of a state; None if the world ran no episode.
 FindTask: TypeAlias = Callable[[WorldState], tuple[Episode, House] | None]
 
 
@@ -79,7 +79,7 @@ class Run:
     """One episode of a recording while its states come in.
 
     Attributes:
-        evaluator: None where nothing can be judged: `error` says why, or there is no goal.
+        evaluator: None if nothing can be judged: `error` says why, or there is no goal.
     """
 
     source: Path

@@ -41,7 +41,7 @@ class StateReader:
         """Takes the bag for its definition of the messages.
 
         Raises:
-            FileError: where the bag has the topic with messages that are no states.
+            FileError: if the bag has the topic with messages that are no states.
         """
         self._folder = bag.folder
         self._decoder = UpdateDecoder()
@@ -67,7 +67,7 @@ class StateReader:
         return self._decoder.waiting
 
     def read(self, data: bytes | memoryview, number: int | None = None) -> WorldState | None:
-        """The state after a message; None where it brings no new one.
+        """The state after a message; None if it brings no new one.
 
         Args:
             data: of the message.
@@ -91,7 +91,7 @@ def recorded_states(bag: Bag) -> Iterator[RecordedState]:
     """The states of a bag from its first keyframe on.
 
     Raises:
-        FileError: where the topic cannot be read.
+        FileError: if the topic cannot be read.
     """
     reader = StateReader(bag)
     jumps = SequenceGaps(STATES) if bag.is_numbered(STATES) else None
@@ -114,7 +114,7 @@ def updates_before(bag: Bag, end_ns: int) -> list[RawMessage]:
     """What gives the state at a time of receipt: the newest keyframe before it and the changes.
 
     Raises:
-        FileError: where the bag cannot be read.
+        FileError: if the bag cannot be read.
     """
     span_ns = _FIRST_LOOK_NS
     while True:

@@ -14,7 +14,7 @@ class StoredMessage(NamedTuple):
 
     Attributes:
         channel_id: number of its channel in the file.
-        sequence: the publisher's count of its messages, modulo 2**32; 0 where none is kept.
+        sequence: the publisher's count of its messages, modulo 2**32; 0 if none is kept.
         received_ns: when the recorder received it.
         published_ns: when it was published; as `received_ns` where that is not kept.
         data: in CDR. Not copied: whoever keeps it keeps some megabyte of the file in memory.
@@ -80,7 +80,7 @@ class Storage(ABC):
         """The attached files by their names; of one name the last.
 
         Raises:
-            FileError: where they cannot be read.
+            FileError: if they cannot be read.
         """
 
     @abstractmethod
@@ -90,5 +90,5 @@ class Storage(ABC):
         """Messages of some channels, received from `start_ns` on and before `end_ns`.
 
         Raises:
-            FileError: where the file cannot be read.
+            FileError: if the file cannot be read.
         """

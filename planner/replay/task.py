@@ -30,7 +30,7 @@ def load_task(bag: Bag, name: str = "") -> tuple[Episode | None, House]:
         name: of an episode or a file that its user wants instead; "" = what the bag says.
 
     Raises:
-        PlannerError: where the bag does not say it, or names something that is not shipped.
+        PlannerError: if the bag does not say it, or names something that is not shipped.
     """
     if name:
         return load_episode(name)
@@ -43,7 +43,7 @@ def house_of(bag: Bag, house: str) -> House:
     """The house of one of a bag's runs that had no episode.
 
     Raises:
-        PlannerError: where there is no such house, or it is unsound.
+        PlannerError: if there is no such house, or it is unsound.
     """
     for house_text, _, source in _carried(bag, "", house):
         carried = house_from_json(house_text, source)
@@ -63,7 +63,7 @@ def task_of(bag: Bag, episode_id: str, house: str) -> tuple[Episode, House]:
         house: as they say.
 
     Raises:
-        PlannerError: where there is no such episode or house, or it is unsound.
+        PlannerError: if there is no such episode or house, or it is unsound.
     """
     if not episode_id:
         raise PlannerError("there is no goal to judge by: the run had no episode")

@@ -46,7 +46,7 @@ def world_info_of(message: Any, source: Path) -> WorldInfo:
     """What a message says.
 
     Raises:
-        FileError: where it is of another type.
+        FileError: if it is of another type.
     """
     try:
         stamp = message.header.stamp

@@ -6,7 +6,7 @@ import hashlib
 import socket
 from collections.abc import Mapping
 
-from planner.network import meets_no_other_machine
+from planner.network import is_loopback_only
 from planner.world.errors import PlannerError
 
 # DDS derives its UDP ports from the domain id; higher ids have no valid ports.
@@ -27,7 +27,7 @@ def domain_id(environment: Mapping[str, str]) -> int:
 
 def lock_is_exact(environment: Mapping[str, str]) -> bool:
     """Whether every bridge that can be discovered in this environment is covered by the lock."""
-    return meets_no_other_machine(environment)
+    return is_loopback_only(environment)
 
 
 class DomainLock:

@@ -1,4 +1,4 @@
-"""Keys, certificates and signatures as DDS Security and ROS want them: ECDSA on P-256, S/MIME."""
+"""Keys, certificates and signatures for DDS Security and ROS: ECDSA on P-256, S/MIME."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from planner.world.errors import PlannerError
 
-# Before the moment of making: the clocks of two machines differ, and some read it as local time.
+# Certificates begin earlier than now: clocks differ, and some software reads UTC as local time.
 _EARLIER = timedelta(days=1)
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,11 +31,11 @@ def _needs_cryptography(function: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What a certificate says.
+    """The contents of a certificate.
 
     Attributes:
-        name: the common name of whom it is for.
-        begins, ends: when it holds, UTC.
+        name: the common name of the subject.
+        begins, ends: period of validity, UTC.
         pem: the certificate itself.
     """
 
@@ -47,17 +47,17 @@ class Certificate:
 
 @_needs_cryptography
 def check_installed() -> None:
-    """Do nothing where cryptography is there.
+    """Check that cryptography is installed.
 
     Raises:
-        PlannerError: where it is not, and what to install.
+        PlannerError: if it is not, with what to install.
     """
     import cryptography.x509  # noqa: F401
 
 
 @_needs_cryptography
 def new_key() -> bytes:
-    """Return a new private key, PKCS 8 without a password, as the middleware reads it."""
+    """Return a new private key, PKCS 8 without a password, as the middleware expects it."""
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import (
         Encoding,
@@ -73,14 +73,14 @@ def new_key() -> bytes:
 def issue(
     name: str, key: bytes, *, ca: tuple[Certificate, bytes] | None, now: datetime, days: int
 ) -> Certificate:
-    """Return a certificate for a key.
+    """Issue a certificate for a key.
 
     Args:
-        name: common name of whom it is for.
-        key: the private key of whom it is for.
+        name: common name of the subject.
+        key: private key of the subject.
         ca: certificate and private key of the authority; None for the authority itself.
         now: UTC.
-        days: how long it holds.
+        days: period of validity.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
@@ -104,10 +104,10 @@ def issue(
 
 @_needs_cryptography
 def read_certificate(pem: bytes) -> Certificate:
-    """Return what a certificate says.
+    """Parse a certificate.
 
     Raises:
-        PlannerError: where it is none, or cryptography is not installed.
+        PlannerError: if it is not a certificate, or cryptography is not installed.
     """
     from cryptography import x509
     from cryptography.x509.oid import NameOID
@@ -126,8 +126,8 @@ def read_certificate(pem: bytes) -> Certificate:
 
 
 @_needs_cryptography
-def belongs(certificate: Certificate, key: bytes, ca: Certificate) -> bool:
-    """Whether a certificate is of this key and signed by this authority."""
+def matches(certificate: Certificate, key: bytes, ca: Certificate) -> bool:
+    """Whether a certificate belongs to this key and is signed by this authority."""
     from cryptography import x509
     from cryptography.exceptions import InvalidSignature
 
@@ -142,7 +142,7 @@ def belongs(certificate: Certificate, key: bytes, ca: Certificate) -> bool:
 
 @_needs_cryptography
 def signed(text: str, certificate: Certificate, key: bytes) -> bytes:
-    """Return a document with its signature beside it, S/MIME."""
+    """Return a document with a detached signature, S/MIME."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.serialization import Encoding

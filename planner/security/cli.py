@@ -1,4 +1,4 @@
-"""`planner keystore DIR`: keys and permissions for robots in a network, by one command."""
+"""`planner keystore DIR`: creates keys and permissions for robots in a network."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from planner.security.policy import OPERATOR, shipped_policy
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the folder, the domain and the days."""
-    parser.add_argument(
-        "folder", metavar="DIR", type=Path, help="of the keystore, new or to extend"
-    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="keystore, new or to be extended")
     parser.add_argument(
         "--domain", type=int, metavar="N", help="ROS domain (default: ROS_DOMAIN_ID, or 0)"
     )
     parser.add_argument(
-        "--days", type=int, default=3650, help="how long new certificates hold (default: 3650)"
+        "--days", type=int, default=3650, help="validity of new certificates (default: 3650)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make or complete it and say what was made."""
+    """Create or complete the keystore and print what changed."""
     folder: Path = args.folder.absolute()
     domain = domain_of(os.environ) if args.domain is None else args.domain
     made = make_keystore(folder, shipped_policy(), domain=domain, days=args.days)
@@ -37,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     print("  export ROS_SECURITY_ENABLE=true ROS_SECURITY_STRATEGY=Enforce")
     print(f"  export ROS_SECURITY_KEYSTORE={folder}")
     print(
-        f"private/ makes further keys and enclaves/planner/{OPERATOR} commands robots: "
+        f"private/ can create further keys and enclaves/planner/{OPERATOR} commands robots: "
         "keep them off the robots (docs/setup.md)"
     )
     return 0

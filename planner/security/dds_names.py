@@ -1,7 +1,7 @@
-"""The DDS topics behind ROS names, and patterns of them as DDS permissions have them.
+"""The DDS topics behind ROS names, and patterns for them in DDS permissions.
 
-A pattern is matched as POSIX fnmatch does without a flag: `*` stands for any text, slashes
-included, and `?` for one character.
+Patterns match as POSIX fnmatch without flags does: `*` matches any text, slashes included, and
+`?` one character.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 
-# What every ROS participant tells of its nodes.
+# The topic on which every ROS participant announces its nodes.
 DISCOVERY = "ros_discovery_info"
 _ACTION_SERVICES = ("send_goal", "cancel_goal", "get_result")
 _ACTION_TOPICS = ("feedback", "status")
@@ -18,7 +18,7 @@ _ACTION_TOPICS = ("feedback", "status")
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Patterns of DDS topics that a participant may write and read."""
+    """Patterns of DDS topics that a participant may publish and subscribe."""
 
     publish: frozenset[str] = frozenset()
     subscribe: frozenset[str] = frozenset()
@@ -27,22 +27,22 @@ class Rights:
         return Rights(self.publish | other.publish, self.subscribe | other.subscribe)
 
     def reversed(self) -> Rights:
-        """Return what the other end needs."""
+        """Return the rights of the opposite end."""
         return Rights(publish=self.subscribe, subscribe=self.publish)
 
 
 def publication(name: str) -> Rights:
-    """Return what publishing a ROS topic takes."""
+    """Return the rights for publishing a ROS topic."""
     return Rights(publish=frozenset({f"rt{name}"}))
 
 
 def request(name: str) -> Rights:
-    """Return what calling a ROS service takes."""
+    """Return the rights for calling a ROS service."""
     return Rights(frozenset({f"rq{name}Request"}), frozenset({f"rr{name}Reply"}))
 
 
 def call(name: str) -> Rights:
-    """Return what sending goals to a ROS action takes."""
+    """Return the rights for sending goals to a ROS action."""
     rights = Rights(subscribe=frozenset(f"rt{name}/_action/{topic}" for topic in _ACTION_TOPICS))
     for service in _ACTION_SERVICES:
         rights |= request(f"{name}/_action/{service}")
@@ -50,7 +50,7 @@ def call(name: str) -> Rights:
 
 
 def execute(name: str) -> Rights:
-    """Return what serving a ROS action takes, with the events by which ours know who asks."""
+    """Return the rights for serving a ROS action, with its service events."""
     rights = call(name).reversed()
     for service in _ACTION_SERVICES:
         rights |= publication(f"{name}/_action/{service}/_service_event")

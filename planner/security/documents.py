@@ -1,4 +1,4 @@
-"""Governance and permissions as DDS Security defines their XML (v1.1, 9.4.1.2 and 9.4.1.3)."""
+"""Governance and permissions as XML, as DDS Security v1.1 defines it (9.4.1.2 and 9.4.1.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEAD = (
     '<dds xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"\n'
     '     xsi:noNamespaceSchemaLocation="{schema}">\n'
 )
-# Nobody without keys takes part, all that is sent is encrypted, every topic is permitted or not.
+# No participant without keys, everything encrypted, access control for every topic.
 _GOVERNANCE = """\
   <domain_access_rules>
     <domain_rule>
@@ -60,20 +60,20 @@ _PERMISSIONS = """\
 
 
 def governance(domain: int) -> str:
-    """Return the governance of one ROS domain."""
+    """Return the governance document of one ROS domain."""
     schema = f"{_SCHEMAS}/omg_shared_ca_governance.xsd"
     return _HEAD.format(schema=schema) + _GOVERNANCE.format(domain=domain)
 
 
 def permissions(enclave: str, rights: Rights, domain: int, begins: datetime, ends: datetime) -> str:
-    """Return the permissions of one enclave; what is not in them is denied.
+    """Return the permissions document of one enclave; anything not granted is denied.
 
     Args:
-        enclave: its path, which is the common name of its certificate too.
-        rights: what it may write and read.
+        enclave: its path, also the common name of its certificate.
+        rights: what it may publish and subscribe.
         domain: the ROS domain.
-        begins: of its certificate, in UTC.
-        ends: of its certificate, in UTC.
+        begins: start of its certificate's validity, UTC.
+        ends: end of its certificate's validity, UTC.
     """
     criteria = _criteria("publish", rights.publish) + _criteria("subscribe", rights.subscribe)
     return _HEAD.format(schema=f"{_SCHEMAS}/omg_shared_ca_permissions.xsd") + _PERMISSIONS.format(
@@ -93,5 +93,5 @@ def _criteria(kind: str, patterns: frozenset[str]) -> str:
 
 
 def _date_time(moment: datetime) -> str:
-    # Without a zone, as ROS's own tool writes it: it counts as UTC.
+    # Without a time zone, as ROS's own tool writes it; it means UTC.
     return moment.replace(tzinfo=None).isoformat(timespec="seconds")

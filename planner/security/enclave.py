@@ -1,7 +1,7 @@
-"""Under which identity a process joins ROS, where SROS 2 is on.
+"""The identity under which a process joins ROS with SROS 2.
 
-ROS takes the identity of a process from `--enclave`, or for all processes alike from
-`ROS_SECURITY_ENCLAVE_OVERRIDE`, which wins.
+ROS takes the identity of a process from `--enclave`, or for all processes from
+`ROS_SECURITY_ENCLAVE_OVERRIDE`, which takes precedence.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ def enclave_of(identity: str) -> str:
     return f"{_NAMESPACE}/{identity}"
 
 
-def secured(environment: Mapping[str, str]) -> bool:
-    """Whether ROS uses keys: by this very word, `True` or `1` turn nothing on."""
+def is_secured(environment: Mapping[str, str]) -> bool:
+    """Whether ROS security is on: only the word `true` counts, `True` or `1` have no effect."""
     return environment.get(ENABLE, "") == "true"
 
 
-def enforced(environment: Mapping[str, str]) -> bool:
+def is_enforced(environment: Mapping[str, str]) -> bool:
     """Whether a process without keys ends instead of running unprotected."""
-    return secured(environment) and environment.get(STRATEGY, "") == "Enforce"
+    return is_secured(environment) and environment.get(STRATEGY, "") == "Enforce"
 
 
-def enclave_words(environment: Mapping[str, str], identity: str) -> tuple[str, ...]:
-    """Return the ROS arguments that give a node its identity; none where no keys are used."""
-    return ("--enclave", enclave_of(identity)) if secured(environment) else ()
+def enclave_arguments(environment: Mapping[str, str], identity: str) -> tuple[str, ...]:
+    """Return the ROS arguments that set a node's identity; none without security."""
+    return ("--enclave", enclave_of(identity)) if is_secured(environment) else ()
 
 
-def each_its_own(environment: MutableMapping[str, str]) -> None:
-    """Take away what would give every node that is started the operator's identity, or another."""
-    if secured(environment):
+def clear_enclave_override(environment: MutableMapping[str, str]) -> None:
+    """Remove the override that would give all started nodes the same identity."""
+    if is_secured(environment):
         environment.pop(OVERRIDE, None)
 
 
-def act_as(environment: MutableMapping[str, str], identity: str, namespace: str = "/") -> None:
-    """Give a process an identity before it joins ROS, unless the environment names one.
+def join_as(environment: MutableMapping[str, str], identity: str, namespace: str = "/") -> None:
+    """Set a process's identity before it joins ROS, unless the environment already does.
 
     Raises:
-        PlannerError: where keys are used for a stack in a namespace.
+        PlannerError: if the stack has a namespace and security is on.
     """
     refuse_namespace_with_keys(environment, namespace)
-    if secured(environment) and not environment.get(OVERRIDE):
+    if is_secured(environment) and not environment.get(OVERRIDE):
         environment[OVERRIDE] = enclave_of(identity)
 
 
 def refuse_namespace_with_keys(environment: Mapping[str, str], namespace: str) -> None:
-    """Refuse what would start and then be denied every topic: the policy names no namespace.
+    """Refuse a namespace with security on: the policy has none, so every topic would be denied.
 
     Raises:
-        PlannerError: where keys are used and the stack is in a namespace.
+        PlannerError: if the stack has a namespace and security is on.
     """
-    if secured(environment) and namespace != "/":
+    if is_secured(environment) and namespace != "/":
         raise PlannerError(
-            f"namespace {namespace}: the permissions of config/security are for a stack in none; "
+            f"namespace {namespace}: the permissions of config/security cover no namespace; "
             "leave out the namespace, or unset ROS_SECURITY_ENABLE"
         )
 
@@ -71,7 +71,7 @@ def domain_of(environment: Mapping[str, str]) -> int:
     """Return the ROS domain.
 
     Raises:
-        PlannerError: where `ROS_DOMAIN_ID` is no number.
+        PlannerError: if `ROS_DOMAIN_ID` is not a number.
     """
     text = environment.get("ROS_DOMAIN_ID", "") or "0"
     if not (text.isascii() and text.isdigit()):

@@ -1,7 +1,7 @@
 """A keystore in the layout of ROS 2's own tool: public/, private/ and enclaves/.
 
-Every identity of the policy gets the enclave `/planner/IDENTITY`. What is there stays: keys for
-good, certificates until they expire soon. Governance and permissions are always those of now.
+Every identity of the policy gets the enclave `/planner/IDENTITY`. Existing keys are kept, and
+certificates until shortly before they expire. Governance and permissions are always rewritten.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from planner.security import documents
 from planner.security.certificates import (
     Certificate,
-    belongs,
     check_installed,
     issue,
+    matches,
     new_key,
     read_certificate,
     signed,
@@ -27,7 +27,7 @@ from planner.security.policy import Policy
 from planner.world.errors import PlannerError
 
 AUTHORITY = "plannerCA"
-# A certificate that ends sooner is issued anew, for the same key.
+# A certificate that expires sooner is renewed, for the same key.
 RENEW_WITHIN = timedelta(days=30)
 MAX_DOMAIN = 232
 PUBLIC, PRIVATE, ENCLAVES = "public", "private", "enclaves"
@@ -37,13 +37,13 @@ _AUTHORITIES = ("identity_ca", "permissions_ca")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What one call did.
+class KeystoreChanges:
+    """The result of one call.
 
     Attributes:
         new_keys: identities that had no key before; "" is the authority.
-        renewed: identities whose certificate was issued anew for a key that was there.
-        identities: all of the keystore that are in the policy.
+        renewed: identities whose certificate was renewed for an existing key.
+        identities: all identities of the policy that the keystore has.
     """
 
     new_keys: tuple[str, ...]
@@ -53,34 +53,34 @@ class Made:
 
 def make_keystore(
     folder: Path, policy: Policy, *, domain: int, days: int, now: datetime | None = None
-) -> Made:
-    """Make a keystore, or complete one.
+) -> KeystoreChanges:
+    """Create a keystore, or complete one.
 
     Args:
         folder: of the keystore.
-        policy: whom it is for, and what each may do.
-        domain: the ROS domain in which the permissions hold.
-        days: how long certificates hold that are made now.
-        now: UTC; the present where it is None.
+        policy: its identities and what each may do.
+        domain: the ROS domain for which the permissions are valid.
+        days: validity of new certificates.
+        now: UTC; None is the present.
 
     Raises:
-        PlannerError: where the folder holds something else, lacks the authority's key, or cannot
-            be written.
+        PlannerError: if the folder has other contents, lacks the authority's key, or cannot be
+            written.
     """
     if not 0 <= domain <= MAX_DOMAIN:
-        raise PlannerError(f"a ROS domain is 0 to {MAX_DOMAIN}, got {domain}")
+        raise PlannerError(f"domain: expected 0 to {MAX_DOMAIN}, got {domain}")
     if days < 1:
-        raise PlannerError(f"certificates hold for at least 1 day, got {days}")
+        raise PlannerError(f"days: expected at least 1, got {days}")
     check_installed()
     _check(folder)
     try:
-        return _Making(folder, policy, domain, days, now or datetime.now(UTC)).run()
+        return _KeystoreBuilder(folder, policy, domain, days, now or datetime.now(UTC)).run()
     except OSError as error:
-        raise PlannerError(f"{folder}: cannot be made a keystore: {error}") from None
+        raise PlannerError(f"{folder}: cannot create a keystore: {error}") from None
 
 
 def _check(folder: Path) -> None:
-    """Refuse to put keys among other things, or a second authority beside a first one."""
+    """Refuse to mix keys with other files, or to add a second authority."""
     try:
         names = {path.name for path in folder.iterdir()} if folder.exists() else set()
         certificates = (CA_CERTIFICATE, *(f"{name}.cert.pem" for name in _AUTHORITIES))
@@ -89,7 +89,7 @@ def _check(folder: Path) -> None:
     except OSError as error:
         raise PlannerError(f"{folder}: not a folder for a keystore: {error}") from None
     if names and not {PUBLIC, ENCLAVES} & names:
-        raise PlannerError(f"{folder}: holds other things; name a new folder, or a keystore")
+        raise PlannerError(f"{folder}: has other contents; name a new folder, or a keystore")
     if has_certificate != has_key and (has_certificate or (folder / ENCLAVES).exists()):
         raise PlannerError(
             f"{folder}: the authority's {'key' if has_certificate else 'certificate'} is not here; "
@@ -97,7 +97,7 @@ def _check(folder: Path) -> None:
         )
 
 
-class _Making:
+class _KeystoreBuilder:
     """One call of `make_keystore`."""
 
     def __init__(self, folder: Path, policy: Policy, domain: int, days: int, now: datetime) -> None:
@@ -106,23 +106,25 @@ class _Making:
         self._new: list[str] = []
         self._renewed: list[str] = []
 
-    def run(self) -> Made:
+    def run(self) -> KeystoreChanges:
         public, private = self._folder / PUBLIC, self._folder / PRIVATE
         for path, mode in ((self._folder, 0o755), (public, 0o755), (private, 0o700)):
             path.mkdir(mode=mode, parents=True, exist_ok=True)
         private.chmod(0o700)
-        ca = self._pair("", public / CA_CERTIFICATE, private / CA_KEY, AUTHORITY, None)
+        ca = self._make_pair("", public / CA_CERTIFICATE, private / CA_KEY, AUTHORITY, None)
         for name in _AUTHORITIES:
             _link(public / f"{name}.cert.pem", CA_CERTIFICATE)
             _link(private / f"{name}.key.pem", CA_KEY)
         enclaves = self._folder / ENCLAVES
         enclaves.mkdir(exist_ok=True)
-        self._document(enclaves, GOVERNANCE, documents.governance(self._domain), ca)
+        self._write_document(enclaves, GOVERNANCE, documents.governance(self._domain), ca)
         for name in self._policy.identities:
-            self._enclave(name, ca)
-        return Made(tuple(self._new), tuple(self._renewed), tuple(self._policy.identities))
+            self._make_enclave(name, ca)
+        return KeystoreChanges(
+            tuple(self._new), tuple(self._renewed), tuple(self._policy.identities)
+        )
 
-    def _enclave(self, name: str, ca: tuple[Certificate, bytes]) -> None:
+    def _make_enclave(self, name: str, ca: tuple[Certificate, bytes]) -> None:
         path = enclave_of(name)
         folder = self._folder / ENCLAVES / path.lstrip("/")
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +133,7 @@ class _Making:
             file = f"{authority}.cert.pem"
             _link(folder / file, f"{top}/../{PUBLIC}/{file}")
         _link(folder / f"{GOVERNANCE}.p7s", f"{top}/{GOVERNANCE}.p7s")
-        certificate, _ = self._pair(name, folder / CERTIFICATE, folder / KEY, path, ca)
+        certificate, _ = self._make_pair(name, folder / CERTIFICATE, folder / KEY, path, ca)
         text = documents.permissions(
             path,
             self._policy.rights[name],
@@ -139,9 +141,9 @@ class _Making:
             certificate.begins,
             certificate.ends,
         )
-        self._document(folder, PERMISSIONS, text, ca)
+        self._write_document(folder, PERMISSIONS, text, ca)
 
-    def _pair(
+    def _make_pair(
         self,
         name: str,
         certificate_path: Path,
@@ -149,7 +151,7 @@ class _Making:
         common_name: str,
         ca: tuple[Certificate, bytes] | None,
     ) -> tuple[Certificate, bytes]:
-        """Return a certificate and its key; those that are there stay while they are good."""
+        """Return a certificate and its key, the existing ones while they are valid."""
         has_key = key_path.is_file()
         if has_key:
             key_path.chmod(0o600)
@@ -161,12 +163,12 @@ class _Making:
         if has_key and certificate_path.is_file():
             try:
                 found = read_certificate(certificate_path.read_bytes())
-                if self._good(found, key, common_name, ca):
+                if self._is_valid(found, key, common_name, ca):
                     return found, key
             except PlannerError as error:
                 raise PlannerError(f"{certificate_path}: {error}") from None
             if ca is None:
-                # What the authority signed names it.
+                # The common name that the authority signed.
                 common_name = found.name
         if has_key:
             self._renewed.append(name)
@@ -174,22 +176,24 @@ class _Making:
         _write(certificate_path, made.pem, 0o644)
         return made, key
 
-    def _good(
+    def _is_valid(
         self, found: Certificate, key: bytes, name: str, ca: tuple[Certificate, bytes] | None
     ) -> bool:
         if not found.begins <= self._now < found.ends - RENEW_WITHIN:
             return False
         if ca is None:
-            return belongs(found, key, found)
-        return found.name == name and belongs(found, key, ca[0])
+            return matches(found, key, found)
+        return found.name == name and matches(found, key, ca[0])
 
-    def _document(self, folder: Path, name: str, text: str, ca: tuple[Certificate, bytes]) -> None:
+    def _write_document(
+        self, folder: Path, name: str, text: str, ca: tuple[Certificate, bytes]
+    ) -> None:
         _write(folder / f"{name}.xml", text.encode("ascii"), 0o644)
         _write(folder / f"{name}.p7s", signed(text, *ca), 0o644)
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write a file whole or not at all; nobody else can read it before it has its mode."""
+    """Write a file atomically; nobody else can read it before its mode is set."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -209,11 +213,11 @@ def _link(path: Path, target: str) -> None:
             return
         path.unlink()
     elif path.exists():
-        # A copy that followed the links is as good.
+        # A copy of the keystore that followed the links works too.
         return
     path.symlink_to(target)
 
 
 def identities_text(names: Iterable[str]) -> str:
-    """Return names for a message, the authority by a word."""
+    """Names for a message, with a word for the authority."""
     return ", ".join(name or "the authority" for name in names)

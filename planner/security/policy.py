@@ -1,4 +1,4 @@
-"""Which identity may do what: config/security/policy.yaml, read and checked."""
+"""What each identity may do: config/security/policy.yaml, parsed and validated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from planner.world.share import config_dir
 
 OPERATOR, VIEWER = "operator", "viewer"
 
-# No other characters: a name goes into XML, and not every middleware knows brackets in patterns.
+# No other characters: names go into XML, and not every middleware supports brackets in patterns.
 Name = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9_*?]+)+$")]
 NodePattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+\*?$")]
 Identity = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -27,7 +27,7 @@ class _Reserved(FileModel):
 
 
 class Listed(FileModel):
-    """What one identity is allowed, by ROS names."""
+    """The permissions of one identity, by ROS names."""
 
     nodes: tuple[NodePattern, ...] = ()
     publish: tuple[Name, ...] = ()
@@ -38,7 +38,7 @@ class Listed(FileModel):
     call: tuple[Name, ...] = ()
 
     def rights(self) -> Rights:
-        """Return the DDS topics that this takes."""
+        """Return the DDS topics that these permissions cover."""
         parameters = tuple(f"/{node}/*" for node in self.nodes)
         return (
             _together(dds_names.publication, self.publish)
@@ -54,8 +54,8 @@ class Policy(FileModel):
     """The whole file.
 
     Attributes:
-        operator_only: what no other identity than the operator's may do.
-        everyone: what every identity may do besides.
+        operator_only: what only the operator's identity may do.
+        everyone: what every identity may do in addition.
         identities: what each may do.
     """
 
@@ -73,12 +73,14 @@ class Policy(FileModel):
                 continue
             for pattern in rights.publish:
                 if any(dds_names.overlap(pattern, topic) for topic in reserved):
-                    raise ValueError(f"{name} may publish {pattern}, which is the operator's alone")
+                    raise ValueError(
+                        f"{name} may publish {pattern}, which is reserved for the operator"
+                    )
         return self
 
     @cached_property
     def rights(self) -> Mapping[str, Rights]:
-        """What each identity may do, in DDS topics."""
+        """The rights of each identity, in DDS topics."""
         shared = self.everyone.rights() | Rights(
             frozenset({dds_names.DISCOVERY}), frozenset({dds_names.DISCOVERY})
         )
@@ -108,6 +110,6 @@ def shipped_policy() -> Policy:
     """Return the policy of config/security.
 
     Raises:
-        FileError: where it cannot be read or gives away what is the operator's.
+        FileError: if it cannot be read, or grants others what is reserved for the operator.
     """
     return read_model(config_dir() / "security" / "policy.yaml", Policy)

@@ -1,1 +1,1 @@
-"""A tour of the house: the shortest thing that shows cameras, motion and topics at work."""
+"""A tour of the house: the smallest demonstration of cameras, motion and topics."""

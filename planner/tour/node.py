@@ -35,28 +35,28 @@ from planner.world.primitive import PrimitiveCode
 from planner.world.vocabulary import AgentKind
 
 AGENT = "agent_0"
-MOVED_M = 0.1
+MIN_STEP_M = 0.1
 
 
 class TourNode(Node):
-    """Asks the bridge for one primitive after another; ends the process when the tour is over."""
+    """Sends the bridge one primitive after another; ends the process after the tour."""
 
     def __init__(self) -> None:
         """Reads the parameters.
 
         Raises:
-            PlannerError: where the house or the folder cannot be used.
+            PlannerError: if the house or the folder cannot be used.
         """
         super().__init__("tour")
         house = parameters.text(self, "house", "", "name or file; empty = the bridge's")
-        folder = parameters.text(self, "record", "", "folder that gets tour.png")
-        self._most = parameters.whole(self, "rooms", 6, "rooms to visit", min_value=1)
+        folder = parameters.text(self, "record", "", "folder for tour.png")
+        self._max_rooms = parameters.whole(self, "rooms", 6, "rooms to visit", min_value=1)
         self._wait_s = parameters.number(
             self, "wait", 60.0, "seconds to wait for the bridge", min_value=1.0
         )
         self._house = load_house(house) if house else None
         self._folder = Path(folder)
-        self._way: list[tuple[float, float]] = []
+        self._path: list[tuple[float, float]] = []
         self._picture: RgbImage | None = None
         self._heartbeat = HeartbeatPublisher(self)
         self._heartbeat.advertise(AGENT)
@@ -79,7 +79,7 @@ class TourNode(Node):
         self._notice = WaitingNotice(self, self._missing)
 
     def _on_world(self, info: WorldInfo) -> None:
-        """Learns which house the bridge is in."""
+        """Takes the house from the bridge's info."""
         if self._house is None and info.layout:
             self._house = load_house(info.layout)
 
@@ -92,14 +92,14 @@ class TourNode(Node):
     def _on_odometry(self, message: Odometry) -> None:
         position = message.pose.pose.position
         here = (position.x, position.y)
-        if not self._way or math.dist(here, self._way[-1]) > MOVED_M:
-            self._way.append(here)
+        if not self._path or math.dist(here, self._path[-1]) > MIN_STEP_M:
+            self._path.append(here)
 
     def _on_picture(self, message: Image) -> None:
         self._picture = rgb_array(message)
 
     def _begin(self) -> None:
-        seen = self._way and self._picture is not None
+        seen = self._path and self._picture is not None
         house = self._house
         if house is None or not seen or not self._client.server_is_ready():
             self._waited_s += 0.1
@@ -116,22 +116,22 @@ class TourNode(Node):
 
     async def _tour(self, house: House) -> None:
         grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
-        route = plan_route(house, grid, self._way[-1], self._most)
-        self._say(f"a tour of {len(route)} rooms of {house.name}")
+        route = plan_route(house, grid, self._path[-1], self._max_rooms)
+        self._log(f"touring {len(route)} rooms of {house.name}")
         moments = [await self._visit(stop) for stop in route]
         self._heartbeat.attend(())
         self._save(house, moments)
         rclpy.try_shutdown()
 
     async def _visit(self, stop: Stop) -> Moment:
-        self._say(f"walking to {stop.room}")
+        self._log(f"walking to {stop.room}")
         walk = ExecutePrimitive.Goal(
             name="navigate",
             target=self._point(stop.x_m, stop.y_m),
             heading_rad=stop.yaw_rad,
             standoff_m=math.nan,
         )
-        await self._do(walk)
+        await self._run_primitive(walk)
         look = ExecutePrimitive.Goal(
             name="look",
             target=self._point(stop.x_m, stop.y_m),
@@ -140,11 +140,11 @@ class TourNode(Node):
             heading_rad=math.nan,
             standoff_m=math.nan,
         )
-        await self._do(look)
+        await self._run_primitive(look)
         picture = self._picture
         if picture is None:
             raise PlannerError(f"no picture came from {AGENT}'s hand camera")
-        x, y = self._way[-1]
+        x, y = self._path[-1]
         return Moment(stop.room, picture, x, y)
 
     def _point(self, x_m: float, y_m: float) -> PointStamped:
@@ -153,7 +153,7 @@ class TourNode(Node):
         point.point.x, point.point.y = x_m, y_m
         return point
 
-    async def _do(self, goal: ExecutePrimitive.Goal) -> None:
+    async def _run_primitive(self, goal: ExecutePrimitive.Goal) -> None:
         result = await run_goal(self._client, goal)
         if result.code != PrimitiveCode.SUCCESS:
             raise PlannerError(f"{goal.name} failed: {result.text}")
@@ -162,12 +162,12 @@ class TourNode(Node):
         path = self._folder / "tour.png"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            draw_strip(house, self._way, moments).save(path)
+            draw_strip(house, self._path, moments).save(path)
         except OSError as error:
             raise PlannerError(f"{path}: cannot be written: {error}") from None
-        self._say(f"rooms: {len(moments)}  picture: {path}")
+        self._log(f"rooms: {len(moments)}  picture: {path}")
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         print(text, flush=True)
 
 

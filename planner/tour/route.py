@@ -1,4 +1,4 @@
-"""Which rooms to visit in which order, and where to stand in each."""
+"""The order in which rooms are visited, and where to stand in each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOK_TILT_RAD = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A room and the place in it to look around from, map frame, metres and radians."""
+    """A room and the pose from which to look around, map frame, metres and radians."""
 
     room: str
     x_m: float
@@ -26,20 +26,20 @@ class Stop:
 
 
 def plan_route(
-    house: House, grid: FloorGrid, start_m: tuple[float, float], most: int
+    house: House, grid: FloorGrid, start_m: tuple[float, float], max_rooms: int
 ) -> tuple[Stop, ...]:
-    """Up to `most` rooms, each time the nearest to walk to that was not visited.
+    """Up to `max_rooms` rooms, always the nearest unvisited one by walking distance.
 
     Raises:
-        PlannerError: where the start is not on the house's floor.
+        PlannerError: if the start is not on the house's floor.
     """
     here = grid.nearest_free(*start_m, within_m=0.5)
     if here is None:
         raise PlannerError(f"{house.name}: the start {start_m} is not on free floor")
-    stands = {room.name: _stand(house, grid, room.name, here) for room in house.rooms}
+    stands = {room.name: _central_cell(house, grid, room.name, here) for room in house.rooms}
     left = {name: cell for name, cell in stands.items() if cell is not None}
     route: list[Stop] = []
-    while left and len(route) < most:
+    while left and len(route) < max_rooms:
         field = grid.field(here)
         name = min(left, key=lambda room: (field.at(left[room]), room))
         here = left.pop(name)
@@ -47,8 +47,8 @@ def plan_route(
     return tuple(route)
 
 
-def _stand(house: House, grid: FloorGrid, room: str, reachable_from: int) -> int | None:
-    """The reachable free cell of a room nearest to its middle."""
+def _central_cell(house: House, grid: FloorGrid, room: str, reachable_from: int) -> int | None:
+    """The reachable free cell closest to the centre of a room."""
     label = grid.components.flat[reachable_from]
     middle = house.rooms_by_name[room].shape.centroid
     cells = np.flatnonzero(grid.components == label)
@@ -62,7 +62,7 @@ def _stand(house: House, grid: FloorGrid, room: str, reachable_from: int) -> int
 
 
 def _stop(house: House, grid: FloorGrid, room: str, cell: int) -> Stop:
-    """Faces the side of the room with the most furniture."""
+    """A stop that faces the side of the room with the most furniture."""
     x, y = grid.point(cell)
     pieces = [piece for piece in house.furniture if piece.room == room]
     east = sum(piece.x_m - x for piece in pieces)

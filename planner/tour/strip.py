@@ -1,4 +1,4 @@
-"""The picture that a tour leaves: the way on a floor plan above what the camera saw."""
+"""The picture of a tour: its path on a floor plan above the camera pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.houses.map_frame import MapFrame
 from planner.world.house import House
 from planner.world.observation import RgbImage
 
-_WAY = (200, 30, 60)
+_PATH_RGB = (200, 30, 60)
 _INK = (30, 30, 30)
 _PAPER = (255, 255, 255)
 _THUMB_PX = 240
@@ -24,7 +24,7 @@ _SCALE_PX_PER_M = 80.0
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A picture of the hand camera and what to write under it."""
+    """A picture of the hand camera and its caption."""
 
     caption: str
     rgb: RgbImage
@@ -33,10 +33,10 @@ class Moment:
 
 
 def draw_strip(
-    house: House, way_m: Sequence[tuple[float, float]], moments: Sequence[Moment]
+    house: House, path_m: Sequence[tuple[float, float]], moments: Sequence[Moment]
 ) -> Image.Image:
-    """The floor plan with the way and numbered moments, their pictures in rows below."""
-    plan = _plan(house, way_m, moments)
+    """The floor plan with the path and numbered moments, their pictures in rows below."""
+    plan = _plan(house, path_m, moments)
     columns = min(_COLUMNS, max(1, len(moments)))
     rows = -(-len(moments) // columns)
     width = max(plan.width, columns * (_THUMB_PX + _GAP_PX) + _GAP_PX)
@@ -55,17 +55,17 @@ def draw_strip(
 
 
 def _plan(
-    house: House, way_m: Sequence[tuple[float, float]], moments: Sequence[Moment]
+    house: House, path_m: Sequence[tuple[float, float]], moments: Sequence[Moment]
 ) -> Image.Image:
     plan = draw_floor_plan(house, pixels_per_m=_SCALE_PX_PER_M)
     frame = MapFrame.of(house, _SCALE_PX_PER_M)
     draw = ImageDraw.Draw(plan)
-    points = [frame.to_pixels(x, y) for x, y in way_m]
+    points = [frame.to_pixels(x, y) for x, y in path_m]
     if len(points) > 1:
-        draw.line(points, fill=_WAY, width=3, joint="curve")
+        draw.line(points, fill=_PATH_RGB, width=3, joint="curve")
     font = ImageFont.load_default(14)
     for index, moment in enumerate(moments):
         x, y = frame.to_pixels(moment.x_m, moment.y_m)
-        draw.ellipse((x - 11, y - 11, x + 11, y + 11), fill=_WAY)
+        draw.ellipse((x - 11, y - 11, x + 11, y + 11), fill=_PATH_RGB)
         draw.text((x, y), str(index + 1), _PAPER, font, anchor="mm")
     return plan

@@ -126,7 +126,7 @@ def train_classifier(
     """The classifier's weights by the names of the model file.
 
     Raises:
-        PlannerError: where PyTorch is not installed.
+        PlannerError: if PyTorch is not installed.
     """
     try:
         import torch

@@ -42,7 +42,7 @@ def write_samples(root: Path, index: int, episode: str, samples: Iterable[Sample
     """Writes a shard; one without samples says that the episode gave none.
 
     Raises:
-        FileError: where it cannot be written.
+        FileError: if it cannot be written.
     """
     folder = shard_path(root, index)
     aside = folder.with_name(folder.name + ".part")

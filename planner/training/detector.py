@@ -90,8 +90,8 @@ def train_detector(
         The network's weights by the names of the model file.
 
     Raises:
-        PlannerError: where PyTorch is not installed, or the checkpoint is of another recipe.
-        FileError: where frames or the first network cannot be read.
+        PlannerError: if PyTorch is not installed, or the checkpoint is of another recipe.
+        FileError: if frames or the first network cannot be read.
     """
     try:
         import torch

@@ -98,7 +98,7 @@ def phantom(
 ) -> Entity | None:
     """A thing that is not there, at a point in view, remembered from farther than it is.
 
-    None where the picture has no depth.
+    None if the picture has no depth.
     """
     rows, columns = np.nonzero(np.isfinite(frame.depth_m) & (frame.depth_m > 0))
     if not rows.size:

@@ -56,7 +56,7 @@ class ThingTruth(FileModel):
 
 
 class FurnitureTruth(FileModel):
-    """A piece of furniture in the picture; `openness` 0 to 1, None where nothing opens."""
+    """A piece of furniture in the picture; `openness` 0 to 1, None if nothing opens."""
 
     instance: int
     name: str
@@ -132,7 +132,7 @@ def write_shard(
     """Writes a shard aside and renames it when whole; returns its records.
 
     Raises:
-        FileError: where it cannot be written.
+        FileError: if it cannot be written.
     """
     folder = shard_path(root, index)
     aside = folder.with_name(folder.name + ".part")
@@ -196,7 +196,7 @@ def read_frames(root: Path) -> list[RecordedFrame]:
     """The frames of all whole shards.
 
     Raises:
-        FileError: where there are none, or one is wrong.
+        FileError: if there are none, or one is wrong.
     """
     frames = [frame for folder in sorted(root.glob("shard-?????")) for frame in read_shard(folder)]
     if not frames:
@@ -219,7 +219,7 @@ def read_manifest(root: Path) -> Manifest:
     """The manifest of a data set.
 
     Raises:
-        FileError: where there is none: it is not whole.
+        FileError: if there is none: it is not whole.
     """
     return read_model(root / MANIFEST_FILE, Manifest)
 

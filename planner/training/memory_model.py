@@ -45,8 +45,8 @@ def train_memory_model(
         start: folder of an earlier training whose network is the first.
 
     Raises:
-        PlannerError: where PyTorch is missing, or the checkpoint is of another recipe.
-        FileError: where a frame cannot be read or the model not be written.
+        PlannerError: if PyTorch is missing, or the checkpoint is of another recipe.
+        FileError: if a frame cannot be read or the model not be written.
     """
     classes = sorted(default_catalogue().objects)
 

@@ -86,7 +86,7 @@ class Conversation:
         """(h, w, 3) uint8, red first.
 
         Raises:
-            FileError: where the picture cannot be read.
+            FileError: if the picture cannot be read.
         """
         body = cv2.imread(str(self.picture), cv2.IMREAD_COLOR)
         if body is None:
@@ -116,7 +116,7 @@ def read_conversations(root: Path) -> list[Conversation]:
     """The samples that `train.jsonl` names.
 
     Raises:
-        FileError: where it is missing, empty, or a line is of another form.
+        FileError: if it is missing, empty, or a line is of another form.
     """
     path = root / TRAIN_FILE
     try:
@@ -166,7 +166,7 @@ def tune(
     Raises:
         PlannerError: without the extra `train`, for a model that is none, or a checkpoint of
             another recipe, model or data set.
-        FileError: where a picture cannot be read.
+        FileError: if a picture cannot be read.
     """
     try:
         import torch

@@ -95,7 +95,7 @@ def test_yes_begins_it_and_a_second_yes_is_told_why_not(client: Client, asked: A
     assert status == 1
     assert said == f"question {asked.question_id} was approved already; nothing was approved\n"
     status, said = approve(AGENT)
-    assert (status, said) == (1, f"{AGENT} asks nothing\n")
+    assert (status, said) == (1, f"{AGENT} has no question\n")
 
 
 def test_no_refuses_it(client: Client, asked: Asked) -> None:

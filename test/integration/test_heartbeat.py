@@ -109,7 +109,7 @@ def test_the_command_attends_until_it_is_ended(world: Bridge, client: Client) ->
         command.send_signal(signal.SIGINT)
         assert command.wait(PATIENCE_S) == 0
         assert command.stdout is not None
-        assert "agent_0: heard by bridge" in command.stdout.read()
+        assert "agent_0: received by bridge" in command.stdout.read()
         client.wait(lambda: not attended_by(states), "the goodbye")
 
 

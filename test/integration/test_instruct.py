@@ -106,7 +106,7 @@ def test_one_at_a_time_and_ctrl_c_cancels(
     alone(planner="react", model=model, max_questions=2, answer_wait=60.0)
     first = instruct("Go to the table.")
     says(client, first, "question: which table")
-    assert "no --answer is left" in first.said
+    assert "all --answer are used up" in first.said
     second = instruct("Sing.", "--quiet")
     assert ended(client, second) == 1
     assert second.said.startswith("BUSY: another instruction is being followed")
@@ -145,7 +145,7 @@ def test_who_is_not_there_is_said_in_one_line(
     domain = os.environ["ROS_DOMAIN_ID"]
     assert re.fullmatch(
         rf"error: no task planner answered within 0.5 s in ROS domain {domain} \(ROS_DOMAIN_ID\), "
-        r"looked for on this machine \(PLANNER_NETWORK=loopback\); .*\n",
+        r"searched on this machine \(PLANNER_NETWORK=loopback\); .*\n",
         one.said,
     )
 

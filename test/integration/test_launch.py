@@ -42,16 +42,18 @@ def test_the_launch_file_starts_the_one_list() -> None:
 
 @pytest.mark.parametrize("secured", ["true", "false"])
 def test_each_node_gets_its_identity_where_keys_are_used(
-    secured: str, monkeypatch: pytest.MonkeyPatch
+    is_secured: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROS_SECURITY_ENABLE", secured)
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", is_secured)
     given: list[dict[str, object]] = []
     make = runpy.run_path(str(FILE))["action"]
     monkeypatch.setitem(make.__globals__, "Node", lambda **fields: given.append(fields))
     for spec in node_list(Arguments(planner="tour")):
         make(spec)
     words = [["--enclave", f"/planner/{name}"] for name in ("bridge", "tour")]
-    assert [each["ros_arguments"] for each in given] == (words if secured == "true" else [[], []])
+    assert [each["ros_arguments"] for each in given] == (
+        words if is_secured == "true" else [[], []]
+    )
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,6 @@ def test_a_command_reaches_the_stack_of_its_namespace(task: Path) -> None:
     ):
         assert command.stdout is not None
         lines = iter(command.stdout.readline, "")
-        assert any(line == "agent_0: heard by bridge\n" for line in lines)
+        assert any(line == "agent_0: received by bridge\n" for line in lines)
         command.send_signal(signal.SIGINT)
         assert command.wait(PATIENCE_S) == 0

@@ -22,7 +22,7 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import String
 
 from planner.bad_day.small_disk import SmallDisk
-from planner.recorder import bag_story
+from planner.recorder import bag_records
 from planner.recorder.node import RecorderNode, RoundsExecutor
 from planner.replay.bag import Bag, read_bag
 from planner.replay.recovery import recover
@@ -135,7 +135,9 @@ def until(met: Callable[[], object], executor: RoundsExecutor) -> None:
 
 def recording(bag: Path) -> dict[str, dict[str, int]]:
     """What the bag says of each topic."""
-    counts: dict[str, dict[str, int]] = json.loads(Bag(bag).metadata[bag_story.RECORDING]["topics"])
+    counts: dict[str, dict[str, int]] = json.loads(
+        Bag(bag).metadata[bag_records.RECORDING]["topics"]
+    )
     return counts
 
 
@@ -186,7 +188,7 @@ def test_a_verdict_that_never_arrived_is_counted_as_missing(
     recorder.destroy_node()
     missed = 0 if arrives else 1
     assert recording(tmp_path / "bag")["/evaluation/result"]["missed"] == missed
-    gap = Bag(tmp_path / "bag").metadata.get(bag_story.GAP, {})
+    gap = Bag(tmp_path / "bag").metadata.get(bag_records.GAP, {})
     assert (gap.get("topic"), gap.get("missing")) == (
         (None, None) if arrives else ("/evaluation/result", "1")
     )
@@ -253,7 +255,7 @@ def test_a_recorder_that_comes_back_to_a_full_disk_waits_for_room(tmp_path: Path
             text=True,
         )
         assert recorder.stderr is not None
-        assert "recording goes on when there is room" in recorder.stderr.readline()
+        assert "recording continues when there is space" in recorder.stderr.readline()
         assert sorted(path.name for path in disk.folder.iterdir()) == ["bag", "ballast"]
         disk.empty()
         deadline = time.monotonic() + 60

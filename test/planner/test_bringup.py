@@ -285,7 +285,11 @@ def test_simulated_time_is_of_all_nodes_above_the_bridge() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("namespace", "left-arm", "'left-arm' is no ROS namespace"),
+        (
+            "namespace",
+            "left-arm",
+            "expected a ROS namespace such as left or /house/left, got 'left-arm'",
+        ),
         ("log_level", "loud", "'loud' is not one of debug, info"),
         ("use_sim_time", "yes", "'yes' is not one of auto, true, false"),
         ("params_file", "nowhere.yaml", "cannot be read: "),

@@ -66,7 +66,7 @@ def test_it_says_how_far_the_nodes_can_be_reached(
 def test_what_to_do_about_a_warning_is_shown() -> None:
     shown = doctor.table([Finding("network", Status.WARNING, "open", "close it")])
     assert "do: close it" in shown
-    assert "everything the core needs is here" in shown
+    assert "everything the core needs is present" in shown
 
 
 @pytest.mark.parametrize(("status", "code"), [(Status.MISSING, 1), (Status.ABSENT, 0)])

@@ -19,7 +19,7 @@ def test_a_namespace_becomes_its_full_name(text: str, full: str) -> None:
 
 @pytest.mark.parametrize("text", ["1st", "a//b", "a b", "left-arm", "//", "a__b", "{ns}"])
 def test_what_ros_would_refuse_is_refused(text: str) -> None:
-    with pytest.raises(PlannerError, match="is no ROS namespace, such as left"):
+    with pytest.raises(PlannerError, match="expected a ROS namespace such as left"):
         full_namespace(text)
 
 
@@ -38,4 +38,7 @@ def test_commands_refuse_a_wrong_namespace_before_ros(
     with pytest.raises(SystemExit) as ended:
         main([*words, "--namespace", "left-arm"])
     assert ended.value.code == 2
-    assert "argument --namespace: 'left-arm' is no ROS namespace" in capsys.readouterr().err
+    assert (
+        "argument --namespace: expected a ROS namespace such as left or /house/left, got 'left-arm'"
+        in capsys.readouterr().err
+    )

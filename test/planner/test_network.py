@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from planner.network import confine, meets_no_other_machine
+from planner.network import confine, is_loopback_only
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
@@ -28,7 +28,7 @@ def test_ros_stays_on_the_loopback_whatever_the_discovery_range(discovery: str) 
     made = confined(**{RANGE: discovery})
     assert profile(made) == "fastdds_loopback.xml"
     assert made[RANGE] == "SYSTEM_DEFAULT"
-    assert meets_no_other_machine(made)
+    assert is_loopback_only(made)
 
 
 def test_no_discovery_at_all_stays_so() -> None:
@@ -52,13 +52,13 @@ def test_one_setting_opens_it_also_where_a_parent_was_confined() -> None:
     for before in ({}, confined(), confined(large_messages=True)):
         made = confined(**before, PLANNER_NETWORK="open")
         assert made == {"PLANNER_NETWORK": "open", RANGE: "SUBNET"}
-        assert not meets_no_other_machine(made)
+        assert not is_loopback_only(made)
 
 
 def test_once_open_the_discovery_range_is_ros_own_affair() -> None:
     made = confined(PLANNER_NETWORK="Open", **{RANGE: "LOCALHOST"})
     assert made[RANGE] == "LOCALHOST"
-    assert meets_no_other_machine(made)
+    assert is_loopback_only(made)
 
 
 @pytest.mark.parametrize(("network", "discovery"), [("", "LOCALHOST"), ("open", "SUBNET")])
@@ -76,7 +76,9 @@ def test_other_middlewares_are_only_asked_to_look_at_this_machine() -> None:
 
 
 def test_a_word_that_is_neither_is_refused() -> None:
-    with pytest.raises(PlannerError, match="PLANNER_NETWORK: 'opne' is neither loopback nor open"):
+    with pytest.raises(
+        PlannerError, match="PLANNER_NETWORK: expected loopback or open, got 'opne'"
+    ):
         confined(PLANNER_NETWORK="opne")
 
 

@@ -13,10 +13,10 @@ SECURED = {"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_KEYSTORE": "/keys"}
 
 
 def test_no_reachable_socket_is_loopback_only() -> None:
-    reach = judge({}, "[]")
-    assert reach.guarded
-    assert reach.detail.startswith("loopback only")
-    assert not reach.cure
+    exposure = judge({}, "[]")
+    assert exposure.is_protected
+    assert exposure.detail.startswith("loopback only")
+    assert not exposure.cure
 
 
 def test_a_range_that_has_no_effect_is_told() -> None:
@@ -31,43 +31,43 @@ def test_a_range_that_has_no_effect_is_told() -> None:
         ({"PLANNER_NETWORK": "open"}, "by PLANNER_NETWORK=open"),
         ({"FASTDDS_DEFAULT_PROFILES_FILE": "/a.xml"}, "by FASTDDS_DEFAULT_PROFILES_FILE=/a.xml"),
         ({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, "does not cover rmw_cyclonedds_cpp"),
-        ({}, "though nothing asks for it"),
+        ({}, "though nothing requests it"),
     ],
 )
 def test_open_without_security_is_a_warning_that_says_why(
     environment: dict[str, str], why: str
 ) -> None:
-    reach = judge(environment, REACHABLE)
-    assert not reach.guarded
-    assert reach.detail.startswith("open without security")
-    assert "2 sockets" in reach.detail
-    assert why in reach.detail
-    assert reach.cure
+    exposure = judge(environment, REACHABLE)
+    assert not exposure.is_protected
+    assert exposure.detail.startswith("open without security")
+    assert "2 sockets" in exposure.detail
+    assert why in exposure.detail
+    assert exposure.cure
 
 
 def test_only_enforced_security_guards() -> None:
     opened = {"PLANNER_NETWORK": "open", **SECURED}
-    enforced = judge({**opened, "ROS_SECURITY_STRATEGY": "Enforce"}, REACHABLE)
-    assert enforced.guarded
-    assert enforced.detail.startswith("SROS 2, enforced (/keys)")
+    is_enforced = judge({**opened, "ROS_SECURITY_STRATEGY": "Enforce"}, REACHABLE)
+    assert is_enforced.is_protected
+    assert is_enforced.detail.startswith("SROS 2, enforced (/keys)")
     for strategy in ("", "Permissive"):
-        reach = judge({**opened, "ROS_SECURITY_STRATEGY": strategy}, REACHABLE)
-        assert not reach.guarded
-        assert reach.cure == "export ROS_SECURITY_STRATEGY=Enforce"
+        exposure = judge({**opened, "ROS_SECURITY_STRATEGY": strategy}, REACHABLE)
+        assert not exposure.is_protected
+        assert exposure.cure == "export ROS_SECURITY_STRATEGY=Enforce"
 
 
 def test_keys_on_the_loopback_are_told_too() -> None:
-    enforced = judge({**SECURED, "ROS_SECURITY_STRATEGY": "Enforce"}, "[]")
-    assert enforced.detail.endswith("SROS 2 is on, enforced (/keys)")
+    is_enforced = judge({**SECURED, "ROS_SECURITY_STRATEGY": "Enforce"}, "[]")
+    assert is_enforced.detail.endswith("SROS 2 is on, enforced (/keys)")
     assert judge(SECURED, "[]").detail.endswith("SROS 2 is on, not enforced (/keys)")
     assert "SROS" not in judge({}, "[]").detail
 
 
 def test_a_word_that_ros_does_not_know_guards_nobody() -> None:
     environment = {**SECURED, "ROS_SECURITY_ENABLE": "True", "ROS_SECURITY_STRATEGY": "Enforce"}
-    reach = judge({**environment, "PLANNER_NETWORK": "open"}, REACHABLE)
-    assert not reach.guarded
-    assert "ROS_SECURITY_ENABLE=True turns nothing on" in reach.detail
+    exposure = judge({**environment, "PLANNER_NETWORK": "open"}, REACHABLE)
+    assert not exposure.is_protected
+    assert "ROS_SECURITY_ENABLE=True has no effect" in exposure.detail
 
 
 def test_the_program_tells_of_a_node_that_nothing_confines() -> None:

@@ -19,9 +19,9 @@ from planner.spot_demo import (
     Run,
     add_arguments,
     backend_settings,
+    is_plan_right,
     last_line,
     nodes,
-    planned_well,
     run,
     shuffle,
     table,
@@ -76,16 +76,16 @@ def test_planning_success_is_a_plan_that_would_have_done_it(
     calls: list[tuple[str, int]], planned: bool
 ) -> None:
     """EPM-5: correct plan even if a skill failed."""
-    assert planned_well(trace(*calls)) is planned
+    assert is_plan_right(trace(*calls)) is planned
 
 
 def test_a_goal_that_holds_was_planned_well() -> None:
     done = trace((PICK, 0))
-    assert planned_well(replace(done, end=replace(done.end, success=True))) is True
+    assert is_plan_right(replace(done, end=replace(done.end, success=True))) is True
 
 
 def test_a_goal_that_no_plan_of_places_answers_is_left_out() -> None:
-    assert planned_well(trace((PICK, 0), predicate=Predicate.IS_CLEAN)) is None
+    assert is_plan_right(trace((PICK, 0), predicate=Predicate.IS_CLEAN)) is None
 
 
 def test_only_the_task_planner_is_bounded() -> None:
@@ -159,7 +159,7 @@ def test_a_signal_that_ends_a_run_ends_the_series(
     add_arguments(parser)
     assert run(parser.parse_args(["--runs", "2", "-o", str(tmp_path)])) == EXIT_INTERRUPTED
     assert len(begun) == 1
-    assert "stopped, and so is the series" in capsys.readouterr().out
+    assert "stopped; the series ends here" in capsys.readouterr().out
 
 
 def test_the_last_line_has_both_verdicts_and_names_runs_in_which_they_differ() -> None:

@@ -38,7 +38,7 @@ _REACT = ("partnr_react", "partnr_summary")
 
 
 def role_of(rows: Rows) -> Role | None:
-    """What a run is by its rows; None where it is none of the roles."""
+    """What a run is by its rows; None if it is none of the roles."""
     row = next((row for row in rows.values() if row.verdict is not None), None)
     if row is None:
         return None
@@ -189,7 +189,7 @@ def assigned(runs: Mapping[str, Rows], named: Mapping[Role, str]) -> dict[Role, 
     """Which run has which role: as named, else by its rows.
 
     Raises:
-        PlannerError: where several runs would have one role.
+        PlannerError: if several runs would have one role.
     """
     roles = dict(named)
     for run, rows in runs.items():

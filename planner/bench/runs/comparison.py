@@ -39,7 +39,7 @@ def pair(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> Pairing:
     """Pairs two runs.
 
     Raises:
-        PlannerError: where they have no judged episode in common, or were judged by other rules.
+        PlannerError: if they have no judged episode in common, or were judged by other rules.
     """
     one = {key for key, row in first.items() if row.verdict is not None}
     two = {key for key, row in second.items() if row.verdict is not None}

@@ -36,7 +36,7 @@ class Engine(Protocol):
         """Carries out all jobs; whatever `take` raises ends the engine and comes out.
 
         Raises:
-            PlannerError: where no episode at all could be run.
+            PlannerError: if no episode at all could be run.
             KeyboardInterrupt: after Ctrl-C; what was under way is given up.
         """
 
@@ -93,7 +93,7 @@ class _SharedJobs:
         self._changed = asyncio.Event()
 
     async def next(self) -> Job | None:
-        """The next job, once there is one; None where none can come any more."""
+        """The next job, once there is one; None if none can come any more."""
         while (job := self._source.next(self._house)) is None:
             if not self._running:
                 return None

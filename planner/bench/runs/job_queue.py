@@ -33,7 +33,7 @@ class JobQueue:
 
     What is made of a house (its floor, what walls hide, ways) is made by each worker that runs an
     episode there. So a worker stays in its house while that has jobs, then takes the next one that
-    nobody has begun; only where there is none it helps where most is left.
+    nobody has begun; only if there is none it helps where most is left.
     """
 
     def __init__(self, jobs: Iterable[Job]) -> None:
@@ -49,7 +49,7 @@ class JobQueue:
         return sum(map(len, self._left.values()))
 
     def next(self, house: str = "") -> Job | None:
-        """The next job of a worker that was in a house last; None where nothing is left."""
+        """The next job of a worker that was in a house last; None if nothing is left."""
         if not self._left:
             return None
         if house not in self._left:

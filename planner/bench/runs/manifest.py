@@ -69,7 +69,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a run's directory.
 
     Raises:
-        FileError: where there is none, or it cannot be used.
+        FileError: if there is none, or it cannot be used.
     """
     return read_versioned(folder / MANIFEST_NAME, Manifest, MANIFEST_VERSION)
 
@@ -79,8 +79,8 @@ def open_run(folder: Path, manifest: Manifest) -> Iterator[bool]:
     """Makes a run's directory, or resumes it; yields whether it was there.
 
     Raises:
-        PlannerError: where another process is writing it.
-        FileError: where it has other settings, is something else, or cannot be written.
+        PlannerError: if another process is writing it.
+        FileError: if it has other settings, is something else, or cannot be written.
     """
     path = folder / MANIFEST_NAME
     try:

@@ -50,7 +50,7 @@ class Models:
         """The model of an episode; None for planners without one.
 
         Raises:
-            PlannerError: where nothing was scripted or recorded for it.
+            PlannerError: if nothing was scripted or recorded for it.
         """
         if self._is_shared:
             return self._shared

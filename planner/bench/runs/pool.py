@@ -110,7 +110,7 @@ class ProcessPool:
         """What a process says; one that has died is let go.
 
         Raises:
-            PlannerError: where no process can begin.
+            PlannerError: if no process can begin.
         """
         try:
             said = hand.pipe.recv()

@@ -167,7 +167,7 @@ class RowFile:
         """Opens or makes the file and takes off a line that was cut.
 
         Raises:
-            FileError: where it cannot be written.
+            FileError: if it cannot be written.
         """
         self._path = path
         try:
@@ -180,7 +180,7 @@ class RowFile:
         """Adds a row, which is on the disk when this returns.
 
         Raises:
-            FileError: where the disk does not take it.
+            FileError: if the disk does not take it.
         """
         try:
             self._stream.write(row.model_dump_json(exclude_defaults=False).encode() + b"\n")

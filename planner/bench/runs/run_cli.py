@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where every episode has a verdict, 1 where one has none, 130 after Ctrl-C."""
+    """0 if every episode has a verdict, 1 if one has none, 130 after Ctrl-C."""
     for name, least in (("agents", 0), ("episodes", 0), ("workers", 1), ("at_once", 1)):
         if getattr(args, name) < least:
             raise PlannerError(

@@ -49,7 +49,7 @@ def run_jobs(
         retry_errors: whether episodes without a verdict are run again.
 
     Raises:
-        PlannerError: where the directory is another run's, or the model's server is away.
+        PlannerError: if the directory is another run's, or the model's server is away.
     """
     with open_run(folder, manifest), RowFile(folder / ROWS_NAME) as rows:
         found = newest_rows(folder / ROWS_NAME)

@@ -26,7 +26,7 @@ def write_scripts(run: Path, folder: Path) -> int:
     """Writes EPISODE.txt for each episode of a run into a folder; how many.
 
     Raises:
-        FileError: where the run's traces cannot be read, or the folder not written.
+        FileError: if the run's traces cannot be read, or the folder not written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     count = 0

@@ -153,7 +153,7 @@ class RunSettings(FileModel):
         """The record of what reads pictures; None for the kinds of `MemoryKind`.
 
         Raises:
-            PartError: where there is none of this name, or it cannot be used.
+            PartError: if there is none of this name, or it cannot be used.
         """
         return None if self.memory in [*MemoryKind] else UPDATERS.get(self.memory)
 
@@ -162,7 +162,7 @@ class RunSettings(FileModel):
         """The planner's record.
 
         Raises:
-            PartError: where there is none of this name, or it cannot be used.
+            PartError: if there is none of this name, or it cannot be used.
         """
         return PLANNERS.get(self.planner)
 

@@ -74,7 +74,7 @@ def examples_of(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator
     """The solved episodes of a run as `partnr_rag` shows them.
 
     Raises:
-        PlannerError: where the run's planner has no dialogues of that kind.
+        PlannerError: if the run's planner has no dialogues of that kind.
         FileError: for a file of the run that cannot be read.
     """
     for row in _rows(run, evaluated, gathered):
@@ -120,7 +120,7 @@ def samples_in(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[
     They are of the first agent's actions, the robot's where several act.
 
     Raises:
-        PlannerError: where the run's dialogues have no description of the house in words.
+        PlannerError: if the run's dialogues have no description of the house in words.
         FileError: for a file of the run that cannot be read.
     """
     for row in _rows(run, evaluated, gathered):

@@ -50,7 +50,7 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
             the path of a folder or file.
 
     Raises:
-        PlannerError: where there is no such suite, or nothing in it can be judged.
+        PlannerError: if there is no such suite, or nothing in it can be judged.
         FileError: for the first episode that cannot be read.
     """
     found = []
@@ -82,7 +82,7 @@ def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:
         others: further names that may have been meant.
 
     Raises:
-        PlannerError: where there is no such suite.
+        PlannerError: if there is no such suite.
     """
     known = SUITES.names()
     if name in known:

@@ -16,7 +16,7 @@ from planner.memory.wording import PLACED
 from planner.network import confine
 from planner.ros.client_node import client_node
 from planner.ros.conversions import point_message
-from planner.security.enclave import act_as
+from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
 from planner.world.entity import Entity, OperationKind
@@ -35,7 +35,7 @@ class RemoteMemory:
         self._own = not rclpy.ok()
         if self._own:
             confine(os.environ)
-            act_as(os.environ, OPERATOR, namespace)
+            join_as(os.environ, OPERATOR, namespace)
             rclpy.init()
         self._node: Node = client_node("memory_client", namespace)
 

@@ -1,1 +1,1 @@
-"""What a bag keeps of some topics besides their messages."""
+"""Metadata and attachments derived from messages."""

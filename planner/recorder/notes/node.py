@@ -1,4 +1,4 @@
-"""What a bag keeps of some topics besides their messages: the world, verdicts, descriptions."""
+"""Metadata and attachments derived from messages: the world, verdicts, robot descriptions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from planner_msgs.msg import Evaluation, WorldInfo
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
-from planner.recorder import bag_story
-from planner.recorder.account import Gap, TopicAccount
+from planner.recorder import bag_records
+from planner.recorder.topic_counts import Gap, TopicCounts
 from planner.recorder.verdict_check import VerdictCheck
 from planner.world import topics
 
@@ -17,53 +17,54 @@ _VERDICT, _WORLD_INFO = f"/{topics.EVALUATION_RESULT}", f"/{topics.WORLD_INFO}"
 _PROGRESS = f"/{topics.EVALUATION}"
 _DESCRIPTION_TYPE = "std_msgs/msg/String"
 
-Keeper = Callable[[bytes, int], None]
+Handler = Callable[[bytes, int], None]
 
 
 class BagNotes:
-    """Adds metadata records and attachments to a bag as the messages come that they are of."""
+    """Adds metadata records and attachments to a bag as their messages arrive."""
 
     def __init__(
         self,
         add_record: Callable[[str, Mapping[str, str]], None],
         attach: Callable[[str, str, bytes], None],
     ) -> None:
-        """Keeps nothing yet.
+        """Starts empty.
 
         Args:
             add_record: takes a record's name and values.
-            attach: takes an attachment's name, media type and content; the last one counts.
+            attach: takes an attachment's name, media type and content; the last one with a name
+                counts.
         """
         self._add_record, self._attach = add_record, attach
         self._verdicts = VerdictCheck()
 
-    def keeper(self, topic: str, type_name: str) -> Keeper | None:
-        """What takes each message of a topic, in CDR, and when it was received; None = nothing."""
+    def handler_of(self, topic: str, type_name: str) -> Handler | None:
+        """Handler of a topic's messages, taking CDR data and time of receipt; None = nothing."""
         if topic == _WORLD_INFO:
-            return self._keep_world
+            return self._attach_world
         if topic == _VERDICT:
-            return self._keep_verdict
+            return self._record_verdict
         if topic == _PROGRESS:
-            return self._note_verdict
-        attachment = bag_story.description_name(topic) if type_name == _DESCRIPTION_TYPE else None
+            return self._record_repeated_verdict
+        attachment = bag_records.description_name(topic) if type_name == _DESCRIPTION_TYPE else None
         if attachment is None:
             return None
         return lambda data, _: self._attach(
-            attachment, bag_story.URDF, deserialize_message(data, String).data.encode()
+            attachment, bag_records.URDF, deserialize_message(data, String).data.encode()
         )
 
-    def count_missing_verdicts(self, accounts: dict[str, TopicAccount]) -> None:
-        """Adds the verdicts that never came to the account of their topic, and says so."""
+    def count_missing_verdicts(self, accounts: dict[str, TopicCounts]) -> None:
+        """Counts verdicts that never arrived as missed on their topic, and records it."""
         for at_ns in self._verdicts.missing():
-            accounts.setdefault(_VERDICT, TopicAccount(_VERDICT)).missed += 1
-            self._add_record(bag_story.GAP, Gap(_VERDICT, 0, at_ns, 1).as_record())
+            accounts.setdefault(_VERDICT, TopicCounts(_VERDICT)).missed += 1
+            self._add_record(bag_records.GAP, Gap(_VERDICT, 0, at_ns, 1).as_record())
 
-    def _keep_world(self, data: bytes, _received_ns: int) -> None:
+    def _attach_world(self, data: bytes, _received_ns: int) -> None:
         info: WorldInfo = deserialize_message(data, WorldInfo)
-        self._attach(bag_story.HOUSE, bag_story.JSON, info.house_json.encode())
-        self._attach(bag_story.EPISODE, bag_story.JSON, info.episode_json.encode())
+        self._attach(bag_records.HOUSE, bag_records.JSON, info.house_json.encode())
+        self._attach(bag_records.EPISODE, bag_records.JSON, info.episode_json.encode())
 
-    def _keep_verdict(self, data: bytes, _received_ns: int) -> None:
+    def _record_verdict(self, data: bytes, _received_ns: int) -> None:
         verdict: Evaluation = deserialize_message(data, Evaluation)
         if verdict.status == Evaluation.RUNNING:
             return
@@ -76,9 +77,9 @@ class BagNotes:
             "scoring": verdict.scoring,
             "explanation": verdict.explanation,
         }
-        self._add_record(bag_story.VERDICT, record)
+        self._add_record(bag_records.VERDICT, record)
 
-    def _note_verdict(self, data: bytes, received_ns: int) -> None:
+    def _record_repeated_verdict(self, data: bytes, received_ns: int) -> None:
         progress: Evaluation = deserialize_message(data, Evaluation)
         if progress.status != Evaluation.RUNNING:
             self._verdicts.repeat(_identity(progress), received_ns)

@@ -39,8 +39,8 @@ def write_csv(source: Source, folder: Path, topics: Sequence[str] = ()) -> int:
     """Writes the tables of some topics, none named: of all; returns how many rows.
 
     Raises:
-        FileError: where a topic is not in the bag, or the bag cannot be read.
-        OSError: where the disk does not take it.
+        FileError: if a topic is not in the bag, or the bag cannot be read.
+        OSError: if the disk does not take it.
     """
     chosen = _chosen(source, topics)
     columns = {topic: Columns() for topic in chosen}

@@ -30,7 +30,7 @@ def new_file(path: Path, *, force: bool) -> Iterator[Path]:
     """Gives a temporary name beside `path`, which becomes `path` when all went well.
 
     Raises:
-        PlannerError: where `path` exists and `force` is not set, or the disk does not take it.
+        PlannerError: if `path` exists and `force` is not set, or the disk does not take it.
     """
     if path.is_dir():
         raise PlannerError(f"{path}: is a folder; this format writes a file")
@@ -58,7 +58,7 @@ def new_folder(path: Path, *, marker: str, force: bool) -> Iterator[Path]:
         force: whether an earlier export of the same format is replaced.
 
     Raises:
-        PlannerError: where `path` exists and may not be replaced, or the disk does not take it.
+        PlannerError: if `path` exists and may not be replaced, or the disk does not take it.
     """
     if path.exists() and not force:
         raise PlannerError(f"{path}: exists already; --force replaces it")

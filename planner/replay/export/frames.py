@@ -39,7 +39,7 @@ def spans(source: Source, cameras: Sequence[Camera]) -> dict[Camera, Span]:
     """The span and the size (width, height) of each camera's pictures; none without a picture.
 
     Raises:
-        FileError: where the bag cannot be read, or its first picture cannot.
+        FileError: if the bag cannot be read, or its first picture cannot.
     """
     by_topic = {camera.rgb: camera for camera in cameras}
     found: dict[Camera, Span] = {}
@@ -66,7 +66,7 @@ def frames(source: Source, cameras: Sequence[Camera], times_s: Sequence[float]) 
     Pictures are decoded when they are shown, and a picture that is never shown is not.
 
     Raises:
-        FileError: where the bag cannot be read, or a picture that is shown cannot.
+        FileError: if the bag cannot be read, or a picture that is shown cannot.
     """
     by_topic = {camera.rgb: camera for camera in cameras}
     line = _Line(source, cameras)

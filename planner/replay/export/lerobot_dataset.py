@@ -90,10 +90,10 @@ def write_dataset(sources: Sequence[Source], folder: Path, wish: Wish) -> Made:
     """Writes the data set.
 
     Raises:
-        FileError: where a bag lacks what an episode needs, or has another body or other pictures
+        FileError: if a bag lacks what an episode needs, or has another body or other pictures
             than the first one.
-        PlannerError: where FFmpeg lacks the encoder.
-        OSError: where the disk does not take it.
+        PlannerError: if FFmpeg lacks the encoder.
+        OSError: if the disk does not take it.
     """
     writer: _Writer | None = None
     for draft in _drafts(sources, wish):

@@ -37,7 +37,7 @@ class Row:
     """One row of a language column, in LeRobot's words.
 
     Attributes:
-        content: None where the row is only a tool call.
+        content: None if the row is only a tool call.
         style: None with tool calls.
         timestamp_s: since the episode's beginning, that of a frame.
         tool_calls: JSON texts; None = none.
@@ -134,7 +134,7 @@ def _hold(
 
 
 def tool_call_of(text: str) -> str | None:
-    """A skill call as the JSON of an OpenAI-style tool call; None where it is none."""
+    """A skill call as the JSON of an OpenAI-style tool call; None if it is none."""
     try:
         call = parse_call(text)
     except CallError:

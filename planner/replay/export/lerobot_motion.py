@@ -89,7 +89,7 @@ def read_body(source: Source, agent: str) -> Body:
     """Reads what a bag has of an agent's body.
 
     Raises:
-        FileError: where it has no odometry of the agent, or cannot be read.
+        FileError: if it has no odometry of the agent, or cannot be read.
     """
     draft = _Draft(agent)
     for message in source.messages((draft.odometry, draft.joints, draft.gripper)):
@@ -183,7 +183,7 @@ def _pose(p: Any, q: Any) -> Pose:
 def _in_order(
     wanted: tuple[str, ...], named: tuple[str, ...], message: Received
 ) -> tuple[float, ...] | None:
-    """A message's positions by the names of the first one; None where it lacks some."""
+    """A message's positions by the names of the first one; None if it lacks some."""
     if len(message.content.position) != len(named):
         return None
     positions = dict(zip(named, map(float, message.content.position), strict=True))

@@ -34,7 +34,7 @@ class Cameras:
         """Takes a picture or a lens.
 
         Raises:
-            FileError: where a picture cannot be read.
+            FileError: if a picture cannot be read.
         """
         camera = self._of[message.topic]
         try:

@@ -19,8 +19,8 @@ def write_rrd(source: Source, path: Path) -> None:
     """Writes the recording.
 
     Raises:
-        FileError: where the bag cannot be read.
-        OSError: where the disk does not take it.
+        FileError: if the bag cannot be read.
+        OSError: if the disk does not take it.
     """
     import rerun as rr
 

@@ -89,7 +89,7 @@ class Truth:
         """Logs all states of the bag.
 
         Raises:
-            FileError: where the bag's states cannot be read.
+            FileError: if the bag's states cannot be read.
         """
         source = self._source
         for received_ns, state, changed, _ in recorded_states(source.bag):

@@ -78,7 +78,7 @@ class Source:
         """Opens it.
 
         Raises:
-            FileError: where the folder is no readable bag, or one without a message.
+            FileError: if the folder is no readable bag, or one without a message.
         """
         self.folder = folder
         self.bag = Bag(folder)
@@ -101,7 +101,7 @@ class Source:
             topics: their names; none are no messages.
 
         Raises:
-            FileError: where the bag cannot be read, or a message is none of its type.
+            FileError: if the bag cannot be read, or a message is none of its type.
         """
         wanted = [topic for topic in topics if topic in self.types]
         if not wanted:
@@ -124,7 +124,7 @@ class Source:
         """Gives a message to who reads its fields.
 
         Raises:
-            FileError: where it lacks some: another software's, or another version's.
+            FileError: if it lacks some: another software's, or another version's.
         """
         try:
             hear(message)
@@ -175,7 +175,7 @@ class Source:
         """One camera with colour pictures.
 
         Raises:
-            FileError: where the bag has none; names those that it has.
+            FileError: if the bag has none; names those that it has.
         """
         for camera in self.cameras:
             if (camera.agent, camera.name) == (agent, name) and camera.rgb:
@@ -198,10 +198,10 @@ class Source:
 
     @cached_property
     def house(self) -> House | None:
-        """The house that the bag was recorded in; None where neither bag nor this machine has it.
+        """The house that the bag was recorded in; None if neither bag nor this machine has it.
 
         Raises:
-            FileError: where the bag's own is damaged.
+            FileError: if the bag's own is damaged.
         """
         return self._task[1]
 
@@ -210,7 +210,7 @@ class Source:
         """What the episode asks of the robots; "" where there is none or it is not known here.
 
         Raises:
-            FileError: where the bag's own is damaged.
+            FileError: if the bag's own is damaged.
         """
         episode = self._task[0]
         return "" if episode is None else episode.instruction

@@ -63,8 +63,8 @@ class Call:
         agent: namespace of the agent.
         call: such as `Pick[cup_1]`.
         began_s: when it began, on the world's clock.
-        ended_s: when it ended; None where the bag ends before.
-        code: number of the result's code, 0 = success; None where the bag ends before.
+        ended_s: when it ended; None if the bag ends before.
+        code: number of the result's code, 0 = success; None if the bag ends before.
         text: the result in words; "" where the bag ends before.
     """
 
@@ -86,7 +86,7 @@ class Story:
             replies.
         calls: all of them, by their beginning.
         progress: the judge's percent complete, 0 to 1.
-        verdict: whether the judge found the task done; None where the bag does not say.
+        verdict: whether the judge found the task done; None if the bag does not say.
     """
 
     instruction: Steps[str]
@@ -112,7 +112,7 @@ def read_story(source: Source) -> Story:
     """Reads it.
 
     Raises:
-        FileError: where the bag cannot be read.
+        FileError: if the bag cannot be read.
     """
     draft = _Draft()
     for message in source.messages(STORY):

@@ -39,9 +39,9 @@ def write_video(source: Source, path: Path, look: Look) -> int:
     """Writes the video; returns how many frames it has.
 
     Raises:
-        FileError: where the bag lacks the pictures or cannot be read.
-        PlannerError: where FFmpeg lacks the encoder.
-        OSError: where the disk does not take it.
+        FileError: if the bag lacks the pictures or cannot be read.
+        PlannerError: if FFmpeg lacks the encoder.
+        OSError: if the disk does not take it.
     """
     seen = [c.agent for c in source.cameras if c.rgb and c.name == look.camera]
     agents = list(dict.fromkeys(look.agents)) or seen or list(source.agents) or ["agent_0"]

@@ -44,7 +44,7 @@ class VideoFile:
             codec: how.
 
         Raises:
-            PlannerError: where FFmpeg lacks the encoder.
+            PlannerError: if FFmpeg lacks the encoder.
         """
         import av
 
@@ -68,7 +68,7 @@ class VideoFile:
         """Adds a frame, (h, w, 3) uint8.
 
         Raises:
-            PlannerError: where it is of another size than the video.
+            PlannerError: if it is of another size than the video.
         """
         height, width = picture.shape[:2]
         if (height // 2 * 2, width // 2 * 2) != (self.height_px, self.width_px):

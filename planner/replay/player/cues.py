@@ -70,7 +70,7 @@ def one_pass(bag: Bag, topics: Mapping[str, bool], span: Span) -> Iterator[Cue]:
             own frames.
 
     Raises:
-        FileError: where the bag cannot be read.
+        FileError: if the bag cannot be read.
     """
     yield Cue(CueKind.BEGIN, span.start_ns)
     yield from _state_before(bag, topics, span.start_ns)

@@ -21,7 +21,7 @@ def in_order(bag: Bag, topics: Sequence[str], start_ns: int, end_ns: int) -> Ite
         end_ns: only those received before this time.
 
     Raises:
-        FileError: where the bag cannot be read.
+        FileError: if the bag cannot be read.
     """
     begin_ns = start_ns
     while topics and begin_ns < end_ns:
@@ -44,7 +44,7 @@ def last_of_each(bag: Bag, topics: Sequence[str], end_ns: int) -> dict[str, RawM
     """The last message of each topic before a time, by topic; of those that have one.
 
     Raises:
-        FileError: where the bag cannot be read.
+        FileError: if the bag cannot be read.
     """
     found: dict[str, RawMessage] = {}
     until_ns, length_ns = end_ns, _WINDOW_NS

@@ -63,7 +63,7 @@ def play(bag: Bag, options: PlayOptions) -> int:
     """Publishes a bag; returns 0 at its end, or where a person ended it.
 
     Raises:
-        PlannerError: where the bag, an argument or the domain does not allow it.
+        PlannerError: if the bag, an argument or the domain does not allow it.
         KeyboardInterrupt: after Ctrl-C or SIGTERM.
     """
     span = span_of(bag, options)
@@ -225,7 +225,7 @@ def _installed_class(info: TopicInfo) -> type:
     """The class of a topic's messages.
 
     Raises:
-        PlannerError: where it is not installed, or is another one than in the bag.
+        PlannerError: if it is not installed, or is another one than in the bag.
     """
     # Before anything is imported: the name is a stranger's.
     if not is_type_name(info.type_name):
@@ -241,7 +241,7 @@ def _meet(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
     """Waits until it is known who is there.
 
     Raises:
-        PlannerError: where somebody else publishes the same topics.
+        PlannerError: if somebody else publishes the same topics.
     """
     began_s = time.monotonic()
     bridge_s = _BRIDGE_S if _has_bridge() and not options.force else 0.0
@@ -267,7 +267,7 @@ def _check_alone(node: Node, publishers: BagPublishers, *, until_s: float) -> No
     """Sees that nobody else publishes the same topics.
 
     Raises:
-        PlannerError: where somebody does.
+        PlannerError: if somebody does.
     """
     others = _others(node, publishers)
     # Nodes' topics are told before their names.

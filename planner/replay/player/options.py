@@ -93,7 +93,7 @@ def options_of(args: argparse.Namespace) -> PlayOptions:
     """What the arguments say.
 
     Raises:
-        PlannerError: where one is wrong.
+        PlannerError: if one is wrong.
     """
     _check_seconds("--wait-for-subscribers", args.wait_for_subscribers)
     return PlayOptions(
@@ -115,7 +115,7 @@ def span_of(bag: Bag, options: PlayOptions) -> Span:
     """The part of a bag that is asked for.
 
     Raises:
-        PlannerError: where the bag is empty or has nothing there.
+        PlannerError: if the bag is empty or has nothing there.
     """
     if not bag.message_count:
         raise FileError(bag.folder, "", "holds no messages")
@@ -134,7 +134,7 @@ def chosen_topics(
     """What of a bag is published, and who tells `/clock`, which `--topics` does not touch.
 
     Raises:
-        PlannerError: where a pattern or a new name fits nothing, or the bag lacks a `/clock`.
+        PlannerError: if a pattern or a new name fits nothing, or the bag lacks a `/clock`.
     """
     raw = {info.name: source for source, info in raw_topics(topics).items()}
     chosen = choose([*topics, *raw], options.selection)

@@ -32,7 +32,7 @@ class Cues(Protocol):
     """The cues that are played."""
 
     def head(self, timeout_s: float) -> Cue | None:
-        """The next one, which stays the next until `take`; None where none came in time."""
+        """The next one, which stays the next until `take`; None if none came in time."""
         ...
 
     def take(self) -> None:
@@ -131,7 +131,7 @@ class Player:
         """Plays until the last cue, or until a person ends it.
 
         Raises:
-            PlannerError: where the bag cannot be read on.
+            PlannerError: if the bag cannot be read on.
         """
         while not self._ended:
             head = self._cues.head(HEED_S)

@@ -37,10 +37,10 @@ class ReadAhead:
         self._thread.start()
 
     def head(self, timeout_s: float) -> Cue | None:
-        """The next cue, which stays the next until `take`; None where none came in time.
+        """The next cue, which stays the next until `take`; None if none came in time.
 
         Raises:
-            PlannerError: where the bag could not be read on; what was read before it comes first.
+            PlannerError: if the bag could not be read on; what was read before it comes first.
         """
         # The writer only adds: what is there can be looked at without waiting for its lock.
         if self._ready:

@@ -73,7 +73,7 @@ def choose(topics: Collection[str], selection: Selection) -> Chosen:
     """Applies a selection to the topics of a bag.
 
     Raises:
-        PlannerError: where a pattern or a new name fits no topic, or two topics would be one.
+        PlannerError: if a pattern or a new name fits no topic, or two topics would be one.
     """
     remap = selection.remap
     asked = [topic for topic in sorted(topics) if _asked_for(topic, selection)]
@@ -115,7 +115,7 @@ def remappings(words: Sequence[str]) -> dict[str, str]:
     """The new names by the old ones, of words FROM:=TO.
 
     Raises:
-        PlannerError: where a word is none, or a topic is renamed twice.
+        PlannerError: if a word is none, or a topic is renamed twice.
     """
     found: dict[str, str] = {}
     for word in words:

@@ -25,7 +25,7 @@ _LONGEST_SETTING = 400
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The house and the episode of a bag; None where neither the bag nor the machine has it.
+    """The house and the episode of a bag; None if neither the bag nor the machine has it.
 
     `reason`: why something is missing; "" where all is there.
     """
@@ -58,7 +58,7 @@ def settings_of(bag: Bag) -> dict[str, str]:
     """Versions and parameters of the nodes as "node.parameter", as they were while recording.
 
     Raises:
-        FileError: where the bag cannot be read.
+        FileError: if the bag cannot be read.
     """
     found: dict[str, str] = {}
     for name in _RECORDS:

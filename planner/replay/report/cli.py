@@ -1,6 +1,6 @@
 """`planner report BAG [BAG...]`: one HTML page, report.json and tables about one or more bags.
 
-Exit status: 0 where all bags were read, whatever their verdicts; 2 where one could not be.
+Exit status: 0 if all bags were read, whatever their verdicts; 2 where one could not be.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class ClockAnchors:
         """Keeps a message's stamp, unless it is next to the last one by both clocks.
 
         Raises:
-            ValueError: where the bytes are no message that begins with a stamp.
+            ValueError: if the bytes are no message that begins with a stamp.
         """
         stamp_s = stamp_in(data, self._offset)
         if (
@@ -54,7 +54,7 @@ def stamp_in(data: memoryview, offset: int = 4) -> float:
     """The stamp at a place of a serialised message, in seconds.
 
     Raises:
-        ValueError: where there is none.
+        ValueError: if there is none.
     """
     if data[:2] != _CDR_LITTLE_ENDIAN:
         raise ValueError("not little-endian CDR")

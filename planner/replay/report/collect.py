@@ -56,7 +56,7 @@ def collect(
         progress: is told now and then which share is done.
 
     Raises:
-        FileError: where the folder is no readable bag.
+        FileError: if the folder is no readable bag.
     """
     bag = Bag(folder)
     sources = Sources.of(bag, picture_bytes)

@@ -31,7 +31,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a bag is of; "" and None where it does not say.
+    """What a bag is of; "" and None if it does not say.
 
     Attributes:
         duration_s: of the world's clock.
@@ -90,7 +90,7 @@ class Verdicts:
     """Both judgements of a run.
 
     Attributes:
-        agree: whether they are the same; None where one is missing.
+        agree: whether they are the same; None if one is missing.
         final: whether the bag's own verdict can be relied on.
         reason: why there is none, or why it is not final; "" where it is.
     """
@@ -152,7 +152,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class AgentWork:
-    """What one agent did. Shares are of all agents; None where there is nothing to share."""
+    """What one agent did. Shares are of all agents; None if there is nothing to share."""
 
     agent: str
     calls: int
@@ -227,7 +227,7 @@ class PlanRoom:
 
 @dataclass(frozen=True, slots=True)
 class PlanDoor:
-    """An opening from above; `leaf_m` is the arc of its leaf, empty where it has none."""
+    """An opening from above; `leaf_m` is the arc of its leaf, empty if it has none."""
 
     name: str
     polygon_m: tuple[Point, ...]

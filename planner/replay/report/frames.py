@@ -83,7 +83,7 @@ class FrameTree:
         """Takes a message of /tf_static.
 
         Raises:
-            ValueError: where the bytes are no TFMessage.
+            ValueError: if the bytes are no TFMessage.
         """
         del received_ns
         self._take(data)
@@ -92,7 +92,7 @@ class FrameTree:
         """Takes a message of /tf; of frames that were just read, nothing.
 
         Raises:
-            ValueError: where the bytes are no TFMessage.
+            ValueError: if the bytes are no TFMessage.
         """
         stamp_s = _first_stamp(data)
         if stamp_s is None:
@@ -121,7 +121,7 @@ class FrameTree:
             raise ValueError(f"no TFMessage: {error}") from None
 
     def in_map(self, frame: str) -> Pose | None:
-        """A frame's pose in the map by the newest transforms; None where it is not connected."""
+        """A frame's pose in the map by the newest transforms; None if it is not connected."""
         pose = Pose((0.0, 0.0, 0.0))
         for _ in range(_LONGEST_CHAIN):
             if frame == MAP:
@@ -165,7 +165,7 @@ def thinned(path: Sequence[PathPoint], most: int) -> list[PathPoint]:
 
 
 def _first_stamp(data: memoryview) -> float | None:
-    """The stamp of a TFMessage's first transform; None where it has no transform."""
+    """The stamp of a TFMessage's first transform; None if it has no transform."""
     if data[:2] != _CDR_LITTLE_ENDIAN:
         raise ValueError("no TFMessage: not little-endian CDR")
     try:

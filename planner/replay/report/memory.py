@@ -34,7 +34,7 @@ def memory_of(
     truth: TrueWorld | None,
     clock: WorldClock,
 ) -> Memory | None:
-    """Follows the memory; None where the bag has none of its topics."""
+    """Follows the memory; None if the bag has none of its topics."""
     history = _History()
     told: list[Event[MemoryState] | Event[MemoryEdits]] = [*snapshots, *updates]
     # An update before the snapshot that contains it, so that none is taken twice.

@@ -66,7 +66,7 @@ class Camera:
         """Takes a picture where the last one is of an earlier part.
 
         Raises:
-            ValueError: where the message is none of its kind or holds no picture.
+            ValueError: if the message is none of its kind or holds no picture.
         """
         if received_ns < self._next_ns:
             return

@@ -66,7 +66,7 @@ def scan(bag: Bag, plan: Plan, progress: Callable[[int], None] = lambda _: None)
         progress: is told now and then how far the pass is, as a time of receipt.
 
     Raises:
-        FileError: where the file cannot be read.
+        FileError: if the file cannot be read.
     """
     received: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
     sequences: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))

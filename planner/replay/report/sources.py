@@ -51,7 +51,7 @@ class Sources:
     Attributes:
         clocks: the stamps of topics, by their names.
         frames: the frame tree.
-        world: the true world; None where the bag has no states that can be read.
+        world: the true world; None if the bag has no states that can be read.
         states: what reads them, or None.
         cameras: one for each agent with pictures.
     """

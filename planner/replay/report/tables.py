@@ -70,7 +70,7 @@ def write_csv(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
     """Writes each table that has rows.
 
     Raises:
-        FileError: where the folder or the disk does not allow it.
+        FileError: if the folder or the disk does not allow it.
     """
     for name, rows in tables.items():
         if rows:
@@ -90,7 +90,7 @@ def write_parquet(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
     """Writes each table that has rows; needs pyarrow.
 
     Raises:
-        FileError: where the folder or the disk does not allow it.
+        FileError: if the folder or the disk does not allow it.
     """
     import pyarrow as pa
     from pyarrow import parquet

@@ -26,7 +26,7 @@ def missed_messages(bag: Bag, scanned: Scanned) -> dict[str, tuple[MissedGap, ..
     """What is missing of each topic of which anything is, as `Bag.gaps` finds it.
 
     Raises:
-        FileError: where the recorder's own account cannot be read.
+        FileError: if the recorder's own account cannot be read.
     """
     found = {}
     for topic in bag.topics:

@@ -36,7 +36,7 @@ class StepTimes:
         self._times = [first[step] for step in self._steps]
 
     def at(self, step: int | None) -> float | None:
-        """When a step was; None where no step's time is known."""
+        """When a step was; None if no step's time is known."""
         if step is None or not self._steps:
             return None
         return round(float(np.interp(step, self._steps, self._times)), 3)

@@ -30,7 +30,7 @@ from planner.world.errors import FileError, PlannerError
 
 
 def run_through(args: argparse.Namespace) -> int:
-    """Runs what `args.through` names over `args.bag`; 0 where it ran, whatever it found.
+    """Runs what `args.through` names over `args.bag`; 0 if it ran, whatever it found.
 
     Raises:
         PlannerError: for words that are not understood, a bag that cannot be read or lacks what
@@ -55,7 +55,7 @@ def _part(bag: Bag, start_s: float | None, duration_s: float | None) -> tuple[fl
     """The part of a bag that is taken.
 
     Raises:
-        PlannerError: where there is none.
+        PlannerError: if there is none.
     """
     start_s = start_s or 0.0
     whole_s = (bag.end_ns - bag.start_ns) / 1e9

@@ -119,7 +119,7 @@ class RecordedWork:
     """One instruction and the decisions for it.
 
     Attributes:
-        instruction: None where the bag does not say what was asked for.
+        instruction: None if the bag does not say what was asked for.
         agents: of the task.
         lost_results: calls that were followed by another one and whose end was not recorded.
     """
@@ -134,7 +134,7 @@ def recorded_work(recorded: Recorded) -> list[RecordedWork]:
     """What the recorded planner was asked for and decided.
 
     Raises:
-        FileError: where the bag has no decision, or one that cannot be read.
+        FileError: if the bag has no decision, or one that cannot be read.
     """
     replies: list[Reply] = []
     ended: list[SkillEnded] = []

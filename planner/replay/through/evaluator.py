@@ -74,7 +74,7 @@ def replay_evaluator(
         hear: gets the time of each event, nanoseconds of receipt.
 
     Raises:
-        PlannerError: where there is nothing to judge.
+        PlannerError: if there is nothing to judge.
     """
     live = _live(recorded)
     judging = _Judging(recorded, request, live)

@@ -38,7 +38,7 @@ class Judgement:
         mode: by whose rules.
         percent_complete: 0 to 1.
         criteria: "met" or "not met"; "" where the episode has none.
-        start_s: when a perceived world's task began; None where steps are the simulator's.
+        start_s: when a perceived world's task began; None if steps are the simulator's.
     """
 
     episode_id: str
@@ -107,7 +107,7 @@ def _standing(item: PropositionProgress) -> Standing:
 
 
 def judged_otherwise(live: Judgement, now: Judgement) -> list[str]:
-    """In what a judgement differs from the live one, a sentence each; empty where in nothing."""
+    """In what a judgement differs from the live one, a sentence each; empty if in nothing."""
     return [
         *_of_the_whole(live, now),
         *_of_propositions(live.standings, now.standings),

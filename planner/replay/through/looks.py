@@ -107,7 +107,7 @@ def lens_of(message: Any) -> Intrinsics:
     """The lens of a sensor_msgs/CameraInfo.
 
     Raises:
-        PlannerError: where the camera is not calibrated.
+        PlannerError: if the camera is not calibrated.
     """
     if not message.k[0] > 0:
         raise PlannerError("camera_info of a camera that is not calibrated (k[0] is 0)")

@@ -64,7 +64,7 @@ class WorldBelief:
         episode: its episode's id; "" = only the house.
         live: of the recorded memory.
         replayed: of the other one.
-        truth: what was true from when on; empty where the bag has no states.
+        truth: what was true from when on; empty if the bag has no states.
         looks: pictures that the replayed memory looked through, by agent.
         recorded_looks: exposures of which the bag has pictures, by agent.
         losses: pictures that it could not use, by the reason.
@@ -92,7 +92,7 @@ def replay_memory(
         hear: gets the time of each event, nanoseconds of receipt.
 
     Raises:
-        PlannerError: where the memory cannot be made, or the bag lacks what it looks at.
+        PlannerError: if the memory cannot be made, or the bag lacks what it looks at.
     """
     looking = _Looking(request)
     kinds = (DEPTH, INSTANCES) if looking.needs_truth else (DEPTH, COLOUR)

@@ -28,7 +28,7 @@ class Choice:
     """What one idle agent was told and would have been told; None = nothing, it stays idle.
 
     Attributes:
-        ended_well: how the recorded call ended; None where that was not recorded.
+        ended_well: how the recorded call ended; None if that was not recorded.
         live_is_real: whether all that the recorded call names is there in the true world, as
             believed; None without a call or the truth.
         replayed_is_real: the same of the other call.
@@ -215,7 +215,7 @@ def _part(made: CounterfactualWork) -> dict[str, JsonValue]:
 
 
 def _prompts(steps: Sequence[Counterfactual]) -> JsonValue:
-    """How many prompts are those that the recorded model got; None where it got none."""
+    """How many prompts are those that the recorded model got; None if it got none."""
     pairs = []
     for step in steps:
         live = {reply.agents: reply.prompt for reply in reversed(step.recorded.replies)}

@@ -56,7 +56,7 @@ class Counterfactual:
 
     Attributes:
         belief: of that moment.
-        truth: the world's state then; None where the bag has none.
+        truth: the world's state then; None if the bag has none.
         decision: of the other planner.
         model_calls: what it asked its model for it.
         forced: whether its dialogue went on with what was really done.
@@ -92,7 +92,7 @@ def replay_planner(
     The world goes on as recorded: what the planner decides is compared, not carried out.
 
     Raises:
-        PlannerError: where the bag lacks decisions or beliefs, the planner cannot be made, or
+        PlannerError: if the bag lacks decisions or beliefs, the planner cannot be made, or
             its model is not there.
     """
     if not recorded.has(GRAPHS):
@@ -173,7 +173,7 @@ class _Moments:
         return not decision.has_model and newest_s < decision.stamp_s - _EQUAL_S
 
     def belief(self, decision: RecordedDecision) -> Belief | None:
-        """The belief that the recorded planner had; None where none was told yet.
+        """The belief that the recorded planner had; None if none was told yet.
 
         A planner without a model decides at once, and its trace has the belief's own stamp. One
         with a model had the newest when its model was asked.
@@ -274,7 +274,7 @@ class _Asking:
     async def _forced(self, context: Context, recorded: RecordedDecision) -> Planner | None:
         """A copy of the planner that goes on as if it had decided what was really done.
 
-        Its dialogue then tells how that ended. None where it cannot say so in its own words.
+        Its dialogue then tells how that ended. None if it cannot say so in its own words.
         """
         model = self._model
         planner = copy.deepcopy(self._planner)

@@ -127,7 +127,7 @@ class GraphTold:
         """The belief.
 
         Raises:
-            FileError: where the message is none.
+            FileError: if the message is none.
         """
         try:
             return graph_record(self.raw.content())
@@ -250,7 +250,7 @@ class Recorded:
             hands: whether the agents' hands are told of.
 
         Raises:
-            FileError: where the bag cannot be read, or a message is none of its type.
+            FileError: if the bag cannot be read, or a message is none of its type.
         """
         readers: dict[str, Callable[[RawMessage], Event | None]] = {
             topic: _READERS.get(topic, _message) for topic in topics

@@ -36,7 +36,7 @@ def save(findings: Findings, folder: Path) -> None:
     """Writes both files into a new folder.
 
     Raises:
-        FileError: where it exists already or cannot be written.
+        FileError: if it exists already or cannot be written.
     """
     try:
         folder.mkdir(parents=True)

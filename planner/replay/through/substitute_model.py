@@ -48,7 +48,7 @@ class SubstituteModel(WrappedModel):
         """See `ChatModel`.
 
         Raises:
-            ModelError: where the given answer was refused and the planner asks again.
+            ModelError: if the given answer was refused and the planner asks again.
         """
         if self._said is None:
             return await self._model.complete(request)
@@ -65,7 +65,7 @@ def spoken_turn(
     Where the same planner was recorded, it is what its model said, refused replies included.
 
     Raises:
-        ModelError: where this planner has no words for it.
+        ModelError: if this planner has no words for it.
     """
     own: dict[tuple[str, ...], list[str]] = {}
     for reply in recorded.replies:

@@ -27,8 +27,8 @@ class RecordedTask:
         """The first world of the part of the bag that is read.
 
         Raises:
-            FileError: where the bag does not tell of one.
-            PlannerError: where it tells of one that is not known here.
+            FileError: if the bag does not tell of one.
+            PlannerError: if it tells of one that is not known here.
         """
         state = self._first_state()
         if state is not None:
@@ -45,7 +45,7 @@ class RecordedTask:
         """The world of a state.
 
         Raises:
-            PlannerError: where it is not known here.
+            PlannerError: if it is not known here.
         """
         return _of(self._recorded.bag, state)
 
@@ -53,7 +53,7 @@ class RecordedTask:
         """The world of a house and an episode; "" = none.
 
         Raises:
-            PlannerError: where it is not known here.
+            PlannerError: if it is not known here.
         """
         return task_of(self._recorded.bag, episode_id, house)
 

@@ -8,37 +8,37 @@ from pathlib import Path
 
 import pytest
 
-from planner.approve.cli import Order, add_arguments, read_order
-from planner.approve.question import Place, Say, Shown, typed
+from planner.approve.cli import ApproveRequest, add_arguments, read_request
+from planner.approve.question import Answer, Place, Question, parse_answer
 from planner.world.errors import PlannerError
 
-SHOWN = Shown(
+SHOWN = Question(
     "ab-1", "agent_0", "pick", "cup", "no pick of a cup was approved yet", (1.0, 2.0, 0.8),
     (320, 200), True, 100.0, 160.0,
 )  # fmt: skip
 
 
-def order(*words: str) -> Order:
+def request(*words: str) -> ApproveRequest:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    return read_order(parser.parse_args(list(words)), asks=False)
+    return read_request(parser.parse_args(list(words)), interactive=False)
 
 
 def test_the_arguments_become_an_order() -> None:
-    assert order("agent_0") == Order("agent_0", None, Place(), None, 10.0, False)
-    assert order("agent_0", "--picture", "q.png").picture == Path("q.png")
-    assert order("agent_0", "--yes", "ab-1").said == (Say.YES, "ab-1")
-    assert order("agent_0", "--no", "ab-1").said == (Say.NO, "ab-1")
-    assert order("agent_0", "--kind", "ab-1").said == (Say.KIND, "ab-1")
-    assert order("agent_0", "--at", "1", "-2", "0.5").place == Place(target_m=(1.0, -2.0, 0.5))
-    assert order("agent_0", "--pixel", "3", "4").place == Place(pixel=(3, 4))
+    assert request("agent_0") == ApproveRequest("agent_0", None, Place(), None, 10.0, False)
+    assert request("agent_0", "--picture", "q.png").picture == Path("q.png")
+    assert request("agent_0", "--yes", "ab-1").answer == (Answer.YES, "ab-1")
+    assert request("agent_0", "--no", "ab-1").answer == (Answer.NO, "ab-1")
+    assert request("agent_0", "--kind", "ab-1").answer == (Answer.KIND, "ab-1")
+    assert request("agent_0", "--at", "1", "-2", "0.5").place == Place(target_m=(1.0, -2.0, 0.5))
+    assert request("agent_0", "--pixel", "3", "4").place == Place(pixel=(3, 4))
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["/agent_0"], "no agent's name"),
-        (["agent_é"], "no agent's name"),
+        (["/agent_0"], "expected an agent's name"),
+        (["agent_é"], "expected an agent's name"),
         (["agent_0", "--yes", ""], "--yes: the id is empty"),
         (["agent_0", "--yes", "ab-1", "--picture", "q.png"], "--picture"),
         (["agent_0", "--at", "nan", "0", "0"], "--at"),
@@ -48,12 +48,12 @@ def test_the_arguments_become_an_order() -> None:
 )
 def test_what_cannot_be_is_named(words: list[str], says: str) -> None:
     with pytest.raises(PlannerError, match=says):
-        order(*words)
+        request(*words)
 
 
 def test_two_answers_at_once_are_refused() -> None:
     with pytest.raises(SystemExit, match="2"):
-        order("agent_0", "--yes", "ab-1", "--no", "ab-1")
+        request("agent_0", "--yes", "ab-1", "--no", "ab-1")
 
 
 def test_the_question_is_shown_with_all_that_decides() -> None:
@@ -68,10 +68,10 @@ def test_the_question_is_shown_with_all_that_decides() -> None:
 
 
 def test_what_is_not_known_is_said() -> None:
-    shown = replace(SHOWN, thing_class="", pixel=None).lines(None)
-    assert "  class  unknown to perception" in shown
-    assert "  left   unknown" in shown
-    assert shown[3].endswith("not in the picture")
+    question = replace(SHOWN, thing_class="", pixel=None).lines(None)
+    assert "  class  unknown to perception" in question
+    assert "  left   unknown" in question
+    assert question[3].endswith("not in the picture")
     assert replace(SHOWN, pixel=None, has_picture=False).lines(0.0)[3].endswith("no picture")
     assert not any("class" in line for line in replace(SHOWN, primitive="open", why="").lines(0.0))
     assert replace(SHOWN, thing_class="\x1b[2J").lines(0.0)[1] == "'  class  \\x1b[2J'"
@@ -80,15 +80,15 @@ def test_what_is_not_known_is_said() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("y\n", Say.YES),
-        (" YES \n", Say.YES),
-        ("n\n", Say.NO),
-        ("k\n", Say.KIND),
+        ("y\n", Answer.YES),
+        (" YES \n", Answer.YES),
+        ("n\n", Answer.NO),
+        ("k\n", Answer.KIND),
         ("\n", None),
         ("", None),
         ("yn\n", None),
         ("ok\n", None),
     ],
 )
-def test_only_the_keys_are_an_answer(line: str, said: Say | None) -> None:
-    assert typed(line) is said
+def test_only_the_keys_are_an_answer(line: str, answer: Answer | None) -> None:
+    assert parse_answer(line) is answer

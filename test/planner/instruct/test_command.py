@@ -10,24 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.instruct.cli import add_arguments, printer, read_order
-from planner.instruct.order import End, Order, Stopped
+from planner.instruct.cli import add_arguments, printer, read_request
+from planner.instruct.request import CancelReason, InstructionEnd, InstructRequest
 from planner.narrator.story import Event, Kind
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
 
-def order(*words: str) -> Order:
+def order(*words: str) -> InstructRequest:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    return read_order(parser.parse_args(list(words)), asks=False)
+    return read_request(parser.parse_args(list(words)), interactive=False)
 
 
 def test_the_arguments_become_an_order() -> None:
-    assert order("Sing.") == Order("Sing.")
+    assert order("Sing.") == InstructRequest("Sing.")
     given_words = ["--agents", "agent_0, agent_1", "--answer", "a", "--answer", "b"]
     assert order("Sing.", *given_words, "--max-calls", "3", "--timeout", "5", "--wait", "1") == (
-        Order("Sing.", ("agent_0", "agent_1"), ("a", "b"), 3, 5.0, 1.0)
+        InstructRequest("Sing.", ("agent_0", "agent_1"), ("a", "b"), 3, 5.0, 1.0)
     )
 
 
@@ -47,12 +47,12 @@ def test_a_number_that_cannot_be_is_named(words: list[str], name: str) -> None:
 
 
 @pytest.mark.parametrize("code", InstructionCode)
-@pytest.mark.parametrize("stopped", [None, *Stopped])
-def test_the_status_says_how_it_ended(code: InstructionCode, stopped: Stopped | None) -> None:
-    status = End(int(code), "", stopped=stopped).exit_status
+@pytest.mark.parametrize("stopped", [None, *CancelReason])
+def test_the_status_says_how_it_ended(code: InstructionCode, stopped: CancelReason | None) -> None:
+    status = InstructionEnd(int(code), "", stopped=stopped).exit_status
     if code is InstructionCode.DONE:
         assert status == 0
-    elif stopped is Stopped.INTERRUPT:
+    elif stopped is CancelReason.INTERRUPT:
         assert status == 130
     else:
         assert status == 1

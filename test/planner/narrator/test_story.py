@@ -25,11 +25,11 @@ def test_lines_say_when_who_and_why() -> None:
 
 def test_what_was_seen_is_told_by_room() -> None:
     found = [
-        story.Sight("cup_0", Relation.ON, "table_0", "kitchen_0"),
-        story.Sight("book_0", None, "", ""),
-        story.Sight("apple_0", Relation.WITHIN, "fridge_0", "kitchen_0"),
-        story.Sight("ball_0", Relation.ON, "floor_kitchen_0", "kitchen_0"),
-        story.Sight("plate_0", Relation.HELD, "agent_1", "hall_0"),
+        story.Sighting("cup_0", Relation.ON, "table_0", "kitchen_0"),
+        story.Sighting("book_0", None, "", ""),
+        story.Sighting("apple_0", Relation.WITHIN, "fridge_0", "kitchen_0"),
+        story.Sighting("ball_0", Relation.ON, "floor_kitchen_0", "kitchen_0"),
+        story.Sighting("plate_0", Relation.HELD, "agent_1", "hall_0"),
     ]
     events = story.seen_events(0, found)
     assert [event.line for event in events] == [
@@ -55,18 +55,19 @@ def test_the_reason_for_a_call_is_told_with_it() -> None:
     calls = {"agent_0": "Pick[cup_0]", "agent_1": "Explore[hall]"}
     bare = "agent_0: Pick[cup_0]; agent_1: Explore[hall]"
     assert story.reason_of(bare, "agent_0", "Pick[cup_0]") == ""
-    assert story.says_only(bare, calls)
-    assert not story.says_only(plan, calls)
-    assert not story.says_only("agent_0: Done[]", calls)
+    assert story.has_only_calls(bare, calls)
+    assert not story.has_only_calls(plan, calls)
+    assert not story.has_only_calls("agent_0: Done[]", calls)
     line = story.decided_line(2, "agent_0", "Pick[cup_0]", "bring cup_0 onto table_1")
     assert line == "00:02  agent_0  begins  Pick[cup_0]  to bring cup_0 onto table_1"
 
 
 def test_reasons_are_one_line_however_long() -> None:
     assert (
-        story.why_line(3, "bring cup_0\nonto table_1") == "00:03  plan:    bring cup_0 onto table_1"
+        story.reason_line(3, "bring cup_0\nonto table_1")
+        == "00:03  plan:    bring cup_0 onto table_1"
     )
-    long = story.why_line(3, "because " * 500)
+    long = story.reason_line(3, "because " * 500)
     assert len(long) < 300
     assert long.endswith("because ...")
 
@@ -88,7 +89,11 @@ def test_a_run_without_a_goal_ends_with_what_its_planner_says() -> None:
 
 @given(st.text())
 def test_text_of_others_is_one_line_that_no_terminal_obeys(text: str) -> None:
-    for line in (story.one_line(text), story.question_line(1.0, text), story.why_line(1.0, text)):
+    for line in (
+        story.one_line(text),
+        story.question_line(1.0, text),
+        story.reason_line(1.0, text),
+    ):
         assert line.isprintable()
 
 

@@ -70,7 +70,7 @@ def test_a_namespace_is_refused_where_keys_are_used(
     with pytest.raises(PlannerError, match="namespace /left: the permissions"):
         up.run_nodes(specs)
     with pytest.raises(PlannerError, match="namespace /left: the permissions"):
-        enclave.act_as(dict(SECURED), "operator", "/left")
+        enclave.join_as(dict(SECURED), "operator", "/left")
     assert commands == []
 
 
@@ -96,20 +96,20 @@ def test_the_operator_s_identity_in_a_shell_is_not_that_of_the_nodes(
 
 def test_a_command_of_ours_is_the_operator_s_unless_another_identity_is_named() -> None:
     bare: dict[str, str] = {}
-    enclave.act_as(bare, "operator")
+    enclave.join_as(bare, "operator")
     assert bare == {}
-    secured = dict(SECURED)
-    enclave.act_as(secured, "operator")
-    assert secured[enclave.OVERRIDE] == "/planner/operator"
-    enclave.act_as(secured, "viewer")
-    assert secured[enclave.OVERRIDE] == "/planner/operator"
+    is_secured = dict(SECURED)
+    enclave.join_as(is_secured, "operator")
+    assert is_secured[enclave.OVERRIDE] == "/planner/operator"
+    enclave.join_as(is_secured, "viewer")
+    assert is_secured[enclave.OVERRIDE] == "/planner/operator"
 
 
 def test_only_the_very_words_of_ros_turn_it_on_and_enforce_it() -> None:
-    assert enclave.enforced(SECURED)
+    assert enclave.is_enforced(SECURED)
     for name, value in (
         ("ROS_SECURITY_ENABLE", "TRUE"),
         ("ROS_SECURITY_STRATEGY", "enforce"),
         ("ROS_SECURITY_STRATEGY", ""),
     ):
-        assert not enclave.enforced({**SECURED, name: value})
+        assert not enclave.is_enforced({**SECURED, name: value})

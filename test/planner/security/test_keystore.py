@@ -259,10 +259,10 @@ def test_a_folder_that_cannot_be_a_keystore_is_one_error(
     for folder, why in (
         (file, "not a folder"),
         (file / "below", "file"),
-        (other, "holds other things"),
+        (other, "has other contents"),
         (without, "the authority's key is not here; run this where the keystore was made"),
         (broken, "enclaves/planner/bridge/cert.pem: not a certificate"),
-        (Path("/proc/planner"), "cannot be made a keystore"),
+        (Path("/proc/planner"), "cannot create a keystore"),
     ):
         assert cli.main(["keystore", str(folder)]) == 2
         said = capsys.readouterr().err.splitlines()
@@ -275,7 +275,7 @@ def test_a_folder_that_cannot_be_a_keystore_is_one_error(
 @pytest.mark.parametrize(
     ("words", "environment", "why"),
     [
-        (["--domain", "233"], "", "a ROS domain is 0 to 232, got 233"),
+        (["--domain", "233"], "", "domain: expected 0 to 232, got 233"),
         (["--domain", "-1"], "", "got -1"),
         ([], "seven", "ROS_DOMAIN_ID: expected a whole number, got 'seven'"),
         (["--days", "0"], "", "at least 1 day, got 0"),

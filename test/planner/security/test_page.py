@@ -11,9 +11,9 @@ import pytest
 from documented import ROOT, commands
 
 from planner.network import asked
-from planner.security.enclave import KEYSTORE, OVERRIDE, enclave_of, enforced
-from planner.security.examination import examine_keystore
+from planner.security.enclave import KEYSTORE, OVERRIDE, enclave_of, is_enforced
 from planner.security.keystore import make_keystore
+from planner.security.keystore_check import check_keystore
 from planner.security.policy import OPERATOR, shipped_policy
 
 pytest.importorskip("cryptography", reason="keys are made with the extra security")
@@ -40,15 +40,15 @@ def test_what_a_robot_gets_is_sound_and_commands_nobody(tmp_path: Path) -> None:
     bash(pack.replace("DIR", "keystore"), tmp_path)
     bash("tar -xf ../robot_keys.tar", robot)
     assert not (robot / "private").exists()
-    found = examine_keystore(robot, shipped_policy(), 0, datetime.now(UTC))
-    assert (found.lacking, found.problems) == ((OPERATOR,), ())
+    found = check_keystore(robot, shipped_policy(), 0, datetime.now(UTC))
+    assert (found.missing, found.problems) == ((OPERATOR,), ())
 
 
 def test_what_is_exported_enforces_keys_and_makes_the_shell_the_operator_s(tmp_path: Path) -> None:
     exports = [command for command in SHOWN if command.startswith("export ")]
     printed = bash("\n".join([*exports, "env"]).replace("DIR", "keys"), tmp_path)
     environment = dict(line.split("=", 1) for line in printed.splitlines())
-    assert enforced(environment)
+    assert is_enforced(environment)
     assert asked(environment) == "open"
     assert environment[KEYSTORE] == "keys"
     assert environment[OVERRIDE] == enclave_of(OPERATOR)

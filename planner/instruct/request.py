@@ -1,4 +1,4 @@
-"""What `planner instruct` is asked for, and how it ended. No ROS here."""
+"""The arguments of `planner instruct`, and how an instruction ended. No ROS here."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from planner.world.instruct import InstructionCode
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class InstructRequest:
     """One instruction to running nodes.
 
     Attributes:
-        agents: who does it; empty = all.
+        agents: agents to use; empty = all.
         answers: to the planner's questions, in turn.
         max_calls: planner calls allowed; 0 = the planner's default.
         timeout_s: wall seconds after which it is canceled; 0 = never.
         wait_s: wall seconds until a task planner has to answer.
-        asks: whether questions that no answer is left for are read from the terminal.
-        namespace: of the stack that gets it.
+        interactive: whether to prompt on the terminal once `answers` are used up.
+        namespace: of the stack.
     """
 
     instruction: str
@@ -30,11 +30,11 @@ class Order:
     max_calls: int = 0
     timeout_s: float = 0.0
     wait_s: float = 10.0
-    asks: bool = False
+    interactive: bool = False
     namespace: str = "/"
 
 
-class Stopped(StrEnum):
+class CancelReason(StrEnum):
     """Why this client canceled its instruction."""
 
     INTERRUPT = "interrupted"
@@ -42,18 +42,18 @@ class Stopped(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """How an instruction ended; `stopped` where this client canceled it."""
+class InstructionEnd:
+    """How an instruction ended; `stopped` if this client canceled it."""
 
     code: int
     text: str
     question: str = ""
     evidence: Mapping[str, str] = field(default_factory=dict)
-    stopped: Stopped | None = None
+    stopped: CancelReason | None = None
 
     @property
     def exit_status(self) -> int:
-        """0 where it was done, 130 where the user interrupted it, else 1."""
+        """0 if it was done, 130 if the user interrupted it, else 1."""
         if self.code == InstructionCode.DONE:
             return EXIT_OK
-        return EXIT_INTERRUPTED if self.stopped is Stopped.INTERRUPT else EXIT_FAILED
+        return EXIT_INTERRUPTED if self.stopped is CancelReason.INTERRUPT else EXIT_FAILED

@@ -1,4 +1,4 @@
-"""The story of a run from the topics that tell it."""
+"""The story of a run, from the topics that report it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from planner.world.instruct import InstructState
 from planner.world.wire import graph_record
 
 
-class Storyteller:
-    """Tells what is seen, decided, done and judged, as events."""
+class StorySubscriber:
+    """Turns what is seen, decided, done and evaluated into events."""
 
-    def __init__(self, node: Node, tell: Callable[[Event], None]) -> None:
-        """Listens; `tell` gets each event."""
-        self._tell = tell
+    def __init__(self, node: Node, emit: Callable[[Event], None]) -> None:
+        """Subscribes; `emit` gets each event."""
+        self._emit = emit
         self._since = story.StoryClock().since
         self._now_s = 0.0
-        # Things that were just found, until a graph says where: name and when.
+        # Objects found but not yet located by a graph: name and time.
         self._found: dict[str, float] = {}
         self._progress = (-1.0, -1)
         self._goal_id = ""
@@ -52,30 +52,30 @@ class Storyteller:
 
     @property
     def now_s(self) -> float:
-        """The story's time: of the newest that was heard."""
+        """The story's time: that of the newest message."""
         return self._now_s
 
     @property
     def standing(self) -> InstructStatus | None:
-        """How the followed instruction stands; None before anything was heard of it."""
+        """State of the followed instruction; None before the first message about it."""
         return self._standing
 
     def follow(self, goal_id: str) -> None:
-        """Tells of the instruction with this id, and of no other."""
+        """Reports only the instruction with this id."""
         self._goal_id, self._standing = goal_id, None
         self._calls.clear()
         self._plan = ""
 
     def at(self, stamp_s: float) -> float:
-        """The story's time, now that a stamp of the world's clock was heard.
+        """The story's time, given a new stamp of the world's clock.
 
-        What is heard late does not turn it back.
+        Late messages do not turn it back.
         """
         self._now_s = max(self._now_s, self._since(stamp_s))
         return self._now_s
 
     def forget(self) -> None:
-        """The world began anew: what was told before is no part of the run."""
+        """Drops everything: the world was reset, so earlier events are no part of the run."""
         self._found.clear()
         self._progress = (-1.0, -1)
         self._now_s = 0.0
@@ -89,17 +89,17 @@ class Storyteller:
         }
 
     def _on_graph(self, data: bytes) -> None:
-        """Tells where new things are; graphs come often and are read only for that."""
+        """Reports where new objects are; graphs are frequent and parsed only for that."""
         if not self._found:
             return
         nodes = graph_record(deserialize_message(data, WorldGraph)).nodes
         known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
         sights = [
-            story.Sight(node.name, node.relation, node.parent or "", node.room or "")
+            story.Sighting(node.name, node.relation, node.parent or "", node.room or "")
             for node in map(nodes.__getitem__, known)
         ]
         for event in story.seen_events(self.at(max(known.values(), default=0.0)), sights):
-            self._tell(event)
+            self._emit(event)
         for name in known:
             del self._found[name]
 
@@ -108,7 +108,7 @@ class Storyteller:
         agent, call, code, text = message.agent, message.call, int(message.code), message.text
         line = story.ended_line(stamp_s, agent, call, code, text)
         fields = {"agent": agent, "call": call, "code": code, "text": text}
-        self._tell(Event(Kind.ENDED, stamp_s, line, fields))
+        self._emit(Event(Kind.ENDED, stamp_s, line, fields))
 
     def _on_progress(self, message: Evaluation) -> None:
         satisfied = sum(1 for p in message.propositions if p.satisfied)
@@ -119,11 +119,11 @@ class Storyteller:
         stamp_s = self.at(seconds(message.header.stamp))
         line = story.progress_line(stamp_s, percent, satisfied, total)
         fields = {"percent_complete": percent, "satisfied": satisfied, "propositions": total}
-        self._tell(Event(Kind.JUDGED, stamp_s, line, fields))
+        self._emit(Event(Kind.JUDGED, stamp_s, line, fields))
 
     @property
     def _is_judged(self) -> bool:
-        """Whether the judge's goal is that of the followed instruction."""
+        """Whether the evaluator's goal is that of the followed instruction."""
         return self._standing is not None and bool(self._standing.goal)
 
     def _on_status(self, message: InstructStatus) -> None:
@@ -138,25 +138,25 @@ class Storyteller:
                 "agents": [str(agent) for agent in message.agents],
                 "has_goal": bool(message.goal),
             }
-            self._tell(Event(Kind.STATE, stamp_s, "", fields))
+            self._emit(Event(Kind.STATE, stamp_s, "", fields))
         if message.state == InstructStatus.WAITING and message.question:
             if before is None or before.question != message.question:
                 line = story.question_line(stamp_s, message.question)
-                self._tell(Event(Kind.QUESTION, stamp_s, line, {"question": message.question}))
+                self._emit(Event(Kind.QUESTION, stamp_s, line, {"question": message.question}))
         elif message.state == InstructStatus.RUNNING:
-            self._tell_decisions(stamp_s, message)
+            self._emit_decisions(stamp_s, message)
 
-    def _tell_decisions(self, stamp_s: float, message: InstructStatus) -> None:
+    def _emit_decisions(self, stamp_s: float, message: InstructStatus) -> None:
         pairs = list(zip(message.agents, message.calls, strict=False))
         new = [(agent, call) for agent, call in pairs if call and self._calls.get(agent) != call]
         reasons = {agent: story.reason_of(message.plan, agent, call) for agent, call in new}
-        told = any(reasons.values()) or story.says_only(message.plan, dict(pairs))
+        told = any(reasons.values()) or story.has_only_calls(message.plan, dict(pairs))
         if message.plan not in ("", self._plan) and not told:
-            line = story.why_line(stamp_s, message.plan)
-            self._tell(Event(Kind.PLAN, stamp_s, line, {"plan": message.plan}))
+            line = story.reason_line(stamp_s, message.plan)
+            self._emit(Event(Kind.PLAN, stamp_s, line, {"plan": message.plan}))
         self._plan = message.plan
         for agent, call in new:
             line = story.decided_line(stamp_s, agent, call, reasons[agent])
             said = {"agent": agent, "call": call, "reason": reasons[agent]}
-            self._tell(Event(Kind.BEGINS, stamp_s, line, said))
+            self._emit(Event(Kind.BEGINS, stamp_s, line, said))
         self._calls.update(pairs)

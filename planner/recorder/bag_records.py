@@ -1,11 +1,11 @@
-"""What a bag says of itself beside its messages: MCAP metadata and attachments. No ROS here.
+"""The metadata records and attachments of a bag. No ROS here.
 
 | metadata record | when | what |
 |---|---|---|
-| `planner.start` | first | versions of the software, when the recording began |
-| `planner.gap` | when seen | topic, between which receipts, how many messages never arrived |
-| `planner.verdict` | with each verdict | the live evaluator's |
-| `planner.recording` | last | topic by topic what was received, written, left out, missed |
+| `planner.start` | first | versions of the software, start of the recording |
+| `planner.gap` | when noticed | topic, receipts before and after, number of messages missing |
+| `planner.verdict` | with each verdict | the live evaluator's verdict |
+| `planner.recording` | last | messages received, written, left out, missed, by topic |
 
 Attachments: `house.json`, `episode.json`, `parameters.yaml`, `robot_description/AGENT.urdf`.
 """
@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import yaml
 
-from planner.recorder.account import TopicAccount
+from planner.recorder.topic_counts import TopicCounts
 
 START, GAP, VERDICT, RECORDING = (
     "planner.start",
@@ -35,7 +35,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 def start_record(started_ns: int, settings: Mapping[str, str]) -> dict[str, str]:
-    """What is known when a recording begins.
+    """The record written when a recording begins.
 
     Args:
         started_ns: nanoseconds since the epoch.
@@ -53,15 +53,15 @@ def start_record(started_ns: int, settings: Mapping[str, str]) -> dict[str, str]
 
 
 def recording_record(
-    start: Mapping[str, str], ended_ns: int, accounts: Mapping[str, TopicAccount], failure: str
+    start: Mapping[str, str], ended_ns: int, accounts: Mapping[str, TopicCounts], failure: str
 ) -> dict[str, str]:
-    """What a whole recording came to."""
+    """The record written when a recording ends."""
     topics = {name: accounts[name].as_record() for name in sorted(accounts)}
     return {
         **start,
         "ended_ns": str(ended_ns),
         "failure": failure,
-        "missed": str(sum(account.missed for account in accounts.values())),
+        "missed": str(sum(counts.missed for counts in accounts.values())),
         "topics": json.dumps(topics, sort_keys=True),
     }
 
@@ -76,7 +76,7 @@ def parameters_text(found: Mapping[str, Mapping[str, object]]) -> bytes:
 
 
 def description_name(topic: str) -> str | None:
-    """The attachment for a robot's description; None for a topic that is none or a hostile name."""
+    """Name of the attachment for a robot's description; None for other topics and unsafe names."""
     agent, _, last = topic.strip("/").rpartition("/")
     if last != "robot_description" or (agent and not _PLAIN_NAME.fullmatch(agent)):
         return None
@@ -84,7 +84,7 @@ def description_name(topic: str) -> str | None:
 
 
 def _plain(value: object) -> object:
-    """Parameters as YAML has them: arrays come as array.array."""
+    """Parameter values as YAML can represent them: arrays arrive as array.array."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from planner.narrator.ways import Ways
+from planner.narrator.paths import AgentPaths
 from planner.world.frame_links import FrameLinks
 
 
@@ -21,20 +21,20 @@ def link(parent: str, child: str, stamp_s: float, x: float, y: float, yaw_rad: f
     )
 
 
-def followed(*rounds: tuple[float, list]) -> Ways:
+def followed(*rounds: tuple[float, list]) -> AgentPaths:
     told = dict(enumerate(links for _, links in rounds))
     frames = FrameLinks(lambda data: told[data[0]])
-    ways = Ways(frames)
-    ways.follow("agent_0")
+    paths = AgentPaths(frames)
+    paths.follow("agent_0")
     for number, (stamp_s, _) in enumerate(rounds):
         frames.add(stamp_s, bytes([number]))
-        ways.look()
-    return ways
+        paths.sample()
+    return paths
 
 
 def test_a_way_is_drawn_where_the_robot_is_on_the_map() -> None:
     quarter = math.pi / 2
-    ways = followed(
+    paths = followed(
         *(
             (
                 1.0 + k,
@@ -47,17 +47,17 @@ def test_a_way_is_drawn_where_the_robot_is_on_the_map() -> None:
         )
     )
     expected = [(10.0, 5.0), (10.0, 6.0), (10.0, 7.0)]
-    for got, wanted in zip(ways.points["agent_0"], expected, strict=True):
+    for got, wanted in zip(paths.points["agent_0"], expected, strict=True):
         assert got == pytest.approx(wanted)
 
 
 def test_a_robot_whose_place_on_the_map_is_unknown_is_not_drawn() -> None:
-    ways = followed((1.0, [link("agent_0/odom", "agent_0/base_link", 1.0, 3.0, 4.0)]))
-    assert ways.points == {"agent_0": []}
+    paths = followed((1.0, [link("agent_0/odom", "agent_0/base_link", 1.0, 3.0, 4.0)]))
+    assert paths.points == {"agent_0": []}
 
 
 def test_who_stands_adds_no_points() -> None:
-    ways = followed(
+    paths = followed(
         *((1.0 + k, [link("map", "agent_0/base_link", 1.0 + k, 0.01 * k, 0.0)]) for k in range(5))
     )
-    assert ways.points["agent_0"] == [(0.0, 0.0)]
+    assert paths.points["agent_0"] == [(0.0, 0.0)]

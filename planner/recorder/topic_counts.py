@@ -1,4 +1,4 @@
-"""What became of each topic's messages: received, written, left out, missed. No ROS here."""
+"""Counts of each topic's messages: received, written, left out, missed. No ROS here."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ class Gap:
 
     Attributes:
         topic: its name.
-        from_ns: when the last message before them was received, nanoseconds since the epoch;
-            0 = none was.
-        to_ns: when the first message after them was received.
-        missing: how many there are.
+        from_ns: receipt of the last message before them, nanoseconds since the epoch; 0 = none.
+        to_ns: receipt of the first message after them.
+        missing: their number.
     """
 
     topic: str
@@ -25,7 +24,7 @@ class Gap:
     missing: int
 
     def as_record(self) -> dict[str, str]:
-        """As the bag keeps it: a metadata record `planner.gap`."""
+        """As a metadata record `planner.gap` of the bag."""
         return {
             "topic": self.topic,
             "from_ns": str(self.from_ns),
@@ -35,18 +34,18 @@ class Gap:
 
 
 @dataclass(slots=True)
-class TopicAccount:
-    """Counts one topic's messages.
+class TopicCounts:
+    """Counters of one topic's messages.
 
     Attributes:
         name: of the topic.
-        latched: whether its publishers keep what they sent for those who come later, so that even
-            the first message of a publisher can tell of missed ones.
+        latched: whether publishers keep their messages for late joiners, so that a gap before the
+            first received message counts as missed.
         received: taken from the middleware.
         written: put into the bag.
-        left_out: received, and left out on purpose to save space.
-        missed: never received, by the publishers' numbers.
-        reported_lost: lost, as the middleware's own events say.
+        left_out: received, but dropped on purpose to save space.
+        missed: never received, according to the publishers' sequence numbers.
+        reported_lost: reported as lost by the middleware's own events.
     """
 
     name: str
@@ -60,16 +59,16 @@ class TopicAccount:
     _last_ns: int = 0
 
     def __post_init__(self) -> None:
-        """Counts from the first message on."""
+        """Starts counting at the first message."""
         self._numbers = SequenceTracker(from_start=self.latched)
 
     def take(self, publisher: bytes, number: int, received_ns: int) -> Gap | None:
-        """Counts a message that arrived; says what is missing before it.
+        """Counts a received message; returns the gap before it, if any.
 
         Args:
             publisher: identity of the publisher.
-            number: of the message, counted by its publisher from 1; 0 = not counted.
-            received_ns: when it arrived, nanoseconds since the epoch.
+            number: its sequence number, counted by its publisher from 1; 0 = not numbered.
+            received_ns: time of receipt, nanoseconds since the epoch.
         """
         missing = self._numbers.count_missed(publisher, number)
         self.received += 1
@@ -79,11 +78,11 @@ class TopicAccount:
 
     @property
     def sequence(self) -> int:
-        """Number for the next message that is written: jumps by what was missed, no more."""
+        """Sequence number for the next message written: gaps are exactly the missed messages."""
         return self.written + self.missed
 
     def as_record(self) -> dict[str, int]:
-        """The counts by their names."""
+        """The counters by name."""
         return {
             "received": self.received,
             "written": self.written,
@@ -93,19 +92,19 @@ class TopicAccount:
         }
 
 
-def summary(accounts: list[TopicAccount], failure: str = "") -> str:
-    """One line for people: what is in the bag and what is missing.
+def summary(accounts: list[TopicCounts], failure: str = "") -> str:
+    """One line for people: what the bag has and what is missing.
 
     Args:
-        accounts: of all topics.
+        accounts: counters of all topics.
         failure: why writing ended early; "" = it did not.
     """
-    written = sum(account.written for account in accounts)
+    written = sum(counts.written for counts in accounts)
     text = f"{written} messages of {len(accounts)} topics"
     faults = [
-        f"{account.name} {account.missed} of {account.received + account.missed}"
-        for account in sorted(accounts, key=lambda account: (-account.missed, account.name))
-        if account.missed
+        f"{counts.name} {counts.missed} of {counts.received + counts.missed}"
+        for counts in sorted(accounts, key=lambda counts: (-counts.missed, counts.name))
+        if counts.missed
     ]
     unwritten = sum(a.received - a.left_out - a.written for a in accounts)
     if failure:

@@ -10,8 +10,8 @@ import pytest
 
 from planner import doctor
 from planner.doctor import Finding, Status
-from planner.security.examination import Examined, examine_keystore
 from planner.security.keystore import make_keystore
+from planner.security.keystore_check import KeystoreReport, check_keystore
 from planner.security.policy import Policy, shipped_policy
 from planner.world.errors import PlannerError
 
@@ -30,14 +30,14 @@ def keystore(tmp_path: Path) -> Path:
 
 def examined(
     folder: Path, *, policy: Policy | None = None, domain: int = DOMAIN, days: int = 0
-) -> Examined:
+) -> KeystoreReport:
     now = NOW + timedelta(days=days)
-    return examine_keystore(folder, policy or shipped_policy(), domain, now)
+    return check_keystore(folder, policy or shipped_policy(), domain, now)
 
 
 def test_a_whole_keystore_has_no_problem(keystore: Path) -> None:
     found = examined(keystore)
-    assert (found.present, found.lacking, found.problems) == (NAMES, (), ())
+    assert (found.present, found.missing, found.problems) == (NAMES, (), ())
     assert found.ends == (NOW + timedelta(days=400)).replace(microsecond=0)
 
 
@@ -45,7 +45,7 @@ def test_a_robot_s_share_of_it_lacks_the_operator_and_is_sound(keystore: Path) -
     shutil.rmtree(keystore / "private")
     shutil.rmtree(keystore / "enclaves/planner/operator")
     found = examined(keystore)
-    assert (found.lacking, found.problems) == (("operator",), ())
+    assert (found.missing, found.problems) == (("operator",), ())
 
 
 def test_every_problem_is_told_with_whose_it_is(keystore: Path) -> None:
@@ -61,9 +61,9 @@ def test_every_problem_is_told_with_whose_it_is(keystore: Path) -> None:
     for words in (
         "bridge: others can read the private key",
         "memory: without key.pem, permissions.p7s",
-        "viewer: the certificate is not of this key, name and authority",
+        "viewer: the certificate does not match key, name and authority",
         "tour: not a certificate",
-        "narrator: permissions are not those of this version",
+        "narrator: permissions do not match this version",
     ):
         assert any(words in problem for problem in problems), problems
 
@@ -81,12 +81,12 @@ def test_what_has_expired_or_soon_will_is_told(keystore: Path) -> None:
 
 def test_a_keystore_of_another_domain_or_an_older_policy_is_told(keystore: Path) -> None:
     governance, permissions = examined(keystore, domain=6).problems
-    assert governance == "governance is not that of ROS domain 6"
-    assert "permissions are not those of this version in ROS domain 6" in permissions
+    assert governance == "governance is not for ROS domain 6"
+    assert "permissions do not match this version and ROS domain 6" in permissions
     changed = shipped_policy().model_dump()
     changed["identities"]["narrator"]["subscribe"] = ["/new"]
     (one,) = examined(keystore, policy=Policy.model_validate(changed)).problems
-    assert one.startswith("narrator: permissions are not those of this version")
+    assert one.startswith("narrator: permissions do not match this version")
 
 
 def test_no_keystore_is_one_error(tmp_path: Path) -> None:

@@ -5,81 +5,81 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.recorder.account import Gap, TopicAccount, summary
+from planner.recorder.topic_counts import Gap, TopicCounts, summary
 
 A, B = b"a" * 16, b"b" * 16
 
 
 def test_a_jump_is_a_gap_between_two_receipts() -> None:
-    account = TopicAccount("/world/state")
-    assert account.take(A, 5, 100) is None
-    assert account.take(A, 6, 200) is None
-    assert account.take(A, 9, 300) == Gap("/world/state", 200, 300, 2)
-    assert (account.received, account.missed) == (3, 2)
+    counts = TopicCounts("/world/state")
+    assert counts.take(A, 5, 100) is None
+    assert counts.take(A, 6, 200) is None
+    assert counts.take(A, 9, 300) == Gap("/world/state", 200, 300, 2)
+    assert (counts.received, counts.missed) == (3, 2)
 
 
 def test_what_a_late_listener_was_never_offered_is_not_missed() -> None:
-    account = TopicAccount("/tf")
-    assert account.take(A, 1000, 100) is None
-    assert account.missed == 0
+    counts = TopicCounts("/tf")
+    assert counts.take(A, 1000, 100) is None
+    assert counts.missed == 0
 
 
 def test_a_latched_topic_is_complete_from_its_first_message() -> None:
-    account = TopicAccount("/world/state", latched=True)
-    assert account.take(A, 1, 100) is None
-    late = TopicAccount("/world/state", latched=True)
+    counts = TopicCounts("/world/state", latched=True)
+    assert counts.take(A, 1, 100) is None
+    late = TopicCounts("/world/state", latched=True)
     assert late.take(A, 3, 100) == Gap("/world/state", 0, 100, 2)
 
 
 def test_publishers_are_counted_apart_and_a_new_one_begins_anew() -> None:
-    account = TopicAccount("/tf")
+    counts = TopicCounts("/tf")
     for number in range(1, 5):
-        assert account.take(A, number, number) is None
-        assert account.take(B, number + 70, number) is None
+        assert counts.take(A, number, number) is None
+        assert counts.take(B, number + 70, number) is None
     # Killed and started again: another identity that counts from 1.
-    assert account.take(b"c" * 16, 1, 50) is None
-    assert account.missed == 0
+    assert counts.take(b"c" * 16, 1, 50) is None
+    assert counts.missed == 0
 
 
 def test_middleware_that_does_not_count_gives_no_gaps() -> None:
-    account = TopicAccount("/tf", latched=True)
-    assert [account.take(A, 0, stamp) for stamp in (1, 2, 3)] == [None] * 3
+    counts = TopicCounts("/tf", latched=True)
+    assert [counts.take(A, 0, stamp) for stamp in (1, 2, 3)] == [None] * 3
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60), st.booleans())
 def test_received_and_missed_are_all_that_was_sent_up_to_the_last(
     arrived: list[bool], latched: bool
 ) -> None:
-    account = TopicAccount("/x", latched=latched)
-    gaps = [account.take(A, number, number) for number, here in enumerate(arrived, start=1) if here]
+    counts = TopicCounts("/x", latched=latched)
+    gaps = [counts.take(A, number, number) for number, here in enumerate(arrived, start=1) if here]
     numbers = [number for number, here in enumerate(arrived, start=1) if here]
     if not numbers:
-        assert (account.received, account.missed) == (0, 0)
+        assert (counts.received, counts.missed) == (0, 0)
         return
     first = 1 if latched else numbers[0]
-    assert account.received == len(numbers)
-    assert account.received + account.missed == numbers[-1] - first + 1
-    assert sum(gap.missing for gap in gaps if gap) == account.missed
+    assert counts.received == len(numbers)
+    assert counts.received + counts.missed == numbers[-1] - first + 1
+    assert sum(gap.missing for gap in gaps if gap) == counts.missed
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40))
 def test_numbers_in_the_bag_jump_by_what_was_missed(steps: list[int]) -> None:
-    account = TopicAccount("/x", latched=True)
+    counts = TopicCounts("/x", latched=True)
     number, written = 0, []
     for step in steps:
         number += step
-        account.take(A, number, number)
-        written.append(account.sequence)
-        account.written += 1
+        counts.take(A, number, number)
+        written.append(counts.sequence)
+        counts.written += 1
     assert written == [sum(steps[: k + 1]) - 1 for k in range(len(steps))]
 
 
 def test_the_last_line_says_what_is_missing() -> None:
-    whole = TopicAccount("/a", received=3, written=3)
+    whole = TopicCounts("/a", received=3, written=3)
     assert summary([whole]) == "3 messages of 1 topics, none missing"
-    holed = TopicAccount("/b", received=7, written=7, missed=2)
+    holed = TopicCounts("/b", received=7, written=7, missed=2)
     assert summary([whole, holed]) == "10 messages of 2 topics; MISSING: /b 2 of 9"
-    cut = TopicAccount("/c", received=9, written=4, left_out=2)
+    cut = TopicCounts("/c", received=9, written=4, left_out=2)
     assert summary([whole, cut], "the disk is full") == (
         "7 messages of 2 topics; INCOMPLETE, 3 not written: the disk is full"
     )

@@ -1,0 +1,1 @@
+"""The story as received over ROS."""

@@ -1,1 +1,0 @@
-"""The story as it is heard over ROS."""
