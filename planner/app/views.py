@@ -23,7 +23,7 @@ from planner.training.frames import (
     FurnitureTruth,
     Manifest,
     ThingTruth,
-    lens_of,
+    intrinsics_record,
     missing_shards,
     read_shard,
     shard_path,
@@ -279,7 +279,7 @@ def frame_record(
         agent_kind=agent.body.kind.value,
         position_m=frame.pose.position_m,
         quaternion=frame.pose.orientation,
-        lens=lens_of(frame.intrinsics),
+        lens=intrinsics_record(frame.intrinsics),
         things=tuple(
             ThingTruth(
                 instance=thing.instance_id,

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             reference=REFERENCE,
             distance_m=args.distance,
             seed=args.seed,
-            tell=print,
+            on_progress=print,
             second_tour=not args.once,
             pieces=not args.rooms_only,
         )

@@ -24,11 +24,11 @@ def draw_curves(scores: Sequence[HouseScore]) -> Image.Image:
     last_s = max((p.stamp_s for s in scores for p in s.curve), default=1.0) or 1.0
     for number, measure in enumerate(_CHARTS):
         top = number * height
-        most = _most(scores, measure)
-        _frame(draw, font, top, measure, most, last_s)
+        max_value = _maximum(scores, measure)
+        _frame(draw, font, top, measure, max_value, last_s)
         for score in scores:
             colour = _COLOURS[updaters.index(score.updater) % len(_COLOURS)]
-            line = [_place(p, measure, top, most, last_s) for p in score.curve]
+            line = [_place(p, measure, top, max_value, last_s) for p in score.curve]
             known = [point for point in line if point is not None]
             if len(known) > 1:
                 draw.line(known, fill=colour, width=2)
@@ -38,21 +38,21 @@ def draw_curves(scores: Sequence[HouseScore]) -> Image.Image:
     return sheet
 
 
-def _most(scores: Sequence[HouseScore], measure: str) -> float:
+def _maximum(scores: Sequence[HouseScore], measure: str) -> float:
     if measure != "hallucinations":
         return 1.0
     return float(max((p.hallucinations for s in scores for p in s.curve), default=1) or 1)
 
 
 def _place(
-    point: Point, measure: str, top: int, most: float, last_s: float
+    point: Point, measure: str, top: int, max_value: float, last_s: float
 ) -> tuple[float, float] | None:
     value: float | None = getattr(point, measure)
     if value is None:
         return None
     width, height = _SIZE
     x = _MARGIN_PX + point.stamp_s / last_s * (width - 2 * _MARGIN_PX)
-    y = top + height - _MARGIN_PX - value / most * (height - 2 * _MARGIN_PX)
+    y = top + height - _MARGIN_PX - value / max_value * (height - 2 * _MARGIN_PX)
     return x, y
 
 
@@ -61,13 +61,13 @@ def _frame(
     font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
     top: int,
     measure: str,
-    most: float,
+    max_value: float,
     last_s: float,
 ) -> None:
     width, height = _SIZE
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = top + height - _MARGIN_PX - share * (height - 2 * _MARGIN_PX)
         draw.line([(_MARGIN_PX, y), (width - _MARGIN_PX, y)], fill=_GRID)
-        draw.text((6, y - 8), f"{share * most:g}"[:5], fill=_INK, font=font)
+        draw.text((6, y - 8), f"{share * max_value:g}"[:5], fill=_INK, font=font)
     draw.text((_MARGIN_PX, top + 8), measure, fill=_INK, font=font)
     draw.text((width - 2 * _MARGIN_PX, top + height - 30), f"{last_s:.0f} s", fill=_INK, font=font)

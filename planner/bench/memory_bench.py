@@ -75,7 +75,7 @@ class HouseScore:
 
 
 @dataclass(slots=True)
-class _Seat:
+class _Candidate:
     """An updater at work in one house."""
 
     name: str
@@ -99,7 +99,7 @@ def score_house(
     reference: str,
     distance_m: float,
     seed: int,
-    tell: Callable[[str], None],
+    on_progress: Callable[[str], None],
     second_tour: bool = True,
     pieces: bool = True,
     curve_every: int = 20,
@@ -112,7 +112,7 @@ def score_house(
         reference: the updater that says what could be seen.
         distance_m: farthest distance of a match.
         seed: of the start and of what is moved.
-        tell: hears of progress.
+        on_progress: gets each line of progress.
         second_tour: whether things are moved and the house is toured again.
         pieces: whether each piece of furniture is walked up to.
         curve_every: looks between two points of the curves.
@@ -121,24 +121,26 @@ def score_house(
     try:
         backend.reset(house, tour_episode(house), seed)
         layout = house.model_copy(update={"objects": ()})
-        seats = [
-            _Seat(name, Memory(layout, make(layout, backend), agents={AGENT: AgentKind.ROBOT}))
+        candidates = [
+            _Candidate(name, Memory(layout, make(layout, backend), agents={AGENT: AgentKind.ROBOT}))
             for name, make in makers.items()
         ]
-        looks = _walk(backend, house, seats, 0.0, distance_m, pieces, curve_every)
+        looks = _walk(backend, house, candidates, 0.0, distance_m, pieces, curve_every)
         first_s = backend.now_s()
-        tell(f"{house.name}: {looks} looks in {first_s:.0f} s of the tour")
+        on_progress(f"{house.name}: {looks} looks in {first_s:.0f} s of the tour")
         truth = _truth(backend)
-        seen = {e.name for s in seats if s.name == reference for e in s.things()}
-        scores = [_score(house, seat, truth, seen, distance_m, looks) for seat in seats]
+        seen = {e.name for s in candidates if s.name == reference for e in s.things()}
+        scores = [
+            _score(house, candidate, truth, seen, distance_m, looks) for candidate in candidates
+        ]
         if second_tour:
             moved = move_things(house, np.random.default_rng([seed, 17]))
             backend.reset(moved, tour_episode(moved), seed)
             stale = _Staleness(house, moved)
-            _walk(backend, moved, seats, first_s, distance_m, pieces, curve_every, stale)
+            _walk(backend, moved, candidates, first_s, distance_m, pieces, curve_every, stale)
             scores = [
-                stale.onto(score, tuple(seat.curve))
-                for score, seat in zip(scores, seats, strict=True)
+                stale.onto(score, tuple(candidate.curve))
+                for score, candidate in zip(scores, candidates, strict=True)
             ]
         return scores
     finally:
@@ -148,7 +150,7 @@ def score_house(
 def _walk(
     backend: EmbeddedBackend,
     house: House,
-    seats: Sequence[_Seat],
+    candidates: Sequence[_Candidate],
     offset_s: float,
     distance_m: float,
     pieces: bool,
@@ -158,12 +160,14 @@ def _walk(
     looks = 0
     for seen in tour(backend, house, pieces=pieces):
         observation = replace(seen, stamp_s=seen.stamp_s + offset_s)
-        for seat in seats:
-            seat.observe(observation)
+        for candidate in candidates:
+            candidate.observe(observation)
             if looks % curve_every == 0:
-                seat.curve.append(_point(seat, observation.stamp_s, _truth(backend), distance_m))
+                candidate.curve.append(
+                    _point(candidate, observation.stamp_s, _truth(backend), distance_m)
+                )
             if stale is not None:
-                stale.note(seat, seen.stamp_s)
+                stale.note(candidate, seen.stamp_s)
         looks += 1
     return looks
 
@@ -173,15 +177,20 @@ def _truth(backend: EmbeddedBackend) -> TrueThings:
     return TrueThings((), (), {}) if state is None else true_things(state)
 
 
-def _point(seat: _Seat, stamp_s: float, truth: TrueThings, distance_m: float) -> Point:
-    made = score_truth(seat.things(), truth, distance_m)
+def _point(candidate: _Candidate, stamp_s: float, truth: TrueThings, distance_m: float) -> Point:
+    made = score_truth(candidate.things(), truth, distance_m)
     return Point(stamp_s, made.precision, made.recall, made.hallucinations)
 
 
 def _score(
-    house: House, seat: _Seat, truth: TrueThings, seen: set[str], distance_m: float, looks: int
+    house: House,
+    candidate: _Candidate,
+    truth: TrueThings,
+    seen: set[str],
+    distance_m: float,
+    looks: int,
 ) -> HouseScore:
-    entities = seat.things()
+    entities = candidate.things()
     made = score_truth(entities, truth, distance_m)
     everything, open_ = made.everything, made.open
     visible = [p for p in truth.everything if p.name in seen]
@@ -192,7 +201,7 @@ def _score(
     ]
     return HouseScore(
         house=house.name,
-        updater=seat.name,
+        updater=candidate.name,
         precision=everything.full.precision,
         recall=open_.full.recall,
         recall_seen=could.full.recall,
@@ -202,15 +211,15 @@ def _score(
         precision_any_place=everything.any_place.precision,
         recall_any_place=open_.any_place.recall,
         hallucinations_end=everything.hallucinations,
-        hallucinations_mean=float(np.mean([p.hallucinations for p in seat.curve])),
+        hallucinations_mean=float(np.mean([p.hallucinations for p in candidate.curve])),
         error_m=everything.full.error_m,
         parents_right=float(np.mean(parents)) if parents else None,
         staleness_s=None,
         stale_share=None,
-        update_ms=float(np.median(seat.taken_s)) * 1000,
-        size_bytes=sum(len(_ENTITY.dump_json(e)) for e in seat.memory.snapshot().entities),
+        update_ms=float(np.median(candidate.taken_s)) * 1000,
+        size_bytes=sum(len(_ENTITY.dump_json(e)) for e in candidate.memory.snapshot().entities),
         looks=looks,
-        curve=tuple(seat.curve),
+        curve=tuple(candidate.curve),
     )
 
 
@@ -251,10 +260,10 @@ class _Staleness:
         self._corrected_s: dict[str, list[float]] = {}
         self._end_s = 0.0
 
-    def note(self, seat: _Seat, stamp_s: float) -> None:
+    def note(self, candidate: _Candidate, stamp_s: float) -> None:
         """Looks whether old places are still believed."""
-        first = seat.name not in self._left
-        places = {(e.class_name, e.position_m) for e in seat.things() if not e.picked}
+        first = candidate.name not in self._left
+        places = {(e.class_name, e.position_m) for e in candidate.things() if not e.picked}
         believed = {
             o.name
             for o in self._moved
@@ -263,10 +272,10 @@ class _Staleness:
                 for c, p in places
             )
         }
-        before = believed if first else self._left[seat.name]
-        times = self._corrected_s.setdefault(seat.name, [])
+        before = believed if first else self._left[candidate.name]
+        times = self._corrected_s.setdefault(candidate.name, [])
         times += [stamp_s] * len(before - believed)
-        self._left[seat.name] = before & believed
+        self._left[candidate.name] = before & believed
         self._end_s = stamp_s
 
     def onto(self, score: HouseScore, curve: tuple[Point, ...]) -> HouseScore:

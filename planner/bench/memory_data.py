@@ -96,7 +96,7 @@ def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:
             episode,
             Expert,
             agents=1,
-            on_event=recorder.hear,
+            on_event=recorder.on_event,
             watch=recorder.watch,
         )
     finally:
@@ -122,13 +122,13 @@ class _Recorder:
         self._action = ""
         self.samples: list[Sample] = []
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Notes the action under way, as the prompt names it."""
         if event.agent == AGENT and event.result is None:
-            words = [self._word(word) for word in event.call.arguments]
+            words = [self._status_name(word) for word in event.call.arguments]
             self._action = str(SkillCall(event.call.name, tuple(words)))
 
-    def _word(self, word: str | None) -> str | None:
+    def _status_name(self, word: str | None) -> str | None:
         entity = self._list.find(word) if word is not None else None
         return word if entity is None else f"Object.{entity.entity_id}"
 

@@ -33,7 +33,7 @@ AGENT = "agent_0"
 CAMERAS = ("hand", "body")
 STEP_S = 1 / 30
 DEPTH_M = 0.02
-LEAST_DEPTH, LEAST_LABELS, MOST_DETOUR = 0.999, 0.99, 0.05
+MIN_DEPTH_SHARE, MIN_LABEL_SHARE, MAX_DETOUR = 0.999, 0.99, 0.05
 # Views are of one place where cameras are no farther apart; a pixel is wider.
 _SAME_M, _SAME_RAD = 1e-3, 1e-3
 _PANS_RAD = (0.9, 0.0, -0.9)
@@ -90,7 +90,7 @@ class Pixels:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ComparedPrimitive:
     """A primitive of the script in both simulators."""
 
     primitive: Primitive
@@ -108,7 +108,7 @@ class Parity:
 
     house: str
     pixels: Pixels
-    deeds: tuple[Deed, ...]
+    primitives: tuple[ComparedPrimitive, ...]
     verdicts: tuple[Verdict, Verdict]
     walked_m: tuple[float, float]
 
@@ -127,13 +127,13 @@ class Parity:
     @property
     def different(self) -> tuple[str, ...]:
         """What is not equal enough; nothing where the simulators are at par."""
-        first, second = self.pixels, self.deeds
+        first, second = self.pixels, self.primitives
         found = {
-            "depth": first.depth_share > LEAST_DEPTH,
-            "labels": first.label_share > LEAST_LABELS,
-            "codes": bool(second) and all(deed.same for deed in second),
+            "depth": first.depth_share > MIN_DEPTH_SHARE,
+            "labels": first.label_share > MIN_LABEL_SHARE,
+            "codes": bool(second) and all(compared.same for compared in second),
             "verdict": self.same_verdict,
-            "ways": self.detour <= MOST_DETOUR,
+            "ways": self.detour <= MAX_DETOUR,
         }
         return tuple(what for what, holds in found.items() if not holds)
 
@@ -186,9 +186,9 @@ def compare_backends(first: Backend, second: Backend, house: House, seed: int) -
     episode = _alone(house, (*pose.position_m[:2], pose.yaw_rad), wanted)
     bodies = [_Body.ready(backend, house, episode, seed) for backend in (first, second)]
     one, other = bodies
-    pixels, deeds = Pixels(), []
+    pixels, primitives = Pixels(), []
     for primitive in (*camera_path(house, pose.position_m), *errands):
-        deeds.append(Deed(primitive, (one.do(primitive), other.do(primitive))))
+        primitives.append(ComparedPrimitive(primitive, (one.do(primitive), other.do(primitive))))
         _look(pixels, first, second)
     for episode in meetings(house, pose.position_m):
         for backend in (first, second):
@@ -198,7 +198,7 @@ def compare_backends(first: Backend, second: Backend, house: House, seed: int) -
     return Parity(
         house.name,
         pixels,
-        tuple(deeds),
+        tuple(primitives),
         (one.evaluator.finish(), other.evaluator.finish()),
         (one.walked_m, other.walked_m),
     )
@@ -340,13 +340,13 @@ def _one_place(first: Pose, second: Pose) -> bool:
 def parity_lines(parity: Parity, names: tuple[str, str]) -> list[str]:
     """The comparison of one house for people."""
     pixels, (one, other) = parity.pixels, parity.walked_m
-    unlike = [deed for deed in parity.deeds if not deed.same]
+    unlike = [compared for compared in parity.primitives if not compared.same]
     verdicts = " / ".join(
         f"{'success' if v.success else 'no success'}, {100 * v.percent_complete:.0f} %"
         for v in parity.verdicts
     )
-    done = sum(deed.results[0].code is PrimitiveCode.SUCCESS for deed in parity.deeds)
-    count = len(parity.deeds)
+    done = sum(compared.results[0].code is PrimitiveCode.SUCCESS for compared in parity.primitives)
+    count = len(parity.primitives)
     frames = f"{pixels.frames} of one place, {pixels.elsewhere} not; the worst agrees on "
     frames += f"{100 * pixels.worst_share:.2f} %"
     ways = f"{one:.2f} / {other:.2f} m, {100 * parity.detour:.1f} % apart"
@@ -359,10 +359,10 @@ def parity_lines(parity: Parity, names: tuple[str, str]) -> list[str]:
         f"  verdicts            {verdicts}",
         f"  ways                {ways}  (at most 5 %)",
     ]
-    for deed in unlike:
-        codes = " / ".join(f"{r.code.name} ({r.text})" for r in deed.results)
-        target = ", ".join(f"{v:.2f}" for v in deed.primitive.target_m)
-        lines.append(f"  unlike: {deed.primitive.name} at {target}: {codes}")
+    for compared in unlike:
+        codes = " / ".join(f"{r.code.name} ({r.text})" for r in compared.results)
+        target = ", ".join(f"{v:.2f}" for v in compared.primitive.target_m)
+        lines.append(f"  unlike: {compared.primitive.name} at {target}: {codes}")
     found = parity.different
     lines.append(f"  {'at par' if not found else 'NOT at par: ' + ', '.join(found)}")
     return lines

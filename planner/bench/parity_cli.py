@@ -15,7 +15,7 @@ from planner.world.errors import FileError
 from planner.world.house_checks import load_house
 from sim_bridge.registry import make_backend
 
-_FARTHEST_M = 8.0
+_MAX_DEPTH_M = 8.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def _write(path: Path, pixels: Pixels) -> None:
         return
     rows = []
     for frame in pixels.worst:
-        depth = np.clip(frame.depth_m / _FARTHEST_M * 255, 0, 255).astype(np.uint8)
+        depth = np.clip(frame.depth_m / _MAX_DEPTH_M * 255, 0, 255).astype(np.uint8)
         ids = np.asarray(frame.instances)
         labels = np.stack([ids * 37 % 256, ids * 91 % 256, ids * 151 % 256], -1).astype(np.uint8)
         rows.append(np.hstack([frame.rgb[..., ::-1], np.dstack([depth] * 3), labels]))

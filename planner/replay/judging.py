@@ -12,15 +12,15 @@ from planner.evaluation.progress import Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
 from planner.replay.bag import Bag
 from planner.replay.bag_files import SUFFIXES, files_of
-from planner.replay.deeds import tell_deeds
 from planner.replay.fields import fields_of
 from planner.replay.gaps import Gap, SequenceGaps
 from planner.replay.instructions import InstructionOutcome, instruction_outcomes
 from planner.replay.live import LiveVerdict, live_verdicts
-from planner.replay.runs import Request, Run, Seen, StateGap, runs
+from planner.replay.runs import Request, Run, StateGap, StateSample, runs
 from planner.replay.state_log import read_changes
 from planner.replay.states import STATES, recorded_states
 from planner.replay.task import task_of
+from planner.replay.trace_calls import add_calls
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -148,7 +148,9 @@ def _judge_log(path: Path, request: Request) -> Iterator[Judged | Unjudged | Pla
         return load_shipped_episode(state.episode_id) if state.episode_id else None
 
     found = False
-    for run in runs(path, (Seen(0, *seen) for seen in read_changes(path)), request, (), find_task):
+    for run in runs(
+        path, (StateSample(0, *seen) for seen in read_changes(path)), request, (), find_task
+    ):
         found = True
         yield _ended(run)
     if not found:
@@ -167,7 +169,7 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
         return task_of(bag, state.episode_id, state.house)
 
     topic = STATES
-    states = (Seen(*found) for found in recorded_states(bag))
+    states = (StateSample(*found) for found in recorded_states(bag))
     last: Run | Unjudged | None = _last(runs(path, states, request, verdicts, find_task))
     if last is None:
         topic = GRAPH
@@ -186,7 +188,7 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
         reason = f"the recording {what} at step {last.last.step}; --partial judges it so far"
         raise FileError(path, where, reason)
     if last.builder is not None:
-        tell_deeds(last.builder, bag, last.first.stamp_s, last.last.stamp_s)
+        add_calls(last.builder, bag, last.first.stamp_s, last.last.stamp_s)
     judged = _ended(last, cut_short=cut_short, recorded_gaps=bag.recorded_gaps(topic))
     if isinstance(judged, PlannerError):
         raise judged
@@ -241,7 +243,7 @@ def _last(found: Iterable[Run]) -> Run | None:
     return last
 
 
-def _perceived_states(bag: Bag, world: PerceivedWorld) -> Iterator[Seen]:
+def _perceived_states(bag: Bag, world: PerceivedWorld) -> Iterator[StateSample]:
     jumps = SequenceGaps(GRAPH) if bag.is_numbered(GRAPH) else None
     missing: list[Gap] = []
     for number, raw in enumerate(bag.raw((GRAPH,))):
@@ -252,7 +254,7 @@ def _perceived_states(bag: Bag, world: PerceivedWorld) -> Iterator[Seen]:
         state = world.state(belief)
         if state is None:
             continue
-        yield Seen(raw.received_ns, state, None, _together(missing))
+        yield StateSample(raw.received_ns, state, None, _together(missing))
         missing.clear()
 
 

@@ -38,7 +38,7 @@ class Request:
     traced: bool = False
 
 
-class Seen(NamedTuple):
+class StateSample(NamedTuple):
     """A state, when it was received, and which entities changed, where that is known.
 
     Attributes:
@@ -102,7 +102,7 @@ class Run:
         """As the states say; "" = the world ran none."""
         return self.first.episode_id
 
-    def take(self, seen: Seen) -> None:
+    def take(self, seen: StateSample) -> None:
         """Judges the next state."""
         state = seen.state
         # What happened after the live verdict is not part of the run.
@@ -117,9 +117,9 @@ class Run:
         try:
             self.evaluator.update(state, seen.changed)
         except PlannerError as error:
-            self.error = at_state(self.source, state, error)
+            self.error = error_at_state(self.source, state, error)
 
-    def note(self, seen: Seen, gap: Gap | None) -> None:
+    def note(self, seen: StateSample, gap: Gap | None) -> None:
         """Takes note of when a state was, and of what is missing before it."""
         self.received.append(seen.received_ns)
         self.stamps.append(seen.state.stamp_s)
@@ -162,7 +162,7 @@ class Run:
 
 def runs(
     source: Path,
-    states: Iterable[Seen],
+    states: Iterable[StateSample],
     request: Request,
     verdicts: Sequence[LiveVerdict],
     find_task: FindTask,
@@ -240,11 +240,11 @@ def _begun(
                 robot=robot,
             )
     except PlannerError as error:
-        run.error = at_state(source, state, error)
+        run.error = error_at_state(source, state, error)
     return run
 
 
-def at_state(source: Path, state: WorldState, error: PlannerError) -> FileError:
+def error_at_state(source: Path, state: WorldState, error: PlannerError) -> FileError:
     """An error with the episode and the step of a state."""
     episode = state.episode_id or "(none)"
     return FileError(source, f"episode {episode}, step {state.step}", str(error))

@@ -21,8 +21,8 @@ from planner.world.state import EntityState, WorldState
 
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 # No episode comes near this; a larger number is a broken file.
-MOST_STEPS = 10**9
-Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MOST_STEPS)]
+MAX_STEPS = 10**9
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MAX_STEPS)]
 SCHEMA_NAME = "state_log.schema.json"
 
 

@@ -23,7 +23,7 @@ from planner.world.errors import PlannerError
 NOTHING = 0
 # A segment shows the thing that most of its cells show, where they are at least this share.
 _PURE = 0.55
-_LEAST_CELLS = 4
+_MIN_CELLS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ def collect(
     detector: Detector,
     indices: Mapping[str, int],
     recipe: ClassifierRecipe,
-    tell: Callable[[int], None],
+    on_progress: Callable[[int], None],
 ) -> Examples:
-    """Segments of the frames; `tell` hears the number of each frame that is done.
+    """Segments of the frames; `on_progress` hears the number of each frame that is done.
 
     Raises:
         FileError: for a picture that cannot be read.
@@ -86,7 +86,7 @@ def collect(
             middle = cells.points.reshape(-1, 3)[part].mean(axis=0)
             way = np.zeros(3) if instance is None else (centers[instance] - middle)
             ways.append((way / OFFSET_UNIT_M).astype(np.float32))
-        tell(number)
+        on_progress(number)
     if not rows:
         raise PlannerError("the frames show no things at all")
     return Examples(np.stack(rows), np.array(labels, np.int64), np.stack(ways))
@@ -101,7 +101,7 @@ def _parts(
     """Segments with the instance that each shows; None for nothing. Mixed ones are left out."""
     found: list[tuple[NDArray[np.int64], int | None]] = []
     for least in recipe.min_presence:
-        for part in segments(cells, least, _LEAST_CELLS):
+        for part in segments(cells, least, _MIN_CELLS):
             instances, counts = np.unique(ids[part], return_counts=True)
             best = int(counts.argmax())
             share = counts[best] / len(part)
@@ -115,13 +115,13 @@ def _parts(
     measured = cells.measured.ravel()
     for instance in centers:
         part = np.flatnonzero((ids == instance) & measured)
-        if len(part) >= _LEAST_CELLS:
+        if len(part) >= _MIN_CELLS:
             found.append((part, instance))
     return found
 
 
 def train_classifier(
-    examples: Examples, classes: int, recipe: ClassifierRecipe, tell: Callable[[str], None]
+    examples: Examples, classes: int, recipe: ClassifierRecipe, on_progress: Callable[[str], None]
 ) -> dict[str, Array]:
     """The classifier's weights by the names of the model file.
 
@@ -161,7 +161,7 @@ def train_classifier(
             loss.backward()
             optimiser.step()
         if (turn + 1) % 10 == 0:
-            tell(f"round {turn + 1}: loss {float(loss.detach()):.3f}")
+            on_progress(f"round {turn + 1}: loss {float(loss.detach()):.3f}")
     first, second = net[0], net[3]
     weights = {
         "look.1.weight": first.weight / scale,

@@ -18,12 +18,12 @@ from planner.memory.learned.network import (
     convolutions,
     network,
 )
-from planner.training.detector_samples import Labelled, class_indices, cuts, labelled
+from planner.training.detector_samples import Labelled, class_indices, crops, labelled
 from planner.training.frames import RecordedFrame
 from planner.world.errors import FileError, PlannerError
 
 CHECKPOINT = "checkpoint.pt"
-_CUTS_A_FRAME = 4
+_CROPS_PER_FRAME = 4
 _NORM_EPSILON = 1e-5
 # How much each part of the loss counts. Classes are told by the second step; here they only
 # make the features tell things apart.
@@ -70,7 +70,7 @@ def train_detector(
     classes: Sequence[str],
     folder: Path,
     recipe: DetectorRecipe,
-    tell: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None],
     *,
     more: Sequence[RecordedFrame] = (),
     start: Path | None = None,
@@ -82,7 +82,7 @@ def train_detector(
         classes: names of the things to tell apart.
         folder: gets the checkpoint.
         recipe: how.
-        tell: hears of progress now and then.
+        on_progress: gets progress now and then.
         more: further frames: every other one that is learned from, however few they are.
         start: a folder with the checkpoint of an earlier training whose network is the first.
 
@@ -103,7 +103,7 @@ def train_detector(
     optimiser = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: _rate(s, recipe.steps))
     if start is not None:
-        _take_over(start / CHECKPOINT, net, recipe.device)
+        _load_weights(start / CHECKPOINT, net, recipe.device)
     begin = _resume(folder, recipe, net, optimiser, schedule)
     batches = _batches((frames, more), classes, recipe, begin)
     started, told = time.monotonic(), _Means()
@@ -118,7 +118,7 @@ def train_detector(
         schedule.step()
         told.add(measures)
         if (step + 1) % 20 == 0:
-            tell(Progress(step + 1, *told.take(), time.monotonic() - started))
+            on_progress(Progress(step + 1, *told.take(), time.monotonic() - started))
         if (step + 1) % recipe.save_every == 0 or step + 1 == recipe.steps:
             _save(folder, recipe, step + 1, net, optimiser, schedule)
     net.eval()
@@ -262,11 +262,11 @@ def _batches(
     indices = class_indices(classes)
     rng = np.random.default_rng([recipe.seed, 11, begin])
     pool: list[Labelled] = []
-    orders = [_rounds(frames, rng) for frames in sets if frames]
+    orders = [_epochs(frames, rng) for frames in sets if frames]
     while True:
         for order in orders:
             whole = labelled(next(order), indices)
-            pool += cuts(whole, recipe.size_px, _CUTS_A_FRAME, rng)
+            pool += crops(whole, recipe.size_px, _CROPS_PER_FRAME, rng)
         if len(pool) >= 4 * recipe.batch:
             picked = rng.permutation(len(pool))
             chosen = [pool[i] for i in picked[: recipe.batch]]
@@ -274,7 +274,7 @@ def _batches(
             yield _stack(chosen)
 
 
-def _rounds(frames: Sequence[RecordedFrame], rng: np.random.Generator) -> Iterator[RecordedFrame]:
+def _epochs(frames: Sequence[RecordedFrame], rng: np.random.Generator) -> Iterator[RecordedFrame]:
     """The frames again and again, in a new order each round."""
     while True:
         for index in rng.permutation(len(frames)):
@@ -311,7 +311,7 @@ def _save(
     aside.replace(folder / CHECKPOINT)
 
 
-def _take_over(path: Path, net: Any, device: str) -> None:
+def _load_weights(path: Path, net: Any, device: str) -> None:
     """Gives the network the weights of another training's checkpoint."""
     import torch
 

@@ -13,7 +13,7 @@ from planner.memory.learned.network import OFFSET_UNIT_M, STRIDE, Array
 from planner.training.frames import RecordedFrame
 
 # What fills fewer pixels is neither asked for nor a mistake.
-LEAST_PIXELS = 30
+MIN_PIXELS = 30
 OPEN_FROM, CLOSED_UP_TO = 0.5, 0.1
 IGNORED = -1
 _DIM, _BRIGHT = 0.85, 1.12
@@ -38,7 +38,7 @@ class Labelled:
     weights: Array
     open: Array
 
-    def cut(self, row: int, column: int, size: int, mirrored: bool) -> Labelled:
+    def crop(self, row: int, column: int, size: int, mirrored: bool) -> Labelled:
         """A square of `size` pixels from cell (row, column) on; mirrored left to right."""
         cells = size // STRIDE
         pixels = np.s_[
@@ -76,7 +76,7 @@ def labelled(frame: RecordedFrame, indices: Mapping[str, int]) -> Labelled:
         if not count:
             continue
         index = indices.get(thing.class_name)
-        if index is None or pixels[thing.instance] < LEAST_PIXELS:
+        if index is None or pixels[thing.instance] < MIN_PIXELS:
             classes[mask] = IGNORED
             continue
         center = (np.asarray(thing.center_m) - origin) @ rotation
@@ -93,7 +93,7 @@ def labelled(frame: RecordedFrame, indices: Mapping[str, int]) -> Labelled:
     return Labelled(network_input(camera), classes, np.moveaxis(offsets, 2, 0), weights, opened)
 
 
-def cuts(whole: Labelled, size: int, count: int, rng: np.random.Generator) -> list[Labelled]:
+def crops(whole: Labelled, size: int, count: int, rng: np.random.Generator) -> list[Labelled]:
     """Square cuts of a frame, most of them round a thing; each thing is as likely as another."""
     rows, columns = whole.classes.shape
     cells = size // STRIDE
@@ -112,11 +112,11 @@ def cuts(whole: Labelled, size: int, count: int, rng: np.random.Generator) -> li
             row, column = rng.integers(rows), rng.integers(columns)
         row = int(np.clip(row, 0, rows - cells))
         column = int(np.clip(column, 0, columns - cells))
-        cut = whole.cut(row, column, size, bool(rng.integers(2)))
-        image = cut.image.copy()
+        crop = whole.crop(row, column, size, bool(rng.integers(2)))
+        image = crop.image.copy()
         light = rng.uniform(_DIM, _BRIGHT)
         image[:3] = np.clip((image[:3] + 0.5) * light - 0.5, -0.5, 0.5)
-        made.append(Labelled(image, cut.classes, cut.offsets, cut.weights, cut.open))
+        made.append(Labelled(image, crop.classes, crop.offsets, crop.weights, crop.open))
     return made
 
 

@@ -29,12 +29,12 @@ from planner.world.observation import CameraFrame, Intrinsics
 
 FRAMES_FILE = "frames.jsonl"
 MANIFEST_FILE = "manifest.json"
-_MOST_MM = 65_535
+_MAX_MM = 65_535
 # The lowest compression: pictures are read far more often than they are sent anywhere.
 _PNG = (cv2.IMWRITE_PNG_COMPRESSION, 1)
 
 
-class Lens(FileModel):
+class IntrinsicsRecord(FileModel):
     """An ideal pinhole camera in pixels."""
 
     width_px: int
@@ -72,7 +72,7 @@ class FrameRecord(FileModel):
     agent_kind: str
     position_m: Vec3
     quaternion: Quaternion
-    lens: Lens
+    lens: IntrinsicsRecord
     things: tuple[ThingTruth, ...] = ()
     furniture: tuple[FurnitureTruth, ...] = ()
 
@@ -153,7 +153,7 @@ def write_shard(
 
 def _write_pictures(folder: Path, number: int, frame: CameraFrame) -> None:
     instances = frame.instances if frame.instances is not None else np.zeros(frame.depth_m.shape)
-    depth_mm = np.clip(np.rint(np.nan_to_num(frame.depth_m) * 1000), 0, _MOST_MM)
+    depth_mm = np.clip(np.rint(np.nan_to_num(frame.depth_m) * 1000), 0, _MAX_MM)
     for kind, image in (
         ("rgb", np.ascontiguousarray(frame.rgb[..., ::-1])),
         ("depth", depth_mm.astype(np.uint16)),
@@ -224,9 +224,9 @@ def read_manifest(root: Path) -> Manifest:
     return read_model(root / MANIFEST_FILE, Manifest)
 
 
-def lens_of(intrinsics: Intrinsics) -> Lens:
+def intrinsics_record(intrinsics: Intrinsics) -> IntrinsicsRecord:
     """The lens as it is recorded."""
-    return Lens(
+    return IntrinsicsRecord(
         width_px=intrinsics.width_px,
         height_px=intrinsics.height_px,
         fx_px=intrinsics.fx_px,

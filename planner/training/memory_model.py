@@ -25,7 +25,7 @@ def train_memory_model(
     folder: Path,
     network: DetectorRecipe,
     classifier: ClassifierRecipe,
-    tell: Callable[[str], None],
+    on_progress: Callable[[str], None],
     *,
     looked_at: int = 0,
     more: Sequence[RecordedFrame] = (),
@@ -38,7 +38,7 @@ def train_memory_model(
         folder: gets the checkpoint and `memory.safetensors`.
         network: how the network is trained.
         classifier: how the classifier is.
-        tell: hears of progress.
+        on_progress: gets each line of progress.
         looked_at: how many frames the classifier learns from, spread evenly; 0 = all.
         more: further frames: every other one that the network learns from, and all of them
             for the classifier.
@@ -51,7 +51,7 @@ def train_memory_model(
     classes = sorted(default_catalogue().objects)
 
     def told(progress: Progress) -> None:
-        tell(
+        on_progress(
             f"step {progress.step}: loss {progress.loss:.3f}, cells right "
             f"{progress.there_right:.2f}, classes {progress.class_right:.2f}, "
             f"middles {progress.offset_m * 100:.1f} cm, {progress.elapsed_s:.0f} s"
@@ -68,7 +68,7 @@ def train_memory_model(
     if start is not None:
         notes["start"] = start.name
     chosen = frames[:: max(1, len(frames) // looked_at)] if looked_at else frames
-    return finish_model([*chosen, *more], folder, weights, classifier, notes, tell)
+    return finish_model([*chosen, *more], folder, weights, classifier, notes, on_progress)
 
 
 def finish_model(
@@ -77,7 +77,7 @@ def finish_model(
     weights: Mapping[str, Array],
     recipe: ClassifierRecipe,
     notes: Mapping[str, str],
-    tell: Callable[[str], None],
+    on_progress: Callable[[str], None],
 ) -> Path:
     """Trains the classifier for a network's weights and writes the model of both."""
     classes = tuple(sorted(default_catalogue().objects))
@@ -86,12 +86,12 @@ def finish_model(
 
     def looked(number: int) -> None:
         if (number + 1) % 200 == 0:
-            tell(f"looked at {number + 1} of {len(frames)} frames")
+            on_progress(f"looked at {number + 1} of {len(frames)} frames")
 
     examples = collect(frames, detector, class_indices(classes), recipe, looked)
     nothing = int(np.count_nonzero(examples.labels == 0))
-    tell(f"{len(examples.labels)} segments, {nothing} of them of nothing")
-    learned = train_classifier(examples, len(classes), recipe, tell)
+    on_progress(f"{len(examples.labels)} segments, {nothing} of them of nothing")
+    learned = train_classifier(examples, len(classes), recipe, on_progress)
     path = folder / MODEL_FILE
     write_model(path, Model(classes, {**weights, **learned}, notes))
     return path

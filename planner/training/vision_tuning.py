@@ -149,7 +149,7 @@ def tune(
     model: Path,
     folder: Path,
     recipe: TuningRecipe,
-    tell: Callable[[TuningProgress], None],
+    on_progress: Callable[[TuningProgress], None],
 ) -> Path:
     """Fine-tunes to the recipe's end, from the folder's checkpoint on where there is one.
 
@@ -158,7 +158,7 @@ def tune(
         model: folder of the base model; see `load_vision_model`.
         folder: gets the checkpoint and the adapter.
         recipe: how.
-        tell: hears of each step.
+        on_progress: gets the progress after each step.
 
     Returns:
         The adapter's folder, which `InProcessVision` and peft read.
@@ -192,7 +192,7 @@ def tune(
         torch.nn.utils.clip_grad_norm_(trained, recipe.clip)
         optimiser.step()
         optimiser.zero_grad()
-        tell(TuningProgress(step + 1, steps, loss, rate, time.monotonic() - started))
+        on_progress(TuningProgress(step + 1, steps, loss, rate, time.monotonic() - started))
         if (step + 1) % recipe.save_every == 0 or step + 1 == steps:
             matrices = {n: p.detach().cpu() for n, p in get_peft_model_state_dict(net).items()}
             _save(folder, identity, step + 1, matrices, optimiser)

@@ -75,7 +75,7 @@ def test_a_planner_without_a_model_says_what_words_need(
 
 
 def test_one_task_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(PlannerError, match="two tasks"):
+    with pytest.raises(PlannerError, match="expected one task"):
         started(["Tidy up.", "--task", "demo_dinner"], monkeypatch, tmp_path)
 
 

@@ -86,7 +86,7 @@ def test_without_our_profile_nothing_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("planner.network.config_dir", lambda: tmp_path)
-    with pytest.raises(PlannerError, match=r"fastdds_loopback\.xml is not there"):
+    with pytest.raises(PlannerError, match=r"fastdds_loopback\.xml is missing"):
         confined()
 
 

@@ -177,7 +177,7 @@ CLAIMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class ClaimResult:
     """A claim with its value over the episodes that its runs judged, or why it has none."""
 
     claim: Claim
@@ -205,32 +205,32 @@ def assigned(runs: Mapping[str, Rows], named: Mapping[Role, str]) -> dict[Role, 
     return roles
 
 
-def fill(runs: Mapping[str, Rows], roles: Mapping[Role, str]) -> tuple[Filled, ...]:
+def fill(runs: Mapping[str, Rows], roles: Mapping[Role, str]) -> tuple[ClaimResult, ...]:
     """All claims, those without runs too."""
     return tuple(_filled(claim, runs, roles) for claim in CLAIMS)
 
 
-def _filled(claim: Claim, runs: Mapping[str, Rows], roles: Mapping[Role, str]) -> Filled:
+def _filled(claim: Claim, runs: Mapping[str, Rows], roles: Mapping[Role, str]) -> ClaimResult:
     absent = [role.value for role in claim.roles if role not in roles]
     if absent:
-        return Filled(claim, None, f"no run of {' and '.join(absent)}")
+        return ClaimResult(claim, None, f"no run of {' and '.join(absent)}")
     taken = [runs[roles[role]] for role in claim.roles]
     common = sorted(
         set.intersection(*({key for key, row in rows.items() if row.verdict} for rows in taken))
     )
     if not common:
-        return Filled(claim, None, "its runs have no judged episode in common")
+        return ClaimResult(claim, None, "its runs have no judged episode in common")
 
     def statistic(chosen: Sequence[int]) -> float | None:
         return claim.of_runs([[rows[common[i]] for i in chosen] for rows in taken])
 
     estimate = statistics.bootstrap(len(common), statistic)
     if estimate.value is None:
-        return Filled(claim, None, "undefined: no episode has the values it needs")
-    return Filled(claim, estimate)
+        return ClaimResult(claim, None, "undefined: no episode has the values it needs")
+    return ClaimResult(claim, estimate)
 
 
-def claim_lines(filled: Sequence[Filled], roles: Mapping[Role, str]) -> list[str]:
+def claim_lines(filled: Sequence[ClaimResult], roles: Mapping[Role, str]) -> list[str]:
     """The claims as text."""
     head = ("CLAIM", "FORMULA", "PAPER", "", "HERE", "LOW", "HIGH", "N")
     rows = [head]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from planner.bench.runs.solved import HELDOUT, Evaluated, Gathered, examples_of
+from planner.bench.runs.solved import HELDOUT, Collected, Evaluated, examples_of
 from planner.planning.trace_store import TraceStore
 from planner.world.embedding import SentenceEncoder
 
@@ -33,13 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Adds what the store does not have yet; what is evaluated is thrown out of it."""
-    evaluated, gathered = Evaluated.of(args.keep_out), Gathered()
-    tasks = [task for run in args.runs for task in examples_of(run, evaluated, gathered)]
+    evaluated, collected = Evaluated.of(args.keep_out), Collected()
+    tasks = [task for run in args.runs for task in examples_of(run, evaluated, collected)]
     encoder = SentenceEncoder(args.encoder) if args.encoder else None
     with TraceStore(args.store, encoder) as store:
         gone = store.keep_out(evaluated.instructions)
         added = store.add(tasks)
-        print(f"solved episodes: {gathered}")
+        print(f"solved episodes: {collected}")
         thrown = f", {gone} of an evaluation thrown out" if gone else ""
         print(f"{args.store}: {added} added{thrown}, {len(store)} examples now")
     return 0

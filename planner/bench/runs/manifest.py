@@ -84,7 +84,7 @@ def open_run(folder: Path, manifest: Manifest) -> Iterator[bool]:
     """
     path = folder / MANIFEST_NAME
     try:
-        if folder.is_dir() and not path.exists() and _strangers(folder):
+        if folder.is_dir() and not path.exists() and _unknown_entries(folder):
             raise FileError(folder, "", f"is no run: it has files and no {MANIFEST_NAME}")
         (folder / TRACES_NAME).mkdir(parents=True, exist_ok=True)
         lock = (folder / _LOCK_NAME).open("w")
@@ -97,32 +97,32 @@ def open_run(folder: Path, manifest: Manifest) -> Iterator[bool]:
             raise PlannerError(f"{folder}: another process is running it") from None
         resumed = path.exists()
         if resumed:
-            _refuse_others(path, read_manifest(folder), manifest)
+            _check_same(path, read_manifest(folder), manifest)
         else:
             write_text(path, manifest.model_dump_json(indent=2) + "\n")
         yield resumed
 
 
-def _strangers(folder: Path) -> bool:
+def _unknown_entries(folder: Path) -> bool:
     known = {TRACES_NAME, _LOCK_NAME, ROWS_NAME}
     return any(path.name not in known for path in folder.iterdir())
 
 
-def _refuse_others(path: Path, old: Manifest, new: Manifest) -> None:
+def _check_same(path: Path, old: Manifest, new: Manifest) -> None:
     if old.suite != new.suite:
-        raise _other(path, "suite", old.suite, new.suite)
+        raise _mismatch(path, "suite", old.suite, new.suite)
     if old.digest != new.digest:
         raise FileError(path, "digest", f"the suite's episodes have changed; {_ADVICE}")
     if old.episodes != new.episodes:
-        raise _other(path, "episodes", old.episodes, new.episodes)
+        raise _mismatch(path, "episodes", old.episodes, new.episodes)
     before, after = old.settings.model_dump(mode="json"), new.settings.model_dump(mode="json")
     for name, value in before.items():
         if after[name] != value:
-            raise _other(path, f"settings.{name}", value, after[name])
+            raise _mismatch(path, f"settings.{name}", value, after[name])
 
 
 _ADVICE = "resume with the same settings, or give another --out"
 
 
-def _other(path: Path, field: str, old: object, new: object) -> FileError:
+def _mismatch(path: Path, field: str, old: object, new: object) -> FileError:
     return FileError(path, field, f"is {old!r}, not {new!r}: {_ADVICE}")

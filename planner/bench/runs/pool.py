@@ -24,7 +24,7 @@ _PATIENCE_S = 5.0
 
 
 @dataclass(slots=True)
-class _Hand:
+class _Worker:
     """A process and our end of its pipe.
 
     Attributes:
@@ -45,7 +45,7 @@ class _Hand:
         with suppress(OSError):
             self.pipe.send(job)
 
-    def dismiss(self, *, at_once: bool) -> None:
+    def stop(self, *, at_once: bool) -> None:
         """Ends the process: it leaves by itself when its pipe is closed."""
         self.pipe.close()
         if not at_once:
@@ -66,67 +66,67 @@ class ProcessPool:
 
     def run(self, jobs: JobSource, take: Take) -> None:
         """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
-        hands: list[_Hand] = []
+        workers: list[_Worker] = []
         try:
-            self._employ(hands, jobs)
-            while any(hand.job is not None for hand in hands):
-                for pipe in wait([hand.pipe for hand in hands]):
-                    hand = next(hand for hand in hands if hand.pipe is pipe)
-                    outcome = self._hear(hand, hands)
+            self._assign_jobs(workers, jobs)
+            while any(worker.job is not None for worker in workers):
+                for pipe in wait([worker.pipe for worker in workers]):
+                    worker = next(worker for worker in workers if worker.pipe is pipe)
+                    outcome = self._receive(worker, workers)
                     if outcome is not None:
-                        hand.job = None
+                        worker.job = None
                         jobs.note(outcome.row)
                         # They go on while the outcome is written.
-                        self._employ(hands, jobs)
+                        self._assign_jobs(workers, jobs)
                         take(outcome)
-            while hands:
-                hands.pop().dismiss(at_once=False)
+            while workers:
+                workers.pop().stop(at_once=False)
         finally:
-            for hand in hands:
-                hand.dismiss(at_once=True)
+            for worker in workers:
+                worker.stop(at_once=True)
 
-    def _employ(self, hands: list[_Hand], jobs: JobSource) -> None:
+    def _assign_jobs(self, workers: list[_Worker], jobs: JobSource) -> None:
         """Gives jobs to idle processes, then to new ones, as long as there are any."""
-        for hand in hands:
-            if hand.job is None:
-                job = jobs.next(hand.house)
+        for worker in workers:
+            if worker.job is None:
+                job = jobs.next(worker.house)
                 if job is None:
                     return
-                hand.begin(job)
-        while len(hands) < self._workers and (job := jobs.next()) is not None:
-            hands.append(self._hire())
-            hands[-1].begin(job)
+                worker.begin(job)
+        while len(workers) < self._workers and (job := jobs.next()) is not None:
+            workers.append(self._start_worker())
+            workers[-1].begin(job)
 
-    def _hire(self) -> _Hand:
+    def _start_worker(self) -> _Worker:
         # Spawned, not forked: simulators and threads of libraries do not live through a fork.
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self._settings), daemon=True)
         process.start()
         theirs.close()
-        return _Hand(process, ours)
+        return _Worker(process, ours)
 
-    def _hear(self, hand: _Hand, hands: list[_Hand]) -> Outcome | None:
+    def _receive(self, worker: _Worker, workers: list[_Worker]) -> Outcome | None:
         """What a process says; one that has died is let go.
 
         Raises:
             PlannerError: if no process can begin.
         """
         try:
-            said = hand.pipe.recv()
+            said = worker.pipe.recv()
         except (EOFError, OSError):
-            hands.remove(hand)
-            hand.dismiss(at_once=False)
-            how = _ended(hand.process.exitcode)
-            if not hand.is_ready:
+            workers.remove(worker)
+            worker.stop(at_once=False)
+            how = _ended(worker.process.exitcode)
+            if not worker.is_ready:
                 raise PlannerError(f"a worker's process {how} before its first episode") from None
             text = f"the process that ran it {how}"
-            if hand.job is None:
+            if worker.job is None:
                 return None
-            return Outcome(failed_row(self._settings, hand.job, Fault.DIED, text))
+            return Outcome(failed_row(self._settings, worker.job, Fault.DIED, text))
         if isinstance(said, PlannerError):
             raise said
-        hand.is_ready = True
+        worker.is_ready = True
         return said if isinstance(said, Outcome) else None
 
 

@@ -57,7 +57,7 @@ class RayEngine:
         running: dict[Any, tuple[Any, Job]] = {}
         # Actors without a job, each with the house that it was in last.
         idle: list[tuple[Any, str]] = []
-        self._employ(running, idle, jobs)
+        self._assign_jobs(running, idle, jobs)
         while running:
             (done, *_), _ = ray.wait(list(running))
             actor, job = running.pop(done)
@@ -71,10 +71,10 @@ class RayEngine:
                 raise said
             jobs.note(said.row)
             # They go on while the outcome is written.
-            self._employ(running, idle, jobs)
+            self._assign_jobs(running, idle, jobs)
             take(said)
 
-    def _employ(
+    def _assign_jobs(
         self,
         running: dict[Any, tuple[Any, Job]],
         idle: list[tuple[Any, str]],

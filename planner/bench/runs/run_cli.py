@@ -93,10 +93,15 @@ def run(args: argparse.Namespace) -> int:
     check_store(settings, suite)
     jobs = jobs_of(suite, args.episodes, args.seed)
     manifest = new_manifest(args.suite, suite, len(jobs), settings)
-    tell = _keep_quiet if args.quiet else _tell
+    on_row = _ignore_row if args.quiet else _print_row
     try:
         done = run_jobs(
-            args.out, manifest, jobs, _engine(args, settings), tell, retry_errors=args.retry_errors
+            args.out,
+            manifest,
+            jobs,
+            _engine(args, settings),
+            on_row,
+            retry_errors=args.retry_errors,
         )
     except KeyboardInterrupt:
         kept = len(newest_rows(args.out / ROWS_NAME))
@@ -162,7 +167,7 @@ def _engine(args: argparse.Namespace, settings: RunSettings) -> Engine:
     return OneProcess(settings, args.at_once)
 
 
-def _tell(row: Row, count: int, of: int) -> None:
+def _print_row(row: Row, count: int, of: int) -> None:
     if row.error is not None:
         came = f"{row.error.fault.value}: {row.error.text}"
     elif row.verdict is not None:
@@ -171,5 +176,5 @@ def _tell(row: Row, count: int, of: int) -> None:
     print(f"{count}/{of}  {row.episode_id} {row.seed}  {came}  {row.wall_s:.1f} s", flush=True)
 
 
-def _keep_quiet(_row: Row, _count: int, _of: int) -> None:
+def _ignore_row(_row: Row, _count: int, _of: int) -> None:
     pass

@@ -18,7 +18,7 @@ from planner.models.dialogue_file import dialogue_path
 from planner.world.errors import PlannerError
 
 # Hears each row with how many are done and how many there are to be.
-Tell = Callable[[Row, int, int], None]
+OnRow = Callable[[Row, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def run_jobs(
     manifest: Manifest,
     jobs: Sequence[Job] | JobSource,
     engine: Engine,
-    tell: Tell,
+    on_row: OnRow,
     *,
     retry_errors: bool = False,
 ) -> Done:
@@ -45,7 +45,7 @@ def run_jobs(
         manifest: what the run is.
         jobs: all of it, or a source whose next job may depend on how others ended.
         engine: carries them out.
-        tell: hears each new row once it is on the disk.
+        on_row: gets each new row once it is on disk.
         retry_errors: whether episodes without a verdict are run again.
 
     Raises:
@@ -74,7 +74,7 @@ def run_jobs(
             _keep(folder, outcome)
             rows.append(row)
             added += 1
-            tell(row, before + added, total)
+            on_row(row, before + added, total)
 
         engine.run(left, take)
         if isinstance(left, _Resumed):

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from planner.bench.runs.examples_cli import add_runs
-from planner.bench.runs.solved import Evaluated, Gathered, samples_in
+from planner.bench.runs.solved import Collected, Evaluated, samples_in
 from planner.episodes.episode_file import write_text
 
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes a line a sample: prompt, and the target, which alone is learned."""
-    evaluated, gathered = Evaluated.of(args.keep_out), Gathered()
+    evaluated, collected = Evaluated.of(args.keep_out), Collected()
     lines = [
         json.dumps(
             {
@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
             ensure_ascii=False,
         )
         for run in args.runs
-        for row, sample in samples_in(run, evaluated, gathered)
+        for row, sample in samples_in(run, evaluated, collected)
     ]
     write_text(args.out, "".join(f"{line}\n" for line in lines))
-    print(f"{args.out}: samples: {gathered}")
+    print(f"{args.out}: samples: {collected}")
     return 0

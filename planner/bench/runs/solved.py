@@ -55,13 +55,13 @@ class Evaluated:
 
 
 @dataclass(slots=True)
-class Gathered:
+class Collected:
     """What was taken from runs, and how many episodes were left out by cause."""
 
     count: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def leave(self, cause: str) -> None:
+    def skip(self, cause: str) -> None:
         """Counts an episode that teaches nothing."""
         self.left_out[cause] = self.left_out.get(cause, 0) + 1
 
@@ -70,24 +70,24 @@ class Gathered:
         return f"{self.count}{causes}"
 
 
-def examples_of(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[SolvedTask]:
+def examples_of(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[SolvedTask]:
     """The solved episodes of a run as `partnr_rag` shows them.
 
     Raises:
         PlannerError: if the run's planner has no dialogues of that kind.
         FileError: for a file of the run that cannot be read.
     """
-    for row in _rows(run, evaluated, gathered):
+    for row in _rows(run, evaluated, collected):
         if row.planner not in _ALIKE:
             raise PlannerError(
                 f"{run}: the dialogues of its planner {row.planner} are no examples for "
                 f"partnr_rag; those of {', '.join(_ALIKE)} are"
             )
         if row.verdict is None or not row.verdict.success:
-            gathered.leave("not solved")
+            collected.skip("not solved")
             continue
         dialogue = read_dialogue(dialogue_path(run, row.trace))
-        gathered.count += 1
+        collected.count += 1
         yield SolvedTask(row.instruction, transcript_of(dialogue), f"{run.resolve()} {row.trace}")
 
 
@@ -114,7 +114,9 @@ def _without_actions(text: str) -> str:
     return text
 
 
-def samples_in(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[tuple[Row, Sample]]:
+def samples_in(
+    run: Path, evaluated: Evaluated, collected: Collected
+) -> Iterator[tuple[Row, Sample]]:
     """Samples for fine-tuning of a run's episodes that were solved at some time (PARTNR-7.7).
 
     They are of the first agent's actions, the robot's where several act.
@@ -123,12 +125,12 @@ def samples_in(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[
         PlannerError: if the run's dialogues have no description of the house in words.
         FileError: for a file of the run that cannot be read.
     """
-    for row in _rows(run, evaluated, gathered):
+    for row in _rows(run, evaluated, collected):
         trace = _trace(run, row)
         made = samples_of(row.instruction, _world(run, row), _steps(trace), row.agents[0])
         if not made:
-            gathered.leave("never solved")
-        gathered.count += len(made)
+            collected.skip("never solved")
+        collected.count += len(made)
         for sample in made:
             yield row, sample
 
@@ -172,13 +174,13 @@ def _trace(run: Path, row: Row) -> EpisodeTrace:
     return trace
 
 
-def _rows(run: Path, evaluated: Evaluated, gathered: Gathered) -> Iterator[Row]:
+def _rows(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[Row]:
     """The judged rows whose instructions no planner is evaluated on."""
     for row in newest_rows(run / ROWS_NAME).values():
         if row.verdict is None:
-            gathered.leave("without a verdict")
+            collected.skip("without a verdict")
         elif row.instruction in evaluated:
-            gathered.leave("with an instruction of an evaluation")
+            collected.skip("with an instruction of an evaluation")
         elif not row.cost.calls:
             raise PlannerError(f"{run}: its planner {row.planner} asked no model")
         else:

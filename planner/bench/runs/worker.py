@@ -12,7 +12,7 @@ from functools import partial
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.trace import decision_record, traced
-from planner.bench.runs.forgetting import forget_houses
+from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
@@ -63,7 +63,7 @@ class _Listener:
     run: EpisodeRun | None = None
     decisions: list[DecisionRecord] = field(default_factory=list)
 
-    def hear(self, call: ModelCall) -> None:
+    def on_call(self, call: ModelCall) -> None:
         if not self.has_model:
             return
         step, stamp_s = self._now()
@@ -166,12 +166,12 @@ class EpisodeWorker:
         if house != self._house:
             self.close()
             self._models.leave_house()
-            forget_houses()
+            clear_house_caches()
             self._house = house
 
     def _planner(self, task: Task, model: ChatModel | None, listener: _Listener) -> Planner:
         choice = self._settings.choice(len(task.agents))
-        return make_planner(choice, task, model, listener.hear)
+        return make_planner(choice, task, model, listener.on_call)
 
     def _simulator(self) -> EmbeddedBackend:
         if self._backend is None:

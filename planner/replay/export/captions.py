@@ -99,7 +99,7 @@ class Captions:
     ) -> None:
         pen.text(at, text, fill=colour, font=self._font)
 
-    def _wrapped(self, text: str, room_px: int, most: int) -> list[str]:
+    def _wrapped(self, text: str, room_px: int, max_lines: int) -> list[str]:
         """Lines of a text that fit; the last one ends with dots where there is more."""
         lines: list[str] = []
         for word in _printable(text).split():
@@ -108,8 +108,8 @@ class Captions:
                 lines[-1] = longer
             else:
                 lines.append(word)
-        shown = lines[:most]
-        if len(lines) > most:
+        shown = lines[:max_lines]
+        if len(lines) > max_lines:
             shown[-1] += " ..."
         return [self._cut(line, room_px) for line in shown]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.replay.export.destination import check_outside, need, new_file, new_folder
+from planner.replay.export.destination import check_outside, new_file, new_folder, require_extra
 from planner.replay.export.source import Source
 from planner.world.errors import PlannerError
 
@@ -96,18 +96,18 @@ def _csv(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
 
 
 def _video(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
-    need("export", "av")
-    from planner.replay.export.video import CAMERA, FPS, SPEED, Look, write_video
+    require_extra("export", "av")
+    from planner.replay.export.video import CAMERA, FPS, SPEED, VideoOptions, write_video
 
     fps, speed = args.fps or FPS, args.speed or SPEED
-    look = Look(tuple(args.agent or ()), args.camera or CAMERA, fps, speed)
+    options = VideoOptions(tuple(args.agent or ()), args.camera or CAMERA, fps, speed)
     with new_file(path, force=args.force) as file:
-        count = write_video(sources[0], file, look)
+        count = write_video(sources[0], file, options)
     return f"{count} frames, {count / fps:.1f} s"
 
 
 def _rerun(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
-    need("viewer", "rerun")
+    require_extra("viewer", "rerun")
     from planner.replay.export.rerun_file import write_rrd
 
     with new_file(path, force=args.force) as file:
@@ -116,16 +116,26 @@ def _rerun(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
 
 
 def _lerobot(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
-    need("export", "av", "pyarrow")
-    from planner.replay.export.lerobot_dataset import AGENT, CAMERA, FPS, Wish, write_dataset
+    require_extra("export", "av", "pyarrow")
+    from planner.replay.export.lerobot_dataset import (
+        AGENT,
+        CAMERA,
+        FPS,
+        DatasetOptions,
+        write_dataset,
+    )
     from planner.replay.export.lerobot_layout import INFO
 
     agents, camera = tuple(args.agent or (AGENT,)), args.camera or CAMERA
-    wish = Wish(agents, camera, args.fps or FPS, not args.no_language_columns)
+    options = DatasetOptions(agents, camera, args.fps or FPS, not args.no_language_columns)
     with new_folder(path, marker=INFO, force=args.force) as folder:
-        made = write_dataset(sources, folder, wish)
-    untold = f"; the instruction of {made.untold} is not known" if made.untold else ""
-    return f"{made.episodes} episodes, {made.frames} frames{untold}"
+        made = write_dataset(sources, folder, options)
+    without_instruction = (
+        f"; the instruction of {made.without_instruction} is not known"
+        if made.without_instruction
+        else ""
+    )
+    return f"{made.episodes} episodes, {made.frames} frames{without_instruction}"
 
 
 FORMATS: Mapping[str, Format] = {

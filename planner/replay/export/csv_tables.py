@@ -22,7 +22,7 @@ from planner.world.errors import FileError
 MANIFEST = "columns.json"
 RECEIVED, STAMP = "received_ns", "stamp_ns"
 # With room for `.csv` and a number, below what file systems take.
-_LONGEST_NAME = 120
+_MAX_NAME_CHARS = 120
 
 
 @dataclass(slots=True)
@@ -84,9 +84,9 @@ def file_names(topics: Sequence[str]) -> dict[str, str]:
     for topic in sorted(topics):
         parts = topic.removeprefix("/").split("/")
         name = ".".join(re.sub(r"[^A-Za-z0-9_-]", _escaped, part) for part in parts)
-        if not name or len(name) > _LONGEST_NAME or name.casefold() in taken:
+        if not name or len(name) > _MAX_NAME_CHARS or name.casefold() in taken:
             digest = hashlib.sha256(topic.encode("utf-8", "surrogatepass")).hexdigest()
-            name = f"{name[:_LONGEST_NAME]}%{digest[:16]}"
+            name = f"{name[:_MAX_NAME_CHARS]}%{digest[:16]}"
         taken.add(name.casefold())
         names[topic] = f"{name}.csv"
     return names

@@ -81,7 +81,7 @@ def new_folder(path: Path, *, marker: str, force: bool) -> Iterator[Path]:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def need(extra: str, *modules: str) -> None:
+def require_extra(extra: str, *modules: str) -> None:
     """Refuses where a library of an optional extra is missing.
 
     Raises:

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 # Longer arrays get no columns: 36 numbers are a covariance.
-MOST_NUMBERS = 36
-MOST_MESSAGES = 16
+MAX_NUMBERS = 36
+MAX_MESSAGES = 16
 Scalar: TypeAlias = str | int | float | bool
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -31,7 +31,7 @@ class _Array:
     @property
     def left_out(self) -> str:
         """Why it gets no columns; "" where it gets some."""
-        limit = MOST_MESSAGES if self.of_messages else MOST_NUMBERS
+        limit = MAX_MESSAGES if self.of_messages else MAX_NUMBERS
         if self.most <= limit:
             return ""
         kind = "bytes" if self.of_bytes else "messages" if self.of_messages else "items"

@@ -69,7 +69,7 @@ def frames(source: Source, cameras: Sequence[Camera], times_s: Sequence[float]) 
         FileError: if the bag cannot be read, or a picture that is shown cannot.
     """
     by_topic = {camera.rgb: camera for camera in cameras}
-    line = _Line(source, cameras)
+    line = _FrameBuffer(source, cameras)
     waiting = iter(times_s)
     next_s = next(waiting, None)
     for message in source.messages(list(by_topic)):
@@ -84,7 +84,7 @@ def frames(source: Source, cameras: Sequence[Camera], times_s: Sequence[float]) 
         next_s = next(waiting, None)
 
 
-class _Line:
+class _FrameBuffer:
     """What was received of each camera and not shown yet, and what is shown."""
 
     def __init__(self, source: Source, cameras: Sequence[Camera]) -> None:

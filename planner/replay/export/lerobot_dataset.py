@@ -45,11 +45,11 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.observation import RgbImage
 
 FPS, CAMERA, AGENT = 10, "hand", "agent_0"
-MOST_FRAMES = 1_000_000
+MAX_FRAMES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DatasetOptions:
     """What is exported.
 
     Attributes:
@@ -66,12 +66,12 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What was written; `untold` is how many episodes have no known instruction."""
+class DatasetSummary:
+    """What was written; `without_instruction` is how many episodes have no known instruction."""
 
     episodes: int
     frames: int
-    untold: int
+    without_instruction: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ class _Draft:
     times_s: list[float]
 
 
-def write_dataset(sources: Sequence[Source], folder: Path, wish: Wish) -> Made:
+def write_dataset(
+    sources: Sequence[Source], folder: Path, options: DatasetOptions
+) -> DatasetSummary:
     """Writes the data set.
 
     Raises:
@@ -96,43 +98,43 @@ def write_dataset(sources: Sequence[Source], folder: Path, wish: Wish) -> Made:
         OSError: if the disk does not take it.
     """
     writer: _Writer | None = None
-    for draft in _drafts(sources, wish):
-        writer = writer or _Writer(folder, _plan(draft, wish))
-        _check_alike(writer.plan, draft)
+    for draft in _drafts(sources, options):
+        writer = writer or _Writer(folder, _plan(draft, options))
+        _check_compatible(writer.plan, draft)
         writer.add(draft)
     if writer is None:
         raise PlannerError("no bag or no agent was named")
     return writer.finish()
 
 
-def _drafts(sources: Sequence[Source], wish: Wish) -> Iterator[_Draft]:
+def _drafts(sources: Sequence[Source], options: DatasetOptions) -> Iterator[_Draft]:
     for source in sources:
-        for agent in dict.fromkeys(wish.agents):
-            camera = source.camera(agent, wish.camera)
+        for agent in dict.fromkeys(options.agents):
+            camera = source.camera(agent, options.camera)
             span = spans(source, [camera]).get(camera)
             if span is None:
                 raise FileError(source.folder, camera.rgb, "has no picture")
             body = read_body(source, agent)
             first_s = max(span.first_s, body.first_s)
-            if (body.last_s - first_s) * wish.fps > MOST_FRAMES:
+            if (body.last_s - first_s) * options.fps > MAX_FRAMES:
                 reason = f"motion spans {body.last_s - first_s:.0f} s: too many frames"
                 raise FileError(source.folder, f"/{agent}/odometry", reason)
-            times_s = instants(first_s, body.last_s, 1 / wish.fps)
+            times_s = instants(first_s, body.last_s, 1 / options.fps)
             if not times_s:
                 reason = "pictures begin after the last odometry: no time at which both are known"
                 raise FileError(source.folder, camera.rgb, reason)
             yield _Draft(source, agent, camera, span, body, times_s)
 
 
-def _plan(draft: _Draft, wish: Wish) -> Plan:
+def _plan(draft: _Draft, options: DatasetOptions) -> Plan:
     info = draft.source.bag.world_info
     bodies = dict(zip(info.agents, info.bodies, strict=False)) if info else {}
     robot = bodies.get(draft.agent, "") or "unknown"
     size = (draft.span.size_px[0] // 2 * 2, draft.span.size_px[1] // 2 * 2)
-    return Plan(wish.fps, draft.body.names, wish.camera, size, robot, wish.language)
+    return Plan(options.fps, draft.body.names, options.camera, size, robot, options.language)
 
 
-def _check_alike(plan: Plan, draft: _Draft) -> None:
+def _check_compatible(plan: Plan, draft: _Draft) -> None:
     if draft.body.names != plan.names:
         reason = f"has {draft.body.names.state}, the episodes before {plan.names.state}"
         raise FileError(draft.source.folder, f"/{draft.agent}/joint_states", reason)
@@ -150,7 +152,7 @@ class _Writer:
         self._folder = folder
         self._tasks: list[str] = []
         self._entries: list[EpisodeEntry] = []
-        self._frames = self._untold = 0
+        self._frames = self._without_instruction = 0
 
     def add(self, draft: _Draft) -> None:
         """Writes an episode's table and video."""
@@ -170,12 +172,12 @@ class _Writer:
             EpisodeEntry(index, self._frames, count, tasks, bag, draft.agent, verdict, stats)
         )
         self._frames += count
-        self._untold += not any(tasks)
+        self._without_instruction += not any(tasks)
 
-    def finish(self) -> Made:
+    def finish(self) -> DatasetSummary:
         """Writes `meta/`."""
         write_meta(self._folder, self.plan, self._entries, self._tasks)
-        return Made(len(self._entries), self._frames, self._untold)
+        return DatasetSummary(len(self._entries), self._frames, self._without_instruction)
 
     def _numbers(self, draft: _Draft, language: Language) -> dict[str, NDArray[np.generic]]:
         count = len(draft.times_s)

@@ -93,13 +93,13 @@ def read_body(source: Source, agent: str) -> Body:
     """
     draft = _Draft(agent)
     for message in source.messages((draft.odometry, draft.joints, draft.gripper)):
-        source.tell(message, draft.add)
+        source.dispatch(message, draft.add)
     if not len(draft.base):
         known = ", ".join(source.agents) or "none"
         reason = f"has no message; agents of this bag: {known}"
         raise FileError(source.folder, draft.odometry, reason)
     for message in source.messages(("/tf",)):
-        source.tell(message, draft.add_links)
+        source.dispatch(message, draft.add_links)
     return draft.body()
 
 

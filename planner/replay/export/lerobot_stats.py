@@ -13,7 +13,7 @@ from planner.world.observation import RgbImage
 Stats: TypeAlias = Mapping[str, NDArray[np.float64]]
 _QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
 # As LeRobot does: some pictures of an episode, and of each some pixels.
-MOST_PICTURES, _MOST_PX = 100, 150
+MAX_PICTURES, _MAX_PX = 100, 150
 
 
 def vector_stats(values: NDArray[np.generic]) -> Stats:
@@ -33,14 +33,14 @@ def picture_stats(samples: Sequence[RgbImage], frames: int) -> Stats:
 
 def thinned(picture: RgbImage) -> RgbImage:
     """Every so many pixels of a picture."""
-    step = max(max(picture.shape[:2]) // _MOST_PX, 1)
+    step = max(max(picture.shape[:2]) // _MAX_PX, 1)
     return picture[::step, ::step].copy()
 
 
 def sampled(count: int) -> frozenset[int]:
     """Which of so many frames are sampled, evenly."""
     return frozenset(
-        np.linspace(0, count - 1, min(count, MOST_PICTURES)).round().astype(int).tolist()
+        np.linspace(0, count - 1, min(count, MAX_PICTURES)).round().astype(int).tolist()
     )
 
 

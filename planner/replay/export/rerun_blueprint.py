@@ -34,7 +34,7 @@ def blueprint(cameras: Sequence[tuple[str, str]], house: House | None = None) ->
     import rerun.blueprint as rrb
 
     paths = rerun_paths
-    eye = None if house is None else _above(house)
+    eye = None if house is None else _top_view(house)
     world = rrb.Spatial3DView(origin=paths.WORLD, name="World", eye_controls=eye)
     seen = [
         rrb.Spatial2DView(origin=paths.camera(agent, name), name=f"{agent} {name}")
@@ -75,7 +75,7 @@ def blueprint(cameras: Sequence[tuple[str, str]], house: House | None = None) ->
     )
 
 
-def _above(house: House) -> rrb.EyeControls3D:
+def _top_view(house: House) -> rrb.EyeControls3D:
     import rerun.blueprint as rrb
 
     left, near, right, far = union_all([room.shape for room in house.rooms]).bounds

@@ -13,7 +13,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.picture_codec import decode_colour, decode_depth, encode_colour
 
 _PNG_EFFORT = 1
-_MOST_MM = 65534.0
+_MAX_MM = 65534.0
 _MAGIC = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
 
 
@@ -79,7 +79,7 @@ class Cameras:
         import cv2
         import rerun as rr
 
-        millimetres = np.minimum(np.rint(decode_depth(content) * 1000), _MOST_MM).astype(np.uint16)
+        millimetres = np.minimum(np.rint(decode_depth(content) * 1000), _MAX_MM).astype(np.uint16)
         _, data = cv2.imencode(".png", millimetres, [cv2.IMWRITE_PNG_COMPRESSION, _PNG_EFFORT])
         path = rerun_paths.depth(camera.agent, camera.name)
         self._place(path, content)

@@ -8,7 +8,7 @@ from planner.replay.export.rerun_blueprint import blueprint
 from planner.replay.export.rerun_cameras import Cameras
 from planner.replay.export.rerun_house import draw_house
 from planner.replay.export.rerun_paths import APPLICATION
-from planner.replay.export.rerun_story import StoryTeller, log_calls
+from planner.replay.export.rerun_story import StoryLogger, log_calls
 from planner.replay.export.rerun_stream import Recording
 from planner.replay.export.rerun_world import BelievedWorld, Frames, Truth, log_root
 from planner.replay.export.source import Source
@@ -50,7 +50,7 @@ def _log_all(source: Source, recording: Recording) -> None:
     truth.add_all()
     story = read_story(source)
     log_calls(recording, source, story.calls)
-    teller, frames = StoryTeller(recording), Frames(recording)
+    teller, frames = StoryLogger(recording), Frames(recording)
     teller.begin(story)
     eyes = Cameras(recording, source)
     parts = (teller, frames, BelievedWorld(recording))
@@ -58,5 +58,5 @@ def _log_all(source: Source, recording: Recording) -> None:
     by_topic.update(dict.fromkeys(eyes.topics, eyes.add))
     for message in source.messages(list(by_topic)):
         recording.at(message)
-        source.tell(message, by_topic[message.topic])
+        source.dispatch(message, by_topic[message.topic])
     frames.finish()

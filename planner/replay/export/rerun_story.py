@@ -23,7 +23,7 @@ _LEVELS = ((50, "CRITICAL"), (40, "ERROR"), (30, "WARN"), (20, "INFO"), (0, "DEB
 _OPERATIONS = ("ADD", "UPDATE", "REMOVE")
 
 
-class StoryTeller:
+class StoryLogger:
     """Logs the messages that tell of the task."""
 
     TOPICS = (STATUS, TRACE, RESULTS, EVALUATION, VERDICT, UPDATES, ROSOUT)

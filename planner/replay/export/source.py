@@ -120,14 +120,14 @@ class Source:
                 message.content,
             )
 
-    def tell(self, message: Received, hear: Callable[[Received], None]) -> None:
+    def dispatch(self, message: Received, handler: Callable[[Received], None]) -> None:
         """Gives a message to who reads its fields.
 
         Raises:
             FileError: if it lacks some: another software's, or another version's.
         """
         try:
-            hear(message)
+            handler(message)
         except (AttributeError, TypeError, ValueError, IndexError) as error:
             reason = f"is no {message.type_name} as this planner reads it: {error}"
             raise FileError(self.folder, message.topic, reason) from None

@@ -116,7 +116,7 @@ def read_story(source: Source) -> Story:
     """
     draft = _Draft()
     for message in source.messages(STORY):
-        source.tell(message, draft.add)
+        source.dispatch(message, draft.add)
     if not len(draft.instruction) and source.instruction:
         draft.instruction.add(-math.inf, source.instruction)
     plan = draft.plans if len(draft.plans) else draft.replies

@@ -15,11 +15,11 @@ from planner.world.errors import FileError
 
 FPS, SPEED, CAMERA = 10, 1.0, "hand"
 # An hour at 30 frames a second is 108,000: a stamp far off would ask for endless ones.
-MOST_FRAMES = 1_000_000
+MAX_FRAMES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class VideoOptions:
     """What is shown and how fast.
 
     Attributes:
@@ -35,7 +35,7 @@ class Look:
     speed: float = SPEED
 
 
-def write_video(source: Source, path: Path, look: Look) -> int:
+def write_video(source: Source, path: Path, options: VideoOptions) -> int:
     """Writes the video; returns how many frames it has.
 
     Raises:
@@ -43,23 +43,23 @@ def write_video(source: Source, path: Path, look: Look) -> int:
         PlannerError: if FFmpeg lacks the encoder.
         OSError: if the disk does not take it.
     """
-    seen = [c.agent for c in source.cameras if c.rgb and c.name == look.camera]
-    agents = list(dict.fromkeys(look.agents)) or seen or list(source.agents) or ["agent_0"]
-    cameras = [source.camera(agent, look.camera) for agent in agents]
+    seen = [c.agent for c in source.cameras if c.rgb and c.name == options.camera]
+    agents = list(dict.fromkeys(options.agents)) or seen or list(source.agents) or ["agent_0"]
+    cameras = [source.camera(agent, options.camera) for agent in agents]
     found = spans(source, cameras)
     missing = [camera for camera in cameras if camera not in found]
     if missing:
         raise FileError(source.folder, missing[0].rgb, "has no picture")
     first_s = min(span.first_s for span in found.values())
     last_s = max(span.last_s for span in found.values())
-    step_s = look.speed / look.fps
-    if (last_s - first_s) / step_s > MOST_FRAMES:
-        reason = f"pictures span {last_s - first_s:.0f} s: more than {MOST_FRAMES} frames"
+    step_s = options.speed / options.fps
+    if (last_s - first_s) / step_s > MAX_FRAMES:
+        reason = f"pictures span {last_s - first_s:.0f} s: more than {MAX_FRAMES} frames"
         raise FileError(source.folder, cameras[0].rgb, reason)
     panels = [Panel(camera.agent, found[camera].size_px) for camera in cameras]
     # A robot's clock counts from 1970.
     captions = Captions(read_story(source), panels, 0.0 if source.simulated else first_s)
-    with VideoFile(path, captions.size_px, look.fps, H264) as video:
+    with VideoFile(path, captions.size_px, options.fps, H264) as video:
         for frame in frames(source, cameras, instants(first_s, last_s, step_s)):
             pictures = {camera.agent: rgb for camera, rgb in frame.pictures.items()}
             video.add(captions.draw(frame.time_s, pictures))

@@ -33,7 +33,7 @@ class Display:
         self._live = out.isatty()
         self._drawn_s = float("-inf")
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Writes a line."""
         clear = _CLEAR if self._live else ""
         self._out.write(f"{clear}{printable(line)}\n")

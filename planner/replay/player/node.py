@@ -72,9 +72,9 @@ def play(bag: Bag, options: PlayOptions) -> int:
     chosen, clock = chosen_topics(bag.topics, options)
     if chosen.withheld:
         names = ", ".join(chosen.withheld)
-        display.say(f"left out, as it makes robots and nodes act (--all sends it): {names}")
-    for topic in chosen.nameless:
-        display.say(f"{topic} is left out: ROS allows no such name")
+        display.print_line(f"left out, as it makes robots and nodes act (--all sends it): {names}")
+    for topic in chosen.invalid_names:
+        display.print_line(f"{topic} is left out: ROS allows no such name")
     with _node() as node, terminal_controls() as controls:
         if options.paused and not isinstance(controls, Keyboard):
             raise PlannerError("--pause: there is no terminal whose keys could go on")
@@ -86,7 +86,7 @@ def play(bag: Bag, options: PlayOptions) -> int:
         publishers = BagPublishers(
             node, topics, pictures, make_clock=clock is ClockMode.MADE, patience_s=patience_s
         )
-        _meet(node, publishers, options)
+        _wait_for_subscribers(node, publishers, options)
         latched = {t: outgoing.qos.latched for t, outgoing in (pictures | topics).items()}
         with _read_ahead(passes(bag, latched, span, loop=options.loop), publishers) as cues:
             cues.wait_until_full(_READ_AHEAD_S)
@@ -98,13 +98,15 @@ def play(bag: Bag, options: PlayOptions) -> int:
                 clock_is_made=clock is ClockMode.MADE,
                 pictures=_pictures(pictures | topics),
                 on_progress=display.show,
-                say=display.say,
+                print_line=display.print_line,
             )
-            display.say(_opening(bag, topics, clock, options))
+            display.print_line(_opening(bag, topics, clock, options))
             if pictures:
-                display.say(f"{len(pictures)} topics of compressed pictures are offered raw, too")
+                display.print_line(
+                    f"{len(pictures)} topics of compressed pictures are offered raw, too"
+                )
             if isinstance(controls, Keyboard):
-                display.say(KEYS)
+                display.print_line(KEYS)
             _run(player, publishers, display)
     return 0
 
@@ -139,7 +141,7 @@ def _run(player: Player, publishers: BagPublishers, display: Display) -> None:
         elapsed_s = time.monotonic() - began_s
         waiting = publishers.finish(acknowledge_s) if acknowledge_s else []
         for line in _closing(player, publishers, elapsed_s, waiting):
-            display.say(line)
+            display.print_line(line)
 
 
 def _opening(
@@ -215,7 +217,7 @@ def _outgoing(
         try:
             kind = _installed_class(info)
         except PlannerError as error:
-            display.say(f"{info.name} is left out: {error}")
+            display.print_line(f"{info.name} is left out: {error}")
             continue
         qos = recorded_qos(topic, info.qos)
         yield topic, Outgoing(name, info.type_name, kind, qos)
@@ -237,7 +239,7 @@ def _installed_class(info: TopicInfo) -> type:
     return kind
 
 
-def _meet(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
+def _wait_for_subscribers(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
     """Waits until it is known who is there.
 
     Raises:
@@ -245,13 +247,13 @@ def _meet(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
     """
     began_s = time.monotonic()
     bridge_s = _BRIDGE_S if _has_bridge() and not options.force else 0.0
-    readers, changed_s = 0, began_s
+    subscribers, changed_s = 0, began_s
     while True:
         now_s = time.monotonic()
-        if (count := publishers.readers) != readers:
-            readers, changed_s = count, now_s
-        found = readers > 0 and now_s - changed_s >= _SETTLED_S
-        bridge_met = now_s - began_s >= bridge_s or _others(node, publishers)
+        if (count := publishers.subscribers) != subscribers:
+            subscribers, changed_s = count, now_s
+        found = subscribers > 0 and now_s - changed_s >= _SETTLED_S
+        bridge_met = now_s - began_s >= bridge_s or _other_publishers(node, publishers)
         if (
             bridge_met
             and now_s - began_s >= _DISCOVERY_S
@@ -260,20 +262,20 @@ def _meet(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
             break
         time.sleep(0.05)
     if not options.force:
-        _check_alone(node, publishers, until_s=now_s + _NAMES_S)
+        _check_no_other_publishers(node, publishers, until_s=now_s + _NAMES_S)
 
 
-def _check_alone(node: Node, publishers: BagPublishers, *, until_s: float) -> None:
+def _check_no_other_publishers(node: Node, publishers: BagPublishers, *, until_s: float) -> None:
     """Sees that nobody else publishes the same topics.
 
     Raises:
         PlannerError: if somebody does.
     """
-    others = _others(node, publishers)
+    others = _other_publishers(node, publishers)
     # Nodes' topics are told before their names.
     while any(_UNKNOWN in nodes for nodes in others.values()) and time.monotonic() < until_s:
         time.sleep(0.05)
-        others = _others(node, publishers)
+        others = _other_publishers(node, publishers)
     if not others:
         return
     shown = [f"{name} (by {', '.join(nodes)})" for name, nodes in sorted(others.items())]
@@ -285,7 +287,7 @@ def _check_alone(node: Node, publishers: BagPublishers, *, until_s: float) -> No
     )
 
 
-def _others(node: Node, publishers: BagPublishers) -> dict[str, list[str]]:
+def _other_publishers(node: Node, publishers: BagPublishers) -> dict[str, list[str]]:
     """Nodes that publish the same topics, by topic."""
     found = {}
     for name in publishers.names:

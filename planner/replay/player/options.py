@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from planner.replay.bag import Bag, TopicInfo
 from planner.replay.player.cues import CLOCK, Span
 from planner.replay.player.raw_pictures import raw_topics
-from planner.replay.player.selection import Chosen, Selection, choose, remappings
+from planner.replay.player.selection import Selection, TopicChoice, choose, remappings
 from planner.replay.player.timeline import MAX_RATE, MIN_RATE
 from planner.world.errors import FileError, PlannerError
 
@@ -130,7 +130,7 @@ def span_of(bag: Bag, options: PlayOptions) -> Span:
 
 def chosen_topics(
     topics: Mapping[str, TopicInfo], options: PlayOptions
-) -> tuple[Chosen, ClockMode]:
+) -> tuple[TopicChoice, ClockMode]:
     """What of a bag is published, and who tells `/clock`, which `--topics` does not touch.
 
     Raises:

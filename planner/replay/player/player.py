@@ -12,7 +12,7 @@ from planner.replay.player.lateness import Lateness
 from planner.replay.player.timeline import Timeline
 
 # Between two looks at what is asked for and two status lines, at the longest.
-HEED_S = 0.2
+CONTROL_POLL_S = 0.2
 # While the time stands its value is told so often, for those who come meanwhile.
 REPEAT_S = 0.2
 # A clock that is made tells each 20 ms of the bag; at high rates fewer, 500 a second.
@@ -25,7 +25,7 @@ MAX_SILENCE_S = 3600.0
 # Sent earlier rather than slept again for: shorter than the system's own precision.
 _SOON_S = 50e-6
 # Messages that are sent without a look at what people ask for.
-_MAX_UNHEEDED = 256
+_MAX_UNPOLLED = 256
 
 
 class Cues(Protocol):
@@ -45,7 +45,7 @@ class Cues(Protocol):
         ...
 
 
-class Outlet(Protocol):
+class CueSink(Protocol):
     """Where messages go."""
 
     def send(self, cue: Cue) -> None:
@@ -89,34 +89,34 @@ class Player:
         self,
         cues: Cues,
         timeline: Timeline,
-        outlet: Outlet,
+        sink: CueSink,
         controls: Controls,
         *,
         clock_is_made: bool,
         pictures: Set[str] = frozenset(),
         on_progress: Callable[[Progress], None] = lambda _: None,
-        say: Callable[[str], None] = lambda _: None,
+        print_line: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Takes what is to be played.
 
         Args:
             cues: what happens.
             timeline: when.
-            outlet: where messages go.
+            sink: where messages go.
             controls: where what a person asks for comes from, and what waits.
-            clock_is_made: whether `outlet.tick` is to be called.
+            clock_is_made: whether `sink.tick` is to be called.
             pictures: topics of the pictures that can be stepped to.
-            on_progress: called at least each `HEED_S` while there is nothing to do.
-            say: takes a line for people.
+            on_progress: called at least each `CONTROL_POLL_S` while there is nothing to do.
+            print_line: takes a line for people.
         """
         self._cues = cues
         self._timeline = timeline
-        self._outlet = outlet
+        self._sink = sink
         self._controls = controls
         self._clock_is_made = clock_is_made
         self._pictures = pictures
         self._on_progress = on_progress
-        self._say = say
+        self._print_line = print_line
         # Up to which message all are sent at once.
         self._until: Callable[[Cue], bool] | None = None
         self._tick_ns: int | None = None
@@ -134,13 +134,13 @@ class Player:
             PlannerError: if the bag cannot be read on.
         """
         while not self._ended:
-            head = self._cues.head(HEED_S)
+            head = self._cues.head(CONTROL_POLL_S)
             if head is not None:
                 self._play(head)
             elif self._cues.ended:
                 return
             else:
-                self._heed(0.0)
+                self._poll_controls(0.0)
 
     def _play(self, cue: Cue) -> None:
         """Does what a cue says, or waits a while for its moment."""
@@ -148,7 +148,7 @@ class Player:
             self._begin(cue)
         elif cue.kind is CueKind.STATE:
             self._send(cue)
-        elif self._may_go(cue):
+        elif self._may_send(cue):
             if cue.kind is CueKind.MESSAGE:
                 self._send(cue)
                 self._step_done(cue)
@@ -163,7 +163,7 @@ class Player:
         if self._clock_is_made:
             self._tick(cue.stamp_ns)
 
-    def _may_go(self, cue: Cue) -> bool:
+    def _may_send(self, cue: Cue) -> bool:
         """Whether a cue's moment has come; waits for it, or for something else to do."""
         if self._until is not None or (self._timeline.rate is None and not self._timeline.paused):
             # At the end nothing more is stepped to: who looks wants to stay.
@@ -180,7 +180,7 @@ class Player:
             return True
         silence_s = (cue.stamp_ns - self._timeline.now_ns) / 1e9
         if silence_s > MAX_SILENCE_S and not self._timeline.paused:
-            self._say(f"the bag has nothing for {silence_s / 3600:.1f} h: goes on at once")
+            self._print_line(f"the bag has nothing for {silence_s / 3600:.1f} h: goes on at once")
             self._timeline.jump(cue.stamp_ns)
             return False
         self._wait(wait_s)
@@ -194,8 +194,8 @@ class Player:
 
     def _wait(self, wait_s: float) -> None:
         if self._timeline.paused:
-            self._outlet.repeat_clock()
-            self._heed(REPEAT_S)
+            self._sink.repeat_clock()
+            self._poll_controls(REPEAT_S)
             return
         now_ns = self._timeline.now_ns
         if self._clock_is_made:
@@ -203,14 +203,14 @@ class Player:
                 self._tick(now_ns)
             if self._tick_ns is not None:
                 wait_s = min(wait_s, self._timeline.wait_s(self._tick_ns))
-        self._heed(min(wait_s, HEED_S))
+        self._poll_controls(min(wait_s, CONTROL_POLL_S))
 
     def _note_lateness(self, cue: Cue, late_s: float) -> None:
         if cue.kind is CueKind.MESSAGE:
             self.lateness.add(late_s)
         if late_s > STALL_S:
             if not self.stalls:
-                self._say(f"{late_s:.1f} s behind: goes on from here")
+                self._print_line(f"{late_s:.1f} s behind: goes on from here")
             self.stalls += 1
             self._timeline.jump(cue.stamp_ns)
 
@@ -223,28 +223,28 @@ class Player:
             TICK_NS * min(rate, 1.0) if rate <= 1.0 else max(TICK_NS, rate / _MAX_TICKS_HZ * 1e9)
         )
         self._tick_ns = stamp_ns + round(period_ns)
-        self._outlet.tick(stamp_ns)
+        self._sink.tick(stamp_ns)
 
     def _send(self, cue: Cue) -> None:
-        self._outlet.send(cue)
+        self._sink.send(cue)
         self.messages += 1
         # Where nothing is waited for, people are heeded all the same.
         self._sent_unheeded += 1
-        if self._sent_unheeded > _MAX_UNHEEDED:
-            self._heed(0.0)
+        if self._sent_unheeded > _MAX_UNPOLLED:
+            self._poll_controls(0.0)
 
     def _step_done(self, cue: Cue) -> None:
         if self._until is not None and self._until(cue):
             self._until = None
 
-    def _heed(self, seconds: float) -> None:
+    def _poll_controls(self, seconds: float) -> None:
         """Waits, but for people: does what they ask for."""
         self._sent_unheeded = 0
         for control in self._controls.wait(seconds):
-            self._obey(control)
+            self._apply(control)
         self._on_progress(Progress(self._timeline.now_ns, self.messages, self._passes))
 
-    def _obey(self, control: Control) -> None:
+    def _apply(self, control: Control) -> None:
         timeline = self._timeline
         match control:
             case Control.PAUSE if timeline.paused:

@@ -52,7 +52,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class TopicChoice:
     """What of a bag is published.
 
     Attributes:
@@ -65,11 +65,11 @@ class Chosen:
 
     names: Mapping[str, str]
     withheld: tuple[str, ...]
-    nameless: tuple[str, ...]
+    invalid_names: tuple[str, ...]
     pictures: Mapping[str, str] = field(default_factory=dict)
 
 
-def choose(topics: Collection[str], selection: Selection) -> Chosen:
+def choose(topics: Collection[str], selection: Selection) -> TopicChoice:
     """Applies a selection to the topics of a bag.
 
     Raises:
@@ -84,7 +84,7 @@ def choose(topics: Collection[str], selection: Selection) -> Chosen:
             raise PlannerError(f"--remap {old}:={new}: the bag has no topic {old}")
         if not is_topic_name(new):
             raise PlannerError(f"--remap {old}:={new}: {new!r} is no absolute name of a topic")
-    withheld, nameless = [], []
+    withheld, invalid_names = [], []
     names: dict[str, str] = {}
     for topic in asked:
         if not selection.commands and is_command(topic):
@@ -92,13 +92,13 @@ def choose(topics: Collection[str], selection: Selection) -> Chosen:
             continue
         name = remap.get(topic, topic)
         if not is_topic_name(name):
-            nameless.append(topic)
+            invalid_names.append(topic)
             continue
         twin = next((old for old, new in names.items() if new == name), None)
         if twin is not None:
             raise PlannerError(f"--remap: {twin} and {topic} would both be {name}")
         names[topic] = name
-    return Chosen(names, tuple(withheld), tuple(nameless))
+    return TopicChoice(names, tuple(withheld), tuple(invalid_names))
 
 
 def is_command(topic: str) -> bool:

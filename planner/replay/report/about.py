@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from planner.replay.bag import Bag
 from planner.replay.gaps import Gap
 from planner.replay.report import calls, verdicts
-from planner.replay.report.carried import Task
 from planner.replay.report.clock import WorldClock
 from planner.replay.report.document import Instruction, Level, Notice, Verdicts
 from planner.replay.report.messages import Answer, InstructionState, Judgement, WorldFacts
 from planner.replay.report.scan import Scanned
 from planner.replay.report.sources import INSTRUCTIONS
+from planner.replay.report.task_settings import Task
 from planner.replay.report.things import TrueWorld
 from planner.replay.world_info import WORLD_INFO
 

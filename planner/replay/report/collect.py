@@ -14,7 +14,6 @@ from planner.replay.report import calls as skill_calls
 from planner.replay.report import document as d
 from planner.replay.report import faults, memory, verdicts
 from planner.replay.report.about import facts_of, instructions_of, notices_of
-from planner.replay.report.carried import find_task, settings_of
 from planner.replay.report.clock import WorldClock
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.replay.report.frames import PathPoint, thinned
@@ -22,6 +21,7 @@ from planner.replay.report.messages import Answer, Judgement, MemoryEdits, Memor
 from planner.replay.report.pictures import pictures_of
 from planner.replay.report.scan import Scanned, scan
 from planner.replay.report.sources import Sources, agents_of
+from planner.replay.report.task_settings import find_task, settings_of
 from planner.replay.report.topics import missed_messages, topics_of
 from planner.replay.report.work import work_of
 from planner.world.errors import FileError
@@ -29,7 +29,7 @@ from planner.world.errors import FileError
 # Messages from which on a bag is judged in a process of its own, beside the pass.
 _LONG = 100_000
 # Points of one agent's path.
-_MOST_POINTS = 6000
+_MAX_POINTS = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +68,19 @@ def collect(
 
     if bag.message_count < _LONG:
         found = scanned(0.6)
-        again = verdicts.rejudged(folder)
+        rejudged = verdicts.rejudged(folder)
     else:
         # Judging takes about as long as all the rest.
         with ProcessPoolExecutor(1) as beside:
             judging = beside.submit(verdicts.rejudged, folder)
             found = scanned(0.9)
             try:
-                again = judging.result()
+                rejudged = judging.result()
             except BrokenProcessPool:
                 reason = "the process that judged it was killed, perhaps for lack of memory"
                 raise FileError(folder, "", reason) from None
     progress(1.0)
-    return _assembled(name, bag, sources, found, again, picture_bytes)
+    return _assembled(name, bag, sources, found, rejudged, picture_bytes)
 
 
 def _assembled(
@@ -88,7 +88,7 @@ def _assembled(
     bag: Bag,
     sources: Sources,
     found: Scanned,
-    again: verdicts.Rejudged,
+    rejudged: verdicts.Rejudged,
     picture_bytes: int,
 ) -> Collected:
     clock, clock_name = sources.clock(bag.start_ns, found)
@@ -96,7 +96,7 @@ def _assembled(
     results = found.of(verdicts.RESULT, Judgement)
     progress = found.of(verdicts.PROGRESS, Judgement)
     steps = verdicts.step_times(world.steps if world else (), [*progress, *results], clock)
-    judged = verdicts.verdicts_of(again, results, steps, clock)
+    judged = verdicts.verdicts_of(rejudged, results, steps, clock)
     decided = found.of(skill_calls.DECISIONS, Answer)
     calls = skill_calls.calls_of(found.of(skill_calls.RESULTS, SkillEnd), decided, clock)
     facts = facts_of(found, world, settings)
@@ -128,7 +128,7 @@ def _assembled(
         notices=notices_of(bag, judged, found, missed, task),
         about=about,
         verdicts=judged,
-        progress=verdicts.progress_of(again, progress, steps, clock),
+        progress=verdicts.progress_of(rejudged, progress, steps, clock),
         instructions=instructions_of(found, clock),
         calls=tuple(calls),
         decisions=tuple(skill_calls.decisions_of(decided, calls, clock)),
@@ -148,7 +148,7 @@ def _assembled(
         faults=faults.faults_of(found, clock),
         pictures=tuple(picture for picture, _ in shots),
     )
-    return Collected(report, tuple(jpeg for _, jpeg in shots), again.trace)
+    return Collected(report, tuple(jpeg for _, jpeg in shots), rejudged.trace)
 
 
 def _paths(sources: Sources, clock: WorldClock) -> tuple[d.Path, ...]:
@@ -158,7 +158,7 @@ def _paths(sources: Sources, clock: WorldClock) -> tuple[d.Path, ...]:
     for agent in sorted({*sources.frames.paths, *true}):
         by_frames = sources.frames.paths.get(agent)
         points = by_frames or true[agent]
-        rows = tuple(_row(point, clock) for point in thinned(points, _MOST_POINTS))
+        rows = tuple(_row(point, clock) for point in thinned(points, _MAX_POINTS))
         found.append(d.Path(agent, "tf" if by_frames else "world_state", rows))
     return tuple(found)
 

@@ -18,7 +18,7 @@ from planner.evaluation.trace import EpisodeTrace
 from planner.replay.report import document as d
 from planner.world.errors import PlannerError
 
-_MOST_ARMS = 12
+_MAX_ARMS = 12
 # Settings of a recording itself, which differ from run to run and change nothing.
 _PLACES = ("/", "~", "file:")
 _WHICH_RUN = frozenset({"instruction", "house", "episode", "seed"})
@@ -45,8 +45,8 @@ def compare(
     ]
     for index, setting in enumerate(settings):
         groups.setdefault(tuple(setting.get(name, "") for name in telling), []).append(index)
-    if len(groups) > _MOST_ARMS:
-        notes.append(f"The settings differ in more than {_MOST_ARMS} ways: all bags are one group.")
+    if len(groups) > _MAX_ARMS:
+        notes.append(f"The settings differ in more than {_MAX_ARMS} ways: all bags are one group.")
         groups, telling = {(): list(range(len(reports)))}, []
     arms = [_arm(telling, values, members, reports, traces) for values, members in groups.items()]
     judged = [

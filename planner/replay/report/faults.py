@@ -13,13 +13,13 @@ from planner.replay.report.scan import Scanned
 DIAGNOSTICS = "/diagnostics"
 LOG = "/rosout"
 RECEIPTS = "/safety/receipts"
-_MOST_FAULTS = 500
+_MAX_FAULTS = 500
 
 Kind = Literal["diagnostics", "log", "refused", "restart", "unreadable"]
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Occurrences:
     first_s: float
     last_s: float
     count: int = 1
@@ -29,14 +29,14 @@ class _Seen:
 class FaultList:
     """Faults, the same one told once with how often and from when to when."""
 
-    _seen: dict[tuple[Kind, Level, str, str], _Seen] = field(default_factory=dict)
+    _seen: dict[tuple[Kind, Level, str, str], _Occurrences] = field(default_factory=dict)
 
     def add(self, kind: Kind, level: Level, source: str, text: str, t_s: float) -> None:
         """Takes up one occurrence."""
         key = (kind, level, source, text)
         seen = self._seen.get(key)
         if seen is None:
-            self._seen[key] = _Seen(t_s, t_s)
+            self._seen[key] = _Occurrences(t_s, t_s)
             return
         seen.first_s, seen.last_s = min(seen.first_s, t_s), max(seen.last_s, t_s)
         seen.count += 1
@@ -48,7 +48,7 @@ class FaultList:
             for (kind, level, source, text), seen in self._seen.items()
         ]
         found.sort(key=lambda f: (f.first_s, f.level is not Level.ERROR, f.kind, f.source, f.text))
-        return tuple(found[:_MOST_FAULTS])
+        return tuple(found[:_MAX_FAULTS])
 
 
 def faults_of(scanned: Scanned, clock: WorldClock) -> tuple[Fault, ...]:

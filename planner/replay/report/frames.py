@@ -20,9 +20,9 @@ _STAMP = struct.Struct("<iI").unpack_from
 _SEVEN = struct.Struct("<7d").unpack_from
 _ENCAPSULATION = 4
 _CDR_LITTLE_ENDIAN = b"\x00\x01"
-_LONGEST_CHAIN = 32
-_MOST_TRANSFORMS = 10_000
-_FARTHEST_M = 1e6
+_MAX_CHAIN = 32
+_MAX_TRANSFORMS = 10_000
+_MAX_DISTANCE_M = 1e6
 # A point of a path is kept where the agent moved or turned by so much, or after so long.
 _MOVED_M, _TURNED_RAD, _STILL_S = 0.03, math.radians(6.0), 5.0
 
@@ -115,7 +115,7 @@ class FrameTree:
                 x, y, z, *turn = _SEVEN(data, slot.at)
                 qx, qy, qz, qw = turn
                 # What is neither a rotation nor a place in a house is left out; so are NaNs.
-                if 0.9 < math.hypot(*turn) < 1.1 and math.hypot(x, y, z) < _FARTHEST_M:
+                if 0.9 < math.hypot(*turn) < 1.1 and math.hypot(x, y, z) < _MAX_DISTANCE_M:
                     self._parents[slot.child] = (slot.parent, Pose((x, y, z), (qx, qy, qz, qw)))
         except struct.error as error:
             raise ValueError(f"no TFMessage: {error}") from None
@@ -123,7 +123,7 @@ class FrameTree:
     def in_map(self, frame: str) -> Pose | None:
         """A frame's pose in the map by the newest transforms; None if it is not connected."""
         pose = Pose((0.0, 0.0, 0.0))
-        for _ in range(_LONGEST_CHAIN):
+        for _ in range(_MAX_CHAIN):
             if frame == MAP:
                 return pose
             above = self._parents.get(frame)
@@ -156,12 +156,12 @@ def add_point(path: list[PathPoint], point: PathPoint) -> None:
     path.append(point)
 
 
-def thinned(path: Sequence[PathPoint], most: int) -> list[PathPoint]:
+def thinned(path: Sequence[PathPoint], max_points: int) -> list[PathPoint]:
     """At most so many points of a path, the first and the last among them."""
-    if len(path) <= most:
+    if len(path) <= max_points:
         return list(path)
-    step = (len(path) - 1) / (most - 1)
-    return [path[round(i * step)] for i in range(most)]
+    step = (len(path) - 1) / (max_points - 1)
+    return [path[round(i * step)] for i in range(max_points)]
 
 
 def _first_stamp(data: memoryview) -> float | None:
@@ -182,7 +182,7 @@ def _layout_of(data: bytes) -> _Layout:
     if data[:2] != _CDR_LITTLE_ENDIAN:
         raise ValueError("no TFMessage: not little-endian CDR")
     (count,) = _U32(data, _ENCAPSULATION)
-    if count > _MOST_TRANSFORMS:
+    if count > _MAX_TRANSFORMS:
         raise ValueError(f"no TFMessage: {count} transforms")
     at = _ENCAPSULATION + 4
     texts, slots = [(_ENCAPSULATION, data[_ENCAPSULATION : _ENCAPSULATION + 4])], []

@@ -15,7 +15,7 @@ SNAPSHOTS = "/memory/entities"
 UPDATES = "/memory/updates"
 _NODE = "memory"
 # Points of the comparison over a whole run.
-_MOST_POINTS = 240
+_MAX_POINTS = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _thinned(moments: Sequence[int]) -> list[int]:
-    if len(moments) <= _MOST_POINTS:
+    if len(moments) <= _MAX_POINTS:
         return list(moments)
-    step = (len(moments) - 1) / (_MOST_POINTS - 1)
-    return [moments[round(i * step)] for i in range(_MOST_POINTS)]
+    step = (len(moments) - 1) / (_MAX_POINTS - 1)
+    return [moments[round(i * step)] for i in range(_MAX_POINTS)]
 
 
 def _believed(states: Sequence[_State]) -> Iterator[Believed]:

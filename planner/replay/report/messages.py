@@ -18,7 +18,7 @@ from planner.world.memory_wire import duration_of
 
 T = TypeVar("T")
 # Of another bag's types: a field that is not there, or is something else.
-UNFIT = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
+MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
 _INSTRUCT_STATES = ("idle", "running", "waiting", "done", "failed", "canceled")
 # rcl_interfaces/msg/Log.
 _LOG_WARN, _LOG_ERROR = 30, 40

@@ -22,16 +22,16 @@ COMPRESSED = "sensor_msgs/msg/CompressedImage"
 _SIDE_PX = 320
 _QUALITY = 72
 # A larger file of so few pixels holds more than the picture.
-_MOST_BYTES = 40_000
+_MAX_BYTES = 40_000
 _U32 = struct.Struct("<I").unpack_from
 _SIZE = struct.Struct("<II").unpack_from
 # No camera of a robot has more; a larger number is a broken or a hostile message.
-_MOST_PIXELS = 40_000_000
+_MAX_PIXELS = 40_000_000
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class CameraFrame:
     """A picture that is kept."""
 
     received_ns: int
@@ -59,7 +59,7 @@ class Camera:
     topic: str
     start_ns: int
     slot_ns: int
-    shots: list[Shot] = field(default_factory=list)
+    shots: list[CameraFrame] = field(default_factory=list)
     _next_ns: int = 0
 
     def take(self, received_ns: int, data: memoryview) -> None:
@@ -77,7 +77,7 @@ class Camera:
             width, height, jpeg = read(data)
         except (struct.error, OSError, UnidentifiedImageError, Image.DecompressionBombError) as e:
             raise ValueError(f"no picture: {e}") from None
-        self.shots.append(Shot(received_ns, stamp_s, width, height, jpeg))
+        self.shots.append(CameraFrame(received_ns, stamp_s, width, height, jpeg))
 
     def pictures(self, clock: WorldClock) -> list[tuple[Picture, bytes]]:
         """What was kept, on the report's axis."""
@@ -96,11 +96,11 @@ class Camera:
 
 
 def pictures_of(
-    cameras: Sequence[Camera], clock: WorldClock, most_bytes: int
+    cameras: Sequence[Camera], clock: WorldClock, max_bytes: int
 ) -> list[tuple[Picture, bytes]]:
     """What the cameras kept, in the order of time; every second one where that is too much."""
     kept = [camera.pictures(clock) for camera in cameras]
-    while sum(len(data) for each in kept for _, data in each) > most_bytes and any(kept):
+    while sum(len(data) for each in kept for _, data in each) > max_bytes and any(kept):
         kept = [each[::2] if len(each) > 1 else [] for each in kept]
     found = [picture for each in kept for picture in each]
     return sorted(found, key=lambda pair: (pair[0].t_s, pair[0].agent))
@@ -129,7 +129,7 @@ def _read_raw(data: memoryview) -> tuple[int, int, bytes]:
     if channels is None:
         raise ValueError(f"no picture: encoding {encoding[:20]!r} is not one of {[*_CHANNELS]}")
     row = width * channels
-    if not 0 < width * height <= _MOST_PIXELS or step < row or length < step * height:
+    if not 0 < width * height <= _MAX_PIXELS or step < row or length < step * height:
         raise ValueError(f"no picture: {width} x {height}, rows of {step} bytes, {length} in all")
     if at + step * height > len(data):
         raise ValueError("no picture: it is cut off")
@@ -152,9 +152,9 @@ def _read_compressed(data: memoryview) -> tuple[int, int, bytes]:
     # No other formats: each decoder more is one more that a hostile bag may break.
     with Image.open(io.BytesIO(packed), formats=("JPEG", "PNG")) as image:
         width, height = image.size
-        if width * height > _MOST_PIXELS:
+        if width * height > _MAX_PIXELS:
             raise ValueError(f"no picture: {width} x {height}")
-        small = max(width, height) <= _SIDE_PX and length <= _MOST_BYTES
+        small = max(width, height) <= _SIDE_PX and length <= _MAX_BYTES
         if image.format == "JPEG" and small:
             image.load()
             return width, height, packed

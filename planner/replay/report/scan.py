@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from planner.replay.bag import Bag
 from planner.replay.definitions import message_reader, short
-from planner.replay.report.messages import UNFIT, Event, read_event
+from planner.replay.report.messages import MALFORMED, Event, read_event
 
 T = TypeVar("T")
 TakeBytes = Callable[[int, memoryview], None]
@@ -89,7 +89,7 @@ def scan(bag: Bag, plan: Plan, progress: Callable[[int], None] = lambda _: None)
                 info = bag.topics[topic]
                 content = message_reader(info.type_name, info.definition)(bytes(data))
                 events[topic].append(read_event(read, received_ns, content))
-        except UNFIT as error:
+        except MALFORMED as error:
             count, reason = unreadable.get(topic, (0, short(error)))
             unreadable[topic] = (count + 1, reason)
     return Scanned(received, sequences, events, unreadable)

@@ -25,9 +25,9 @@ _AGENT_TOPIC = re.compile(
 )
 _CAMERA = re.compile(r"/([A-Za-z0-9_]+)/camera/hand/image(?:/compressed)?")
 # States of the world and messages of /tf that are looked at.
-_MOST_STATES, _MOST_FRAMES = 4000, 12_000
+_MAX_STATES, _MAX_FRAMES = 4000, 12_000
 # A hundred and fifty pictures show an hour every 24 s.
-_MOST_PICTURES, _PICTURE_BYTES = 150, 14_000
+_MAX_PICTURES, _PICTURE_BYTES = 150, 14_000
 # Topics whose stamps are the world's clock, the best first, and where the stamp stands.
 _CLOCKS = (("/clock", 4), (STATES, 4), ("/tf", 8))
 _FIELDS: Mapping[str, Callable[[Any], object]] = {
@@ -72,11 +72,11 @@ class Sources:
         """
         # Of a long bag not more than of a shorter one.
         length_s = (bag.end_ns - bag.start_ns) * 1e-9
-        period_s = max(0.5, length_s / _MOST_STATES)
+        period_s = max(0.5, length_s / _MAX_STATES)
         states = _state_reader(bag)
         return Sources(
             {topic: ClockAnchors(at) for topic, at in _CLOCKS if topic in bag.topics},
-            FrameTree(agents_of(bag.topics), period_s=max(0.1, length_s / _MOST_FRAMES)),
+            FrameTree(agents_of(bag.topics), period_s=max(0.1, length_s / _MAX_FRAMES)),
             None if states is None else TrueWorld(period_s=period_s),
             states,
             _cameras(bag, picture_bytes),
@@ -152,7 +152,7 @@ def _cameras(bag: Bag, picture_bytes: int) -> list[pictures.Camera]:
     # Of a camera whose pictures came both ways those that are small already.
     chosen = {agent: (packed, topic) for agent, packed, topic in sorted(found)}
     most = picture_bytes // max(1, len(chosen)) // _PICTURE_BYTES
-    count = max(1, min(_MOST_PICTURES, most))
+    count = max(1, min(_MAX_PICTURES, most))
     slot_ns = max(1, (bag.end_ns - bag.start_ns) // count)
     return [
         pictures.Camera(agent, packed, topic, bag.start_ns, slot_ns)

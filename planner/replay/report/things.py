@@ -17,7 +17,7 @@ _MOVED_M = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Location:
     """Where a thing is from a state on."""
 
     received_ns: int
@@ -43,7 +43,7 @@ class TrueWorld:
     """
 
     period_s: float = 0.5
-    spots: dict[str, list[Spot]] = field(default_factory=dict)
+    spots: dict[str, list[Location]] = field(default_factory=dict)
     classes: dict[str, str] = field(default_factory=dict)
     paths: dict[str, list[PathPoint]] = field(default_factory=dict)
     steps: list[tuple[int, float, int]] = field(default_factory=list)
@@ -88,7 +88,7 @@ class TrueWorld:
         held = entity.relation is Relation.HELD
         middle_m = z + entity.size_m[2] / 2
         parent = entity.parent or ""
-        spot = Spot(received_ns, state.stamp_s, x, y, middle_m, parent, parent if held else "")
+        spot = Location(received_ns, state.stamp_s, x, y, middle_m, parent, parent if held else "")
         spots = self.spots.setdefault(entity.name, [])
         if not spots or _differs(spots[-1], spot):
             spots.append(spot)
@@ -128,7 +128,7 @@ class TrueWorld:
         )
 
 
-def _differs(last: Spot, spot: Spot) -> bool:
+def _differs(last: Location, spot: Location) -> bool:
     if (last.parent, last.holder) != (spot.parent, spot.holder):
         return True
     # What is in a hand is where the hand is.
@@ -137,7 +137,7 @@ def _differs(last: Spot, spot: Spot) -> bool:
     return math.dist((last.x_m, last.y_m, last.z_m), (spot.x_m, spot.y_m, spot.z_m)) > _MOVED_M
 
 
-def _at(spots: list[Spot], received_ns: int) -> Spot | None:
+def _at(spots: list[Location], received_ns: int) -> Location | None:
     found = None
     for spot in spots:
         if spot.received_ns > received_ns:

@@ -15,10 +15,10 @@ from planner.replay.report.scan import Scanned
 
 _PARTS = 120
 # A silence is a gap where it is so many times longer than usual, and so long.
-_UNUSUAL, _LEAST_GAP_S = 10.0, 2.0
+_UNUSUAL, _MIN_GAP_S = 10.0, 2.0
 # What comes less regularly than this has no usual time between messages.
 _IRREGULAR = 3.0
-_MOST_GAPS = 50
+_MAX_GAPS = 50
 _FEW = 20
 
 
@@ -88,7 +88,7 @@ def _topic(
         longest_s=None if longest is None else round(float(steps_s[longest]), 3),
         longest_at_s=None if longest is None else round(float(since_s[longest]), 3),
         counts=tuple(int(count) for count in counts),
-        gaps=tuple(sorted(gaps, key=lambda gap: gap.from_s)[:_MOST_GAPS]),
+        gaps=tuple(sorted(gaps, key=lambda gap: gap.from_s)[:_MAX_GAPS]),
         unreadable=unreadable,
     )
 
@@ -104,5 +104,5 @@ def _silences(since_s: NDArray[np.floating], steps_s: NDArray[np.floating]) -> l
     usual, slow = np.quantile(steps_s, (0.5, 0.95))
     if slow > _IRREGULAR * max(usual, 1e-3):
         return []
-    long = np.flatnonzero(steps_s > max(_UNUSUAL * usual, _LEAST_GAP_S))
+    long = np.flatnonzero(steps_s > max(_UNUSUAL * usual, _MIN_GAP_S))
     return [Gap(round(float(since_s[i]), 3), round(float(since_s[i + 1]), 3), None) for i in long]

@@ -72,7 +72,7 @@ def rejudged(folder: Path) -> Rejudged:
 
 
 def verdicts_of(
-    again: Rejudged,
+    rejudged: Rejudged,
     results: Sequence[Event[Judgement]],
     steps: StepTimes,
     clock: WorldClock,
@@ -80,9 +80,9 @@ def verdicts_of(
     """Both verdicts, whether they agree, and whether the bag's is final."""
     ends = [event.content for event in results if event.content.status != _RUNNING]
     live = _live(ends[-1], steps) if ends else None
-    judged = again.judged
+    judged = rejudged.judged
     if judged is None:
-        return Verdicts(None, live, None, final=False, reason=again.reason)
+        return Verdicts(None, live, None, final=False, reason=rejudged.reason)
     reason = ""
     if judged.gaps:
         first = judged.gaps[0]
@@ -156,15 +156,15 @@ def step_times(
 
 
 def progress_of(
-    again: Rejudged, live: Sequence[Event[Judgement]], steps: StepTimes, clock: WorldClock
+    rejudged: Rejudged, live: Sequence[Event[Judgement]], steps: StepTimes, clock: WorldClock
 ) -> tuple[ProgressPoint, ...]:
     """How much is done over time, by the bag's states; else as the evaluator said live."""
-    if again.trace is not None:
+    if rejudged.trace is not None:
         return tuple(
             ProgressPoint(
                 steps.at(line.step) or 0.0, round(line.percent_complete, 4), line.satisfied
             )
-            for line in again.trace.progress
+            for line in rejudged.trace.progress
         )
     found: list[ProgressPoint] = []
     for event in live:

@@ -55,12 +55,12 @@ def differences(live: Sequence[Entity], replayed: Sequence[Entity]) -> list[Diff
     for entity in live:
         other = partner.get(entity.entity_id)
         if other is None:
-            found.append(Difference(Kind.REMOVED, entity.name, "", _whereabouts(entity)))
+            found.append(Difference(Kind.REMOVED, entity.name, "", _location(entity)))
         else:
             found += _between(entity, other)
     paired = {b.entity_id for _, b in pairs}
     found += [
-        Difference(Kind.ADDED, "", entity.name, _whereabouts(entity))
+        Difference(Kind.ADDED, "", entity.name, _location(entity))
         for entity in replayed
         if entity.entity_id not in paired
     ]
@@ -69,10 +69,10 @@ def differences(live: Sequence[Entity], replayed: Sequence[Entity]) -> list[Diff
 
 def is_same(live: Sequence[Entity], replayed: Sequence[Entity]) -> bool:
     """Whether both lists say exactly the same, as far as messages tell."""
-    return [_told(e) for e in live] == [_told(e) for e in replayed]
+    return [_text_of(e) for e in live] == [_text_of(e) for e in replayed]
 
 
-def _told(entity: Entity) -> tuple[object, ...]:
+def _text_of(entity: Entity) -> tuple[object, ...]:
     return (
         entity.entity_id,
         entity.name,
@@ -147,7 +147,7 @@ def _word(flag: bool) -> str:
     return "yes" if flag else "no"
 
 
-def _whereabouts(entity: Entity) -> str:
+def _location(entity: Entity) -> str:
     where = "picked" if entity.picked else f"at {_point(entity)}"
     return f"{entity.description!r} {where}"
 

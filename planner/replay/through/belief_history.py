@@ -6,7 +6,7 @@ import bisect
 import math
 from collections.abc import Sequence
 
-from planner.replay.through.recorded import ChangeTold, ListTold
+from planner.replay.through.recorded import EntityChangeReceived, EntityListReceived
 from planner.world.entity import Entity, OperationKind
 
 
@@ -52,9 +52,9 @@ class LiveList:
         self._broken = True
         self._entities: dict[int, Entity] = {}
 
-    def change(self, told: ChangeTold) -> None:
+    def change(self, message: EntityChangeReceived) -> None:
         """Takes the next change; one out of order waits for a snapshot."""
-        change = told.change
+        change = message.change
         if self._sequence is None or change.sequence <= self._sequence:
             return
         if change.sequence != self._sequence + 1:
@@ -69,19 +69,19 @@ class LiveList:
         self.history.authors.add(change.author)
         self._note(change.stamp_s)
 
-    def snapshot(self, told: ListTold) -> None:
+    def snapshot(self, message: EntityListReceived) -> None:
         """Takes the whole list, which is right whatever was missed."""
         if self._sequence is not None:
-            if told.sequence < self._sequence:
+            if message.sequence < self._sequence:
                 return
-            if told.sequence > self._sequence:
+            if message.sequence > self._sequence:
                 self.mended += 1
                 self._broken = True
         known = self._sequence
-        self._sequence = told.sequence
-        self._entities = {entity.entity_id: entity for entity in told.entities}
+        self._sequence = message.sequence
+        self._entities = {entity.entity_id: entity for entity in message.entities}
         # With a change that was heard comes its own time, which is that of the picture.
-        self._note(told.stamp_s if self._broken or known is None else self.history.stamps[-1])
+        self._note(message.stamp_s if self._broken or known is None else self.history.stamps[-1])
         self._broken = False
 
     def _note(self, stamp_s: float) -> None:

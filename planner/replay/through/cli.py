@@ -88,13 +88,15 @@ def output_folder(bag: Path, output: Path | None) -> Path:
 def _findings(
     recorded: Recorded, request: Request, words: Mapping[str, str], progress: Progress
 ) -> Findings:
-    told: dict[str, JsonValue] = {
+    bag_facts: dict[str, JsonValue] = {
         "name": recorded.bag.folder.resolve().name,
         "cut_short": recorded.bag.cut_short,
     }
     if isinstance(request, MemoryRequest):
-        worlds = replay_memory(recorded, request, progress.hear)
-        return memory_findings(worlds, words, told, recorded.exposures())
+        worlds = replay_memory(recorded, request, progress.on_event)
+        return memory_findings(worlds, words, bag_facts, recorded.exposures())
     if isinstance(request, EvaluatorRequest):
-        return evaluator_findings(replay_evaluator(recorded, request, progress.hear), words, told)
-    return planner_findings(replay_planner(recorded, request, progress.hear), words, told)
+        return evaluator_findings(
+            replay_evaluator(recorded, request, progress.on_event), words, bag_facts
+        )
+    return planner_findings(replay_planner(recorded, request, progress.on_event), words, bag_facts)

@@ -16,7 +16,7 @@ from planner.replay.through.recorded import (
     RESULTS,
     STATUS,
     TRACES,
-    MessageTold,
+    MessageReceived,
     Recorded,
     SkillEnded,
 )
@@ -143,9 +143,9 @@ def recorded_work(recorded: Recorded) -> list[RecordedWork]:
         if isinstance(event, SkillEnded):
             if not event.is_part:
                 ended.append(event)
-        elif isinstance(event, MessageTold) and event.topic == TRACES:
+        elif isinstance(event, MessageReceived) and event.topic == TRACES:
             replies.append(_reply(event))
-        elif isinstance(event, MessageTold) and int(event.content.state) == _RUNNING:
+        elif isinstance(event, MessageReceived) and int(event.content.state) == _RUNNING:
             instruction = _instruction(event, recorded.bag.folder)
             instructions.setdefault(str(event.content.id), instruction)
     if not replies:
@@ -156,12 +156,12 @@ def recorded_work(recorded: Recorded) -> list[RecordedWork]:
     ]
 
 
-def _reply(event: MessageTold) -> Reply:
+def _reply(event: MessageReceived) -> Reply:
     content = event.content
     latency_s = float(content.latency_s)
     # An answer that never came, or a clock that was set, would lead far away.
     usable = math.isfinite(latency_s) and 0.0 <= latency_s <= 3600.0
-    told = {str(item.key): str(item.value) for item in content.parameters}
+    calls_by_agent = {str(item.key): str(item.value) for item in content.parameters}
     return Reply(
         received_ns=event.received_ns,
         began_ns=event.received_ns - (round(latency_s * 1e9) if usable else 0),
@@ -174,13 +174,13 @@ def _reply(event: MessageTold) -> Reply:
         text=str(content.reply),
         calls=tuple(str(call) for call in content.calls),
         error=str(content.error),
-        question=told.get(_QUESTION, ""),
+        question=calls_by_agent.get(_QUESTION, ""),
         prompt_tokens=int(content.prompt_tokens),
         reply_tokens=int(content.reply_tokens),
     )
 
 
-def _instruction(event: MessageTold, at: Path) -> Instruction:
+def _instruction(event: MessageReceived, at: Path) -> Instruction:
     content = event.content
     goal: JsonValue = None
     try:
@@ -273,14 +273,16 @@ class _Following:
         group, self._group = self._group, []
         if not group:
             return
-        told: dict[str, str] = {}
+        calls_by_agent: dict[str, str] = {}
         for reply in group:
             if reply.is_accepted:
-                told.update(reply.given())
+                calls_by_agent.update(reply.given())
         began_ns = min(reply.began_ns for reply in group)
-        results = self._results_until(began_ns, told)
+        results = self._results_until(began_ns, calls_by_agent)
         idle = tuple(a for a in self._agents if a not in self._running and a not in self._done)
-        calls = {agent: self._parsed(told[agent]) for agent in idle if agent in told}
+        calls = {
+            agent: self._parsed(calls_by_agent[agent]) for agent in idle if agent in calls_by_agent
+        }
         question = next((reply.question for reply in group if reply.question), "")
         if not calls and not question and not group[-1].model:
             # A decision without a model is told only where somebody got a call, and of one who
@@ -304,12 +306,12 @@ class _Following:
             else:
                 self._running[agent] = (call, decision)
 
-    def _results_until(self, began_ns: int, told: Mapping[str, str]) -> list[AgentResult]:
+    def _results_until(self, began_ns: int, calls_by_agent: Mapping[str, str]) -> list[AgentResult]:
         """Ends the calls that had ended when a decision began, in the order of their ends."""
         results = []
         for agent, (call, _) in list(self._running.items()):
-            replaced = agent in told and told[agent] != str(call)
-            if told.get(agent) == str(call) and not self._is_repeated(agent, call):
+            replaced = agent in calls_by_agent and calls_by_agent[agent] != str(call)
+            if calls_by_agent.get(agent) == str(call) and not self._is_repeated(agent, call):
                 # It was not known to have ended, if its result was recorded before.
                 continue
             limit_ns = began_ns + _SKEW_NS if replaced else began_ns

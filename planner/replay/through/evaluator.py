@@ -22,10 +22,10 @@ from planner.replay.through.recorded import (
     GRAPHS,
     JUDGEMENTS,
     VERDICTS,
-    GraphTold,
-    MessageTold,
+    GraphReceived,
+    MessageReceived,
     Recorded,
-    StateSeen,
+    StateReceived,
 )
 from planner.replay.through.request import EvaluatorRequest
 from planner.replay.through.task import RecordedTask
@@ -64,14 +64,14 @@ class JudgedRun:
 
 
 def replay_evaluator(
-    recorded: Recorded, request: EvaluatorRequest, hear: Callable[[int], None]
+    recorded: Recorded, request: EvaluatorRequest, on_event: Callable[[int], None]
 ) -> list[JudgedRun]:
     """Judges the recorded episodes again.
 
     Args:
         recorded: the bag.
         request: by whose rules.
-        hear: gets the time of each event, nanoseconds of receipt.
+        on_event: gets the time of each event, nanoseconds of receipt.
 
     Raises:
         PlannerError: if there is nothing to judge.
@@ -79,7 +79,7 @@ def replay_evaluator(
     live = _live(recorded)
     judging = _Judging(recorded, request, live)
     for received_ns, state in judging.states():
-        hear(received_ns)
+        on_event(received_ns)
         judging.take(received_ns, state)
     judging.end()
     if not judging.runs:
@@ -92,7 +92,7 @@ def _live(recorded: Recorded) -> list[tuple[int, Judgement]]:
     return [
         (event.received_ns, recorded_judgement(event.content))
         for event in recorded.events((JUDGEMENTS, VERDICTS))
-        if isinstance(event, MessageTold)
+        if isinstance(event, MessageReceived)
     ]
 
 
@@ -113,7 +113,7 @@ class _Judging:
         """The states to judge: the true ones, or else those that were perceived."""
         if self._recorded.has(STATES):
             for event in self._recorded.events((STATES,)):
-                if isinstance(event, StateSeen):
+                if isinstance(event, StateReceived):
                     yield event.received_ns, event.state
             return
         if not self._recorded.has(GRAPHS):
@@ -124,7 +124,7 @@ class _Judging:
         starts = [j.start_s for _, j in self._live if j.start_s is not None]
         world = PerceivedWorld(episode, house.name, starts[-1] if starts else None)
         for event in self._recorded.events((GRAPHS,)):
-            state = world.state(event.belief()) if isinstance(event, GraphTold) else None
+            state = world.state(event.belief()) if isinstance(event, GraphReceived) else None
             if state is not None:
                 yield event.received_ns, state
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planner.replay.through.evaluator import JudgedRun
-from planner.replay.through.judgements import Judgement, judged_otherwise
+from planner.replay.through.judgements import Judgement, judgement_differences
 from planner.replay.through.result import Findings, plain
 
 
@@ -27,12 +27,12 @@ def compared(run: JudgedRun) -> list[Compared]:
     for live in run.live:
         now = run.verdict if live.is_final else run.at(live.step)
         if now is not None:
-            steps.append(Compared(live, now, tuple(judged_otherwise(live, now))))
+            steps.append(Compared(live, now, tuple(judgement_differences(live, now))))
     return steps
 
 
 def evaluator_findings(
-    runs: Sequence[JudgedRun], asked: Mapping[str, str], bag: Mapping[str, JsonValue]
+    runs: Sequence[JudgedRun], request: Mapping[str, str], bag: Mapping[str, JsonValue]
 ) -> Findings:
     """What is saved and printed of a judge."""
     records: list[Mapping[str, JsonValue]] = []
@@ -49,7 +49,7 @@ def evaluator_findings(
         lines += _summary_lines(run, steps)
     summary: dict[str, JsonValue] = {
         "version": 1,
-        "through": dict(asked),
+        "through": dict(request),
         "bag": dict(bag),
         "runs": parts,
     }

@@ -15,7 +15,7 @@ _SINGLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PropositionState:
     """How one proposition stands; `first_step` -1 = never, `reason` "" = satisfied."""
 
     text: str
@@ -48,7 +48,7 @@ class Judgement:
     success: bool
     mode: str
     percent_complete: float
-    standings: tuple[Standing, ...]
+    standings: tuple[PropositionState, ...]
     criteria: str = ""
     start_s: float | None = None
 
@@ -65,7 +65,7 @@ def recorded_judgement(message: Any) -> Judgement:
         str(message.scoring),
         float(message.percent_complete),
         tuple(
-            Standing(
+            PropositionState(
                 str(p.text), bool(p.holds), bool(p.satisfied), int(p.first_step), str(p.reason)
             )
             for p in message.propositions
@@ -96,25 +96,25 @@ def _made(
         is_final and made.success,
         str(made.mode),
         made.percent_complete,
-        tuple(_standing(p) for p in made.propositions),
+        tuple(_proposition_state(p) for p in made.propositions),
         criteria_word(made.criteria),
     )
 
 
-def _standing(item: PropositionProgress) -> Standing:
+def _proposition_state(item: PropositionProgress) -> PropositionState:
     first = -1 if item.first_step is None else item.first_step
-    return Standing(item.text, item.holds, item.satisfied, first, str(item.reason or ""))
+    return PropositionState(item.text, item.holds, item.satisfied, first, str(item.reason or ""))
 
 
-def judged_otherwise(live: Judgement, now: Judgement) -> list[str]:
+def judgement_differences(live: Judgement, now: Judgement) -> list[str]:
     """In what a judgement differs from the live one, a sentence each; empty if in nothing."""
     return [
-        *_of_the_whole(live, now),
-        *_of_propositions(live.standings, now.standings),
+        *_overall_differences(live, now),
+        *_proposition_differences(live.standings, now.standings),
     ]
 
 
-def _of_the_whole(live: Judgement, now: Judgement) -> Iterator[str]:
+def _overall_differences(live: Judgement, now: Judgement) -> Iterator[str]:
     if live.is_final and live.success != now.success:
         words = {True: "success", False: "failure"}
         yield f"verdict {words[now.success]} and not {words[live.success]}"
@@ -126,7 +126,9 @@ def _of_the_whole(live: Judgement, now: Judgement) -> Iterator[str]:
         yield f"criteria {now.criteria or 'none'} and not {live.criteria or 'none'}"
 
 
-def _of_propositions(live: Sequence[Standing], now: Sequence[Standing]) -> Iterator[str]:
+def _proposition_differences(
+    live: Sequence[PropositionState], now: Sequence[PropositionState]
+) -> Iterator[str]:
     if len(live) != len(now):
         yield f"{len(now)} propositions and not {len(live)}"
         return

@@ -16,7 +16,7 @@ from planner.parts.kinds import UPDATERS
 from planner.parts.option import read_options
 from planner.replay.states import STATES
 from planner.replay.through.belief_history import History, LiveList
-from planner.replay.through.looks import Exposure, Exposures, Observer, lens_of
+from planner.replay.through.exposures import Exposure, Exposures, Observer, intrinsics_of
 from planner.replay.through.recorded import (
     CHANGES,
     COLOUR,
@@ -27,16 +27,16 @@ from planner.replay.through.recorded import (
     LISTS,
     RESULTS,
     CameraTopics,
-    ChangeTold,
+    EntityChangeReceived,
+    EntityListReceived,
     Event,
-    HandMoved,
-    LinksFixed,
-    LinksHeard,
-    ListTold,
-    PictureTaken,
+    GripperReceived,
+    PictureReceived,
     Recorded,
     SkillEnded,
-    StateSeen,
+    StateReceived,
+    StaticTransformsReceived,
+    TransformsReceived,
 )
 from planner.replay.through.request import NO_UPDATER, MemoryRequest
 from planner.replay.through.task import RecordedTask
@@ -82,29 +82,29 @@ class WorldBelief:
 
 
 def replay_memory(
-    recorded: Recorded, request: MemoryRequest, hear: Callable[[int], None]
+    recorded: Recorded, request: MemoryRequest, on_event: Callable[[int], None]
 ) -> list[WorldBelief]:
     """Feeds a memory with what was recorded.
 
     Args:
         recorded: the bag.
         request: which memory.
-        hear: gets the time of each event, nanoseconds of receipt.
+        on_event: gets the time of each event, nanoseconds of receipt.
 
     Raises:
         PlannerError: if the memory cannot be made, or the bag lacks what it looks at.
     """
-    looking = _Looking(request)
-    kinds = (DEPTH, INSTANCES) if looking.needs_truth else (DEPTH, COLOUR)
+    updaters = _Updaters(request)
+    kinds = (DEPTH, INSTANCES) if updaters.needs_truth else (DEPTH, COLOUR)
     cameras = [] if request.updater == NO_UPDATER else _usable_cameras(recorded, kinds)
-    if looking.needs_truth and not recorded.has(STATES):
+    if updaters.needs_truth and not recorded.has(STATES):
         reason = f"is not in the bag, which the memory {request.updater} looks at"
         raise FileError(recorded.bag.folder, STATES, reason)
-    lenses = {camera.agent: _lens(recorded, camera) for camera in cameras}
+    intrinsics = {camera.agent: _intrinsics(recorded, camera) for camera in cameras}
     topics = (STATES, LINKS, FIXED_LINKS, CHANGES, LISTS, RESULTS)
-    run = _Run(recorded, request, looking, kinds, lenses)
+    run = _Run(recorded, request, updaters, kinds, intrinsics)
     for event in recorded.events(topics, kinds if cameras else (), hands=True):
-        hear(event.received_ns)
+        on_event(event.received_ns)
         run.take(event)
     run.end()
     return run.worlds
@@ -122,15 +122,15 @@ def _usable_cameras(recorded: Recorded, kinds: Iterable[str]) -> list[CameraTopi
     return cameras
 
 
-def _lens(recorded: Recorded, camera: CameraTopics) -> Intrinsics:
+def _intrinsics(recorded: Recorded, camera: CameraTopics) -> Intrinsics:
     for topic in camera.infos:
         content = recorded.first(topic)
         if content is not None:
-            return lens_of(content)
+            return intrinsics_of(content)
     raise FileError(recorded.bag.folder, f"/{camera.agent}", "has pictures without a camera_info")
 
 
-class _Looking:
+class _Updaters:
     """Makes the updater of each world; models are loaded once."""
 
     def __init__(self, request: MemoryRequest) -> None:
@@ -197,17 +197,17 @@ class _Run:
         self,
         recorded: Recorded,
         request: MemoryRequest,
-        looking: _Looking,
+        updaters: _Updaters,
         kinds: tuple[str, ...],
-        lenses: Mapping[str, Intrinsics],
+        intrinsics: Mapping[str, Intrinsics],
     ) -> None:
         self.worlds: list[WorldBelief] = []
-        self._request, self._looking, self._kinds = request, looking, kinds
+        self._request, self._updaters, self._kinds = request, updaters, kinds
         self._task = RecordedTask(recorded)
         self._folder = recorded.bag.folder
         read = _link_reader(recorded)
         self._frames = FrameLinks(read)
-        self._observer = Observer(self._frames, lenses)
+        self._observer = Observer(self._frames, intrinsics)
         self._exposures: dict[str, Exposures] = {}
         self._pending: dict[str, Exposure] = {}
         self._truth, self._still = _Truth(), StillWorld()
@@ -216,25 +216,25 @@ class _Run:
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
-        if isinstance(event, StateSeen):
+        if isinstance(event, StateReceived):
             self._on_state(event.state)
-        elif isinstance(event, LinksFixed):
+        elif isinstance(event, StaticTransformsReceived):
             self._frames.add_static(event.links)
-        elif isinstance(event, HandMoved):
+        elif isinstance(event, GripperReceived):
             self._observer.hands[event.agent] = event.opening
-        elif isinstance(event, LinksHeard):
+        elif isinstance(event, TransformsReceived):
             self._on_links(event)
         else:
             world, memory = self._world()
-            if isinstance(event, PictureTaken):
+            if isinstance(event, PictureReceived):
                 self._on_picture(event)
             elif isinstance(event, SkillEnded):
                 change = memory.note_result(event.agent, event.call, event.result, event.ended_s)
                 if change is not None:
                     world.replayed.note(change.stamp_s, memory.entities)
-            elif isinstance(event, ListTold):
+            elif isinstance(event, EntityListReceived):
                 world.live.snapshot(event)
-            elif isinstance(event, ChangeTold):
+            elif isinstance(event, EntityChangeReceived):
                 world.live.change(event)
 
     def end(self) -> None:
@@ -269,7 +269,7 @@ class _Run:
 
     def _begun(self, episode: Episode | None, house: House, state: WorldState | None) -> Memory:
         layout = house.layout
-        self._updater = self._looking.updater(layout, self._truth.now)
+        self._updater = self._updaters.updater(layout, self._truth.now)
         name = episode.episode_id if episode is not None else ""
         memory = Memory(
             layout,
@@ -277,7 +277,7 @@ class _Run:
             agents=_kinds(episode, state),
             episode=name,
             period_s=self._request.period_s,
-            foreign_names=self._looking.foreign_names,
+            foreign_names=self._updaters.foreign_names,
         )
         self.worlds.append(WorldBelief(layout, name))
         self.worlds[-1].replayed.note(memory.stamp_s, memory.entities)
@@ -297,14 +297,14 @@ class _Run:
         self._truth.take(state)
         if newest is None or another:
             things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
-            self._looking.classes.clear()
-            self._looking.classes.update({e.instance_id: e.class_name for e in things})
+            self._updaters.classes.clear()
+            self._updaters.classes.update({e.instance_id: e.class_name for e in things})
         world, _ = self._world()
         things_now = true_things(state)
         if not world.truth or world.truth[-1][1] != things_now:
             world.truth.append((state.stamp_s, things_now))
 
-    def _on_links(self, event: LinksHeard) -> None:
+    def _on_links(self, event: TransformsReceived) -> None:
         self._frames.add(event.stamp_s, event.data)
         if self._frames.went_back and self._truth.newest is None:
             self.end()
@@ -316,7 +316,7 @@ class _Run:
 
     # Pictures
 
-    def _on_picture(self, picture: PictureTaken) -> None:
+    def _on_picture(self, picture: PictureReceived) -> None:
         agent = picture.agent
         if agent not in self._exposures:
             self._exposures[agent] = Exposures(self._kinds, self._is_due(agent))
@@ -337,7 +337,7 @@ class _Run:
 
     def _truth_newest_s(self) -> float | None:
         newest = self._truth.newest
-        return newest.stamp_s if newest is not None and self._looking.needs_truth else None
+        return newest.stamp_s if newest is not None and self._updaters.needs_truth else None
 
     def _look(self, exposure: Exposure) -> None:
         agent = exposure.agent

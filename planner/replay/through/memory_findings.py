@@ -84,7 +84,7 @@ class _Scores:
 
 def memory_findings(
     worlds: Sequence[WorldBelief],
-    asked: Mapping[str, str],
+    request: Mapping[str, str],
     bag: Mapping[str, JsonValue],
     exposures: Mapping[str, int],
 ) -> Findings:
@@ -92,7 +92,7 @@ def memory_findings(
 
     Args:
         worlds: one after another.
-        asked: the words of `--through`.
+        request: the arguments of `--through`.
         bag: what the summary says of the bag.
         exposures: how often each agent's camera exposed, where the bag tells.
     """
@@ -109,7 +109,7 @@ def memory_findings(
         lines += _summary_lines(world, steps, part)
     summary: dict[str, JsonValue] = {
         "version": 1,
-        "through": dict(asked),
+        "through": dict(request),
         "bag": dict(bag),
         "worlds": parts,
     }
@@ -235,7 +235,7 @@ def _summary_lines(
         lines += _score_table(steps)
     pictures = part["pictures"]
     if isinstance(pictures, dict):
-        lines += [line for agent, told in pictures.items() if (line := _pictures(agent, told))]
+        lines += [line for agent, counts in pictures.items() if (line := _pictures(agent, counts))]
     lines += [f"lost: {count} {plain(reason)}" for reason, count in sorted(world.losses.items())]
     return lines
 
@@ -264,14 +264,14 @@ def _score_table(steps: Sequence[Step]) -> list[str]:
     return table(rows)
 
 
-def _pictures(agent: str, told: JsonValue) -> str:
-    if not isinstance(told, dict):
+def _pictures(agent: str, counts: JsonValue) -> str:
+    if not isinstance(counts, dict):
         return ""
-    line = f"{agent}: looked at {told['looked_at']} of {told['recorded']} recorded exposures"
-    exposures = told["exposures"]
+    line = f"{agent}: looked at {counts['looked_at']} of {counts['recorded']} recorded exposures"
+    exposures = counts["exposures"]
     if not isinstance(exposures, int):
         return line
-    if isinstance(told["recorded"], int) and told["recorded"] < exposures:
+    if isinstance(counts["recorded"], int) and counts["recorded"] < exposures:
         return (
             f"{line}; the camera made {exposures}, so the live memory may have looked at pictures "
             "that the bag does not have"

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from planner.memory.scores import DEFAULT_DISTANCE_M
 from planner.parts.calls import takes_text
-from planner.replay.through.planning import Counterfactual, CounterfactualWork, usual_call
+from planner.replay.through.planning import Counterfactual, CounterfactualWork, canonical_call
 from planner.replay.through.result import Findings, plain, share
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import SkillCall
@@ -52,8 +52,8 @@ def choices(step: Counterfactual) -> list[Choice]:
     found = []
     for agent in step.recorded.idle:
         live, now = step.recorded.calls.get(agent), step.decision.calls.get(agent)
-        live = None if live is None else usual_call(live, step.belief)
-        now = None if now is None else usual_call(now, step.belief)
+        live = None if live is None else canonical_call(live, step.belief)
+        now = None if now is None else canonical_call(now, step.belief)
         end = step.recorded.ends.get(agent)
         found.append(
             Choice(
@@ -92,7 +92,7 @@ def _is_there(node: BeliefNode, truth: WorldState) -> bool:
 
 
 def planner_findings(
-    works: Sequence[CounterfactualWork], asked: Mapping[str, str], bag: Mapping[str, JsonValue]
+    works: Sequence[CounterfactualWork], request: Mapping[str, str], bag: Mapping[str, JsonValue]
 ) -> Findings:
     """What is saved and printed of a planner."""
     records: list[Mapping[str, JsonValue]] = []
@@ -109,7 +109,7 @@ def planner_findings(
         lines += _summary_lines(part)
     summary: dict[str, JsonValue] = {
         "version": 1,
-        "through": dict(asked),
+        "through": dict(request),
         "bag": dict(bag),
         "note": OPEN_LOOP,
         "instructions": parts,
@@ -231,8 +231,8 @@ def _mean(values: Sequence[bool | None]) -> float | None:
 
 def _summary_lines(part: Mapping[str, JsonValue]) -> list[str]:
     def rate(name: str, inner: str) -> str:
-        told = part[name]
-        value = told.get(inner) if isinstance(told, dict) else None
+        rates = part[name]
+        value = rates.get(inner) if isinstance(rates, dict) else None
         return share(value if isinstance(value, float) else None)
 
     agreement = part["agreement"]

@@ -22,15 +22,15 @@ from planner.replay.through.recorded import (
     CHANGES,
     GRAPHS,
     LISTS,
-    ChangeTold,
+    EntityChangeReceived,
+    EntityListReceived,
     Event,
-    GraphTold,
-    ListTold,
+    GraphReceived,
     Recorded,
-    StateSeen,
+    StateReceived,
 )
 from planner.replay.through.request import PlannerRequest
-from planner.replay.through.substitute_model import SubstituteModel, spoken_turn
+from planner.replay.through.substitute_model import SubstituteModel, rendered_turn
 from planner.replay.through.task import RecordedTask
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief
@@ -85,7 +85,7 @@ class CounterfactualWork:
 
 
 def replay_planner(
-    recorded: Recorded, request: PlannerRequest, hear: Callable[[int], None]
+    recorded: Recorded, request: PlannerRequest, on_event: Callable[[int], None]
 ) -> list[CounterfactualWork]:
     """Asks a planner at each recorded decision.
 
@@ -101,26 +101,26 @@ def replay_planner(
     tasks = RecordedTask(recorded)
     works = []
     for work in recorded_work(recorded):
-        told = work.instruction
-        if told is not None and told.house:
-            episode, house = tasks.named(told.house, told.episode_id)
+        instruction = work.instruction
+        if instruction is not None and instruction.house:
+            episode, house = tasks.named(instruction.house, instruction.episode_id)
         else:
             episode, house = tasks.first()
         task = _task(work, request, episode, recorded)
-        works.append(_Asking(work, request, model, house, task))
-    return asyncio.run(_ask_all(recorded, works, model, hear))
+        works.append(_PlannerReplay(work, request, model, house, task))
+    return asyncio.run(_replay_all(recorded, works, model, on_event))
 
 
-async def _ask_all(
+async def _replay_all(
     recorded: Recorded,
-    works: Sequence[_Asking],
+    works: Sequence[_PlannerReplay],
     model: ChatModel | None,
-    hear: Callable[[int], None],
+    on_event: Callable[[int], None],
 ) -> list[CounterfactualWork]:
     try:
-        moments = _Moments()
+        moments = _Snapshots()
         for event in recorded.events((STATES, GRAPHS, CHANGES, LISTS)):
-            hear(event.received_ns)
+            on_event(event.received_ns)
             for asking in works:
                 await asking.until(event.received_ns, moments)
             moments.take(event)
@@ -135,34 +135,34 @@ async def _ask_all(
 def _task(
     work: RecordedWork, request: PlannerRequest, episode: Episode | None, recorded: Recorded
 ) -> Task:
-    told = work.instruction
-    if told is None and episode is None:
+    instruction = work.instruction
+    if instruction is None and episode is None:
         raise FileError(recorded.bag.folder, "", "does not say what the planner was asked for")
-    if told is None:
+    if instruction is None:
         task = task_of(Request("", work.agents), episode, work.agents)
     else:
-        asked = Request(told.text, work.agents, told.dialogue)
-        task = replace(task_of(asked, episode, work.agents), goal=told.goal)
+        asked = Request(instruction.text, work.agents, instruction.dialogue)
+        task = replace(task_of(asked, episode, work.agents), goal=instruction.goal)
     return task if request.seed is None else replace(task, seed=request.seed)
 
 
-class _Moments:
+class _Snapshots:
     """What was believed and true, as far as the bag was read."""
 
     def __init__(self) -> None:
-        self._graphs: deque[GraphTold] = deque(maxlen=_KEPT_GRAPHS)
+        self._graphs: deque[GraphReceived] = deque(maxlen=_KEPT_GRAPHS)
         self._states: deque[WorldState] = deque(maxlen=_KEPT_GRAPHS)
         self.log = DeltaLog()
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
-        if isinstance(event, GraphTold):
+        if isinstance(event, GraphReceived):
             self._graphs.append(event)
-        elif isinstance(event, StateSeen):
+        elif isinstance(event, StateReceived):
             self._states.append(event.state)
-        elif isinstance(event, ChangeTold):
+        elif isinstance(event, EntityChangeReceived):
             self.log.change(event.change)
-        elif isinstance(event, ListTold):
+        elif isinstance(event, EntityListReceived):
             log = self.log
             if log.broken or event.sequence < log.sequence:
                 log.snapshot(event.stamp_s, event.sequence, event.entities)
@@ -195,7 +195,7 @@ class _Moments:
         return None
 
 
-class _Asking:
+class _PlannerReplay:
     """One instruction's planner, asked at one recorded decision after another."""
 
     def __init__(
@@ -210,28 +210,28 @@ class _Asking:
         self._layout = house.layout
         self._choice = request.choice
         self._waiting = deque(work.decisions)
-        self._told: list[ModelCall] = []
+        self._text_of: list[ModelCall] = []
         self._model = SubstituteModel(model) if model is not None else None
         self._planner = self._begun(task)
 
     def _begun(self, task: Task) -> Planner:
-        told = self._told
+        instruction = self._text_of
 
         def tell(call: ModelCall) -> None:
             if call.answered:
-                told.append(call)
+                instruction.append(call)
 
         return make_planner(self._choice, task, self._model, tell)
 
-    async def until(self, now_ns: int, moments: _Moments) -> None:
+    async def until(self, now_ns: int, moments: _Snapshots) -> None:
         """Asks at the decisions that were taken before a moment."""
         while self._waiting and self._waiting[0].received_ns < now_ns:
             decision = self._waiting[0]
             if now_ns < decision.received_ns + _SKEW_NS and moments.lacks(decision):
                 break
-            await self._ask(self._waiting.popleft(), moments)
+            await self._decide(self._waiting.popleft(), moments)
 
-    async def _ask(self, recorded: RecordedDecision, moments: _Moments) -> None:
+    async def _decide(self, recorded: RecordedDecision, moments: _Snapshots) -> None:
         belief = moments.belief(recorded)
         if belief is None:
             self.made.unknown += 1
@@ -247,13 +247,13 @@ class _Asking:
             now_s=belief.stamp_s,
             deltas=lambda since: moments.log.lines(since, belief.sequence),
         )
-        self._told.clear()
+        self._text_of.clear()
         if self._model is None:
             decision, forced = await self._planner.decide(context), True
             calls: tuple[ModelCall, ...] = ()
         else:
             decision, other = await self._tried(context)
-            calls = tuple(self._told)
+            calls = tuple(self._text_of)
             went_on = await self._forced(context, recorded)
             forced = went_on is not None
             self._planner = went_on or other
@@ -281,8 +281,8 @@ class _Asking:
         if model is None or not recorded.calls:
             return planner
         try:
-            for agents, texts in spoken_turn(self._choice, context, recorded):
-                with model.saying(texts):
+            for agents, texts in rendered_turn(self._choice, context, recorded):
+                with model.replying(texts):
                     decision = await planner.decide(replace(context, idle=agents))
                 wanted = {a: call for a, call in recorded.calls.items() if a in agents}
                 if not _is_same(decision.calls, wanted, context.belief):
@@ -295,12 +295,12 @@ class _Asking:
 def _is_same(
     made: Mapping[str, SkillCall], wanted: Mapping[str, SkillCall], belief: Belief
 ) -> bool:
-    return {a: usual_call(c, belief) for a, c in made.items()} == {
-        a: usual_call(c, belief) for a, c in wanted.items()
+    return {a: canonical_call(c, belief) for a, c in made.items()} == {
+        a: canonical_call(c, belief) for a, c in wanted.items()
     }
 
 
-def usual_call(call: SkillCall, belief: Belief) -> SkillCall:
+def canonical_call(call: SkillCall, belief: Belief) -> SkillCall:
     """A call with the belief's names: planners call one thing by name or by number."""
     words = []
     for word in call.arguments:

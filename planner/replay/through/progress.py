@@ -20,7 +20,7 @@ class Progress:
         self._next_s = time.monotonic() + _FIRST_S
         self._wrote = False
 
-    def hear(self, received_ns: int) -> None:
+    def on_event(self, received_ns: int) -> None:
         """Notes the time of the newest event."""
         if not self._shown or time.monotonic() < self._next_s:
             return

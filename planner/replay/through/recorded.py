@@ -36,7 +36,7 @@ _STANDING = frozenset({FIXED_LINKS, LISTS, GRAPHS, STATUS})
 
 
 @dataclass(frozen=True, slots=True)
-class StateSeen:
+class StateReceived:
     """A true state of the world."""
 
     received_ns: int
@@ -44,7 +44,7 @@ class StateSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class LinksHeard:
+class TransformsReceived:
     """A message of /tf, not read yet."""
 
     received_ns: int
@@ -53,7 +53,7 @@ class LinksHeard:
 
 
 @dataclass(frozen=True, slots=True)
-class LinksFixed:
+class StaticTransformsReceived:
     """The transforms of a message of /tf_static."""
 
     received_ns: int
@@ -61,7 +61,7 @@ class LinksFixed:
 
 
 @dataclass(frozen=True, slots=True)
-class PictureTaken:
+class PictureReceived:
     """A picture of an agent's camera, not read yet; `kind` is of `CameraTopics`."""
 
     received_ns: int
@@ -72,7 +72,7 @@ class PictureTaken:
 
 
 @dataclass(frozen=True, slots=True)
-class HandMoved:
+class GripperReceived:
     """How far an agent's hand is open, 0 to 1."""
 
     received_ns: int
@@ -97,7 +97,7 @@ class SkillEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class ListTold:
+class EntityListReceived:
     """The memory's snapshot."""
 
     received_ns: int
@@ -107,7 +107,7 @@ class ListTold:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeTold:
+class EntityChangeReceived:
     """The memory's numbered change."""
 
     received_ns: int
@@ -115,7 +115,7 @@ class ChangeTold:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphTold:
+class GraphReceived:
     """The memory's belief, read when somebody asks."""
 
     received_ns: int
@@ -136,7 +136,7 @@ class GraphTold:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageTold:
+class MessageReceived:
     """A message of a topic that its reader reads by its fields."""
 
     received_ns: int
@@ -145,16 +145,16 @@ class MessageTold:
 
 
 Event: TypeAlias = (
-    StateSeen
-    | LinksHeard
-    | LinksFixed
-    | PictureTaken
-    | HandMoved
+    StateReceived
+    | TransformsReceived
+    | StaticTransformsReceived
+    | PictureReceived
+    | GripperReceived
     | SkillEnded
-    | ListTold
-    | ChangeTold
-    | GraphTold
-    | MessageTold
+    | EntityListReceived
+    | EntityChangeReceived
+    | GraphReceived
+    | MessageReceived
 )
 
 DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
@@ -331,27 +331,27 @@ def _received(at_ns: int, _number: int, raw: RawMessage) -> RawMessage:
 def _state_event(reader: StateReader) -> Callable[[RawMessage], Event | None]:
     def read(raw: RawMessage) -> Event | None:
         state = reader.read(raw.data)
-        return None if state is None else StateSeen(raw.received_ns, state)
+        return None if state is None else StateReceived(raw.received_ns, state)
 
     return read
 
 
 def _links(raw: RawMessage) -> Event | None:
     stamp_s = first_stamp_of(raw.data)
-    return None if stamp_s is None else LinksHeard(raw.received_ns, stamp_s, raw.data)
+    return None if stamp_s is None else TransformsReceived(raw.received_ns, stamp_s, raw.data)
 
 
 def _fixed_links(raw: RawMessage) -> Event:
-    return LinksFixed(raw.received_ns, tuple(raw.content().transforms))
+    return StaticTransformsReceived(raw.received_ns, tuple(raw.content().transforms))
 
 
 def _picture(agent: str, kind: str, raw: RawMessage) -> Event:
-    return PictureTaken(raw.received_ns, agent, kind, stamp_of(raw.data), raw)
+    return PictureReceived(raw.received_ns, agent, kind, stamp_of(raw.data), raw)
 
 
 def _hand(agent: str, raw: RawMessage) -> Event | None:
     position = raw.content().position
-    return HandMoved(raw.received_ns, agent, float(position[0])) if len(position) else None
+    return GripperReceived(raw.received_ns, agent, float(position[0])) if len(position) else None
 
 
 def _result(raw: RawMessage) -> Event:
@@ -360,7 +360,7 @@ def _result(raw: RawMessage) -> Event:
 
 def _list(raw: RawMessage) -> Event:
     content = raw.content()
-    return ListTold(
+    return EntityListReceived(
         raw.received_ns,
         stamp_seconds(content.header.stamp),
         int(content.sequence),
@@ -369,15 +369,15 @@ def _list(raw: RawMessage) -> Event:
 
 
 def _change(raw: RawMessage) -> Event:
-    return ChangeTold(raw.received_ns, change_record(raw.content()))
+    return EntityChangeReceived(raw.received_ns, change_record(raw.content()))
 
 
 def _graph(raw: RawMessage, at: Path) -> Event:
-    return GraphTold(raw.received_ns, stamp_of(raw.data), raw, at)
+    return GraphReceived(raw.received_ns, stamp_of(raw.data), raw, at)
 
 
 def _message(raw: RawMessage) -> Event:
-    return MessageTold(raw.received_ns, raw.topic, raw.content())
+    return MessageReceived(raw.received_ns, raw.topic, raw.content())
 
 
 _READERS: Mapping[str, Callable[[RawMessage], Event | None]] = {

@@ -184,8 +184,8 @@ class _Words:
             raise PlannerError(f"--through {name}:={value}: expected one of {there}")
         return value
 
-    def _number(self, name: str, default: float, least: float, greatest: float) -> float:
-        return self._read(name, default, float, lambda v: least <= v <= greatest)
+    def _number(self, name: str, default: float, min_value: float, max_value: float) -> float:
+        return self._read(name, default, float, lambda v: min_value <= v <= max_value)
 
     def _read(
         self, name: str, default: _T, read: Callable[[str], _T], fits: Callable[[_T], bool]

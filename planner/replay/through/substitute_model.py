@@ -36,7 +36,7 @@ class SubstituteModel(WrappedModel):
         return self
 
     @contextmanager
-    def saying(self, texts: Sequence[str]) -> Iterator[None]:
+    def replying(self, texts: Sequence[str]) -> Iterator[None]:
         """Answers the next calls with these texts, and refuses any further one."""
         self._said = list(reversed(texts))
         try:
@@ -57,7 +57,7 @@ class SubstituteModel(WrappedModel):
         return Completion(cut_at(self._said.pop(), request.stop))
 
 
-def spoken_turn(
+def rendered_turn(
     choice: PlannerChoice, context: Context, recorded: RecordedDecision
 ) -> list[tuple[tuple[str, ...], list[str]]]:
     """What a planner's model would have to say for the recorded calls: agents, and texts each.

@@ -7,7 +7,7 @@ from typing import Any
 from planner.replay.bag import Bag
 from planner.replay.states import STATES
 from planner.replay.task import load_task, task_of
-from planner.replay.through.recorded import STATUS, VERDICTS, Recorded, StateSeen
+from planner.replay.through.recorded import STATUS, VERDICTS, Recorded, StateReceived
 from planner.replay.world_info import WORLD_INFO
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -59,7 +59,7 @@ class RecordedTask:
 
     def _first_state(self) -> WorldState | None:
         for event in self._recorded.events((STATES,)):
-            if isinstance(event, StateSeen):
+            if isinstance(event, StateReceived):
                 return event.state
         return None
 

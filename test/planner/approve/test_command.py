@@ -78,7 +78,7 @@ def test_what_is_not_known_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "answer"),
     [
         ("y\n", Answer.YES),
         (" YES \n", Answer.YES),

@@ -60,12 +60,16 @@ def test_a_simulator_is_at_par_with_itself(small_house: House, first: EmbeddedBa
     found = compare_backends(first, second, small_house, 3)
     assert found.different == ()
     # Of every deed one, and of every meeting one of each agent.
-    assert found.pixels.frames > len(found.deeds)
+    assert found.pixels.frames > len(found.primitives)
     assert found.pixels.elsewhere == 0
     assert found.walked_m[0] == found.walked_m[1] > 1.0
-    names = {deed.primitive.name.value for deed in found.deeds if deed.results[0].succeeded}
+    names = {
+        compared.primitive.name.value
+        for compared in found.primitives
+        if compared.results[0].succeeded
+    }
     assert {"navigate", "look", "pick", "place"} <= names
-    assert any(not deed.results[0].succeeded for deed in found.deeds)
+    assert any(not compared.results[0].succeeded for compared in found.primitives)
     assert parity_lines(found, ("embedded", "other"))[-1] == "  at par"
 
 

@@ -278,7 +278,7 @@ def test_a_folder_that_cannot_be_a_keystore_is_one_error(
         (["--domain", "233"], "", "domain: expected 0 to 232, got 233"),
         (["--domain", "-1"], "", "got -1"),
         ([], "seven", "ROS_DOMAIN_ID: expected a whole number, got 'seven'"),
-        (["--days", "0"], "", "at least 1 day, got 0"),
+        (["--days", "0"], "", "days: expected at least 1, got 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from documented import ROOT, commands
 
-from planner.network import asked
+from planner.network import requested_network
 from planner.security.enclave import KEYSTORE, OVERRIDE, enclave_of, is_enforced
 from planner.security.keystore import make_keystore
 from planner.security.keystore_check import check_keystore
@@ -49,6 +49,6 @@ def test_what_is_exported_enforces_keys_and_makes_the_shell_the_operator_s(tmp_p
     printed = bash("\n".join([*exports, "env"]).replace("DIR", "keys"), tmp_path)
     environment = dict(line.split("=", 1) for line in printed.splitlines())
     assert is_enforced(environment)
-    assert asked(environment) == "open"
+    assert requested_network(environment) == "open"
     assert environment[KEYSTORE] == "keys"
     assert environment[OVERRIDE] == enclave_of(OPERATOR)

@@ -96,7 +96,7 @@ def test_the_viewer_sees_everything_and_says_nothing_but_stop() -> None:
 def test_a_policy_that_gives_away_what_is_the_operator_s_is_refused(kind: str, name: str) -> None:
     changed = document()
     changed["identities"]["narrator"].setdefault(kind, []).append(name)
-    with pytest.raises(FileError, match=r"narrator may publish .* the operator's alone"):
+    with pytest.raises(FileError, match=r"narrator may publish .* reserved for the operator"):
         parse_model(changed, Policy, "policy.yaml")
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.training.detector_samples import class_indices, cuts, labelled
+from planner.training.detector_samples import class_indices, crops, labelled
 from planner.training.frames import (
     FrameRecord,
     FurnitureTruth,
     Manifest,
     ThingTruth,
-    lens_of,
+    intrinsics_record,
     missing_shards,
     read_frames,
     read_manifest,
@@ -45,7 +45,7 @@ def record(number: int = 0) -> FrameRecord:
         agent_kind="robot",
         position_m=(0.0, 0.0, 0.0),
         quaternion=IDENTITY,
-        lens=lens_of(LENS),
+        lens=intrinsics_record(LENS),
         things=(
             ThingTruth(instance=300, name="cup_0", class_name="cup", center_m=(0.0, 0.0, 1.6)),
             ThingTruth(instance=5, name="pin_0", class_name="pin", center_m=(0.2, 0.2, 1.5)),
@@ -120,7 +120,7 @@ def test_a_mirrored_cut_points_to_the_other_side(tmp_path: Path) -> None:
     write_shard(tmp_path, 0, [(record(), frame())])
     (back,) = read_frames(tmp_path)
     made = labelled(back, class_indices(["cup"]))
-    plain, mirrored = made.cut(0, 0, 64, False), made.cut(0, 0, 64, True)
+    plain, mirrored = made.crop(0, 0, 64, False), made.crop(0, 0, 64, True)
     np.testing.assert_array_equal(mirrored.classes, plain.classes[:, ::-1])
     assert mirrored.offsets[0, 3, 12] == pytest.approx(-plain.offsets[0, 3, 3])
     assert mirrored.offsets[2, 3, 12] == pytest.approx(plain.offsets[2, 3, 3])
@@ -130,7 +130,7 @@ def test_cuts_have_the_size_asked_for(tmp_path: Path) -> None:
     write_shard(tmp_path, 0, [(record(), frame())])
     (back,) = read_frames(tmp_path)
     made = labelled(back, class_indices(["cup"]))
-    for part in cuts(made, 32, 6, np.random.default_rng(2)):
+    for part in crops(made, 32, 6, np.random.default_rng(2)):
         assert part.image.shape == (5, 32, 32)
         assert part.classes.shape == (8, 8)
         assert np.isfinite(part.image).all()

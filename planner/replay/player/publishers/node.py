@@ -39,7 +39,7 @@ PATIENCE_S, PATIENCE_UNLIMITED_S = 0.02, 1.0
 _LOOK_AFTER = 10
 _AT_ONCE = Duration(seconds=0)
 # Not waited for again so soon after that was in vain.
-_IMPATIENCE_S = 1.0
+_SLOW_READER_S = 1.0
 # Readers are asked so often at the latest what they lack. What was kept for longer has arrived, or
 # nobody will ever want it, though the last message is not known to have.
 _ASKED_EVERY_S = 4.0
@@ -63,7 +63,7 @@ class Outgoing:
 
 
 class BagPublishers:
-    """Publishes a bag's messages; an `Outlet` of the player.
+    """Publishes a bag's messages; an `CueSink` of the player.
 
     Attributes:
         lost: messages that the middleware refused.
@@ -147,7 +147,7 @@ class BagPublishers:
         return [*self._writers.values(), *self._raw.values()]
 
     @property
-    def readers(self) -> int:
+    def subscribers(self) -> int:
         """How many subscriptions there are, of all topics."""
         return sum(writer.publisher.get_subscription_count() for writer in self._all)
 
@@ -207,7 +207,7 @@ class _Writer:
 
     def send(self, data: bytes) -> None:
         if self._reliable and self._open >= min(self._kept, _LOOK_AFTER):
-            self._look_for_readers()
+            self._count_subscribers()
         try:
             self.publisher.publish(data)
         except rclpy_implementation.RCLError:
@@ -216,7 +216,7 @@ class _Writer:
         self._open += 1
         self._sent_s.append(time.monotonic())
 
-    def _look_for_readers(self) -> None:
+    def _count_subscribers(self) -> None:
         """Sees whether readers have all, and waits where the next message would push one out."""
         if self.publisher.wait_for_all_acked(_AT_ONCE):
             self._open = 0
@@ -226,7 +226,7 @@ class _Writer:
                 return
             if not self.publisher.wait_for_all_acked(self._patience):
                 self.is_slow = True
-                self._impatient_until_s = time.monotonic() + _IMPATIENCE_S
+                self._impatient_until_s = time.monotonic() + _SLOW_READER_S
 
 
 def _profile(outgoing: Outgoing) -> QoSProfile:

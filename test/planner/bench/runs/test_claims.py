@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from made_rows import made_row
 
-from planner.bench.runs.claims import CLAIMS, Filled, Role, assigned, fill, role_of
+from planner.bench.runs.claims import CLAIMS, ClaimResult, Role, assigned, fill, role_of
 from planner.bench.runs.comparison import compare, pair
 from planner.bench.runs.rows import Fault, Row, RowCost, RowError
 from planner.bench.runs.table import summarise, summary_lines
@@ -41,7 +41,7 @@ def _papers(metrics: Mapping[str, float], seconds: float = 0.0, **more: object) 
     )
 
 
-def _by_name(filled: tuple[Filled, ...]) -> dict[str, Filled]:
+def _by_name(filled: tuple[ClaimResult, ...]) -> dict[str, ClaimResult]:
     return {found.claim.name: found for found in filled}
 
 

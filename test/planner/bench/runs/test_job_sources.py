@@ -78,10 +78,10 @@ def test_an_interval_is_halved(tmp_path: Path, engine: Callable[[RunSettings], E
     source = Halving(big=6)
     told: list[tuple[int, int]] = []
 
-    def tell(row: Row, count: int, of: int) -> None:
+    def on_progress(row: Row, count: int, of: int) -> None:
         told.append((count, of))
 
-    done = run_jobs(tmp_path, manifest, source, engine(SETTINGS), tell)
+    done = run_jobs(tmp_path, manifest, source, engine(SETTINGS), on_progress)
     assert source.asked == [8, 4, 6, 5]
     assert (source.low, source.high) == (5, 6)
     assert (done.found, done.added) == (0, 4)

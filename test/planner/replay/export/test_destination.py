@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.replay.export.destination import check_outside, need, new_file, new_folder
+from planner.replay.export.destination import check_outside, new_file, new_folder, require_extra
 from planner.world.errors import PlannerError
 
 
@@ -89,6 +89,6 @@ def test_a_disk_that_takes_nothing_is_one_clear_error(tmp_path) -> None:
 
 
 def test_a_missing_library_is_named_with_its_extra() -> None:
-    need("export", "json")
+    require_extra("export", "json")
     with pytest.raises(PlannerError, match=r"no_such_library: pip install 'planner\[export\]'"):
-        need("export", "json", "no_such_library")
+        require_extra("export", "json", "no_such_library")

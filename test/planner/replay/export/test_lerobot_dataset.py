@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from planner.replay.export.lerobot_dataset import Wish, write_dataset
+from planner.replay.export.lerobot_dataset import DatasetOptions, write_dataset
 from planner.replay.export.lerobot_language import tool_call_of, tools
 from planner.replay.export.lerobot_stats import combined, picture_stats, vector_stats
 from planner.replay.export.source import Source
@@ -23,8 +23,8 @@ VIDEO = "videos/observation.images.hand/chunk-000/file-{:03d}.mp4"
 def dataset(tapes, tmp_path):
     """Two bags of one agent each."""
     sources = [Source(tapes.run("one")), Source(tapes.run("two", end_s=3.0))]
-    made = write_dataset(sources, tmp_path, Wish())
-    assert (made.episodes, made.frames, made.untold) == (2, 41 + 31, 0)
+    made = write_dataset(sources, tmp_path, DatasetOptions())
+    assert (made.episodes, made.frames, made.without_instruction) == (2, 41 + 31, 0)
     return tmp_path
 
 
@@ -111,7 +111,7 @@ def test_language_columns_have_what_holds_and_what_began(dataset) -> None:
 
 
 def test_language_columns_can_be_left_out(tapes, tmp_path) -> None:
-    write_dataset([Source(tapes.run())], tmp_path / "made", Wish(language=False))
+    write_dataset([Source(tapes.run())], tmp_path / "made", DatasetOptions(language=False))
     info = json.loads((tmp_path / "made/meta/info.json").read_text())
     assert not any("language" in name for name in info["features"])
     assert "tools" not in info
@@ -157,14 +157,14 @@ def test_statistics_of_parts_are_those_of_the_whole() -> None:
 
 def test_several_agents_are_episodes_and_a_bag_of_another_body_is_refused(tapes, tmp_path) -> None:
     two = Source(tapes.run("two", agents=("agent_0", "agent_1")))
-    made = write_dataset([two], tmp_path / "a", Wish(agents=("agent_0", "agent_1")))
+    made = write_dataset([two], tmp_path / "a", DatasetOptions(agents=("agent_0", "agent_1")))
     assert made.episodes == 2
     tape = tapes.tape("other")
     for time_s in (0.0, 0.1, 0.2):
         tapes.body(tape, time_s)
         tape.picture("agent_0", time_s)
     with pytest.raises(FileError, match=r"other: /agent_0/joint_states: has .*'hand_tilt.pos'\), "):
-        write_dataset([two, Source(tape.close())], tmp_path / "b", Wish())
+        write_dataset([two, Source(tape.close())], tmp_path / "b", DatasetOptions())
 
 
 def test_an_instruction_that_changes_is_another_task_from_then_on(tapes, tmp_path) -> None:
@@ -174,7 +174,7 @@ def test_an_instruction_that_changes_is_another_task_from_then_on(tapes, tmp_pat
         tape.picture("agent_0", number / 10)
     tapes.status(tape, 0.2, "First.")
     tapes.status(tape, 0.5, "Second.")
-    write_dataset([Source(tape.close())], tmp_path / "made", Wish())
+    write_dataset([Source(tape.close())], tmp_path / "made", DatasetOptions())
     frames = rows(tmp_path / "made" / DATA.format(0))
     assert [frame["task_index"] for frame in frames] == [0] * 5 + [1] * 5
     (episode,) = rows(tmp_path / "made/meta/episodes/chunk-000/file-000.parquet")
@@ -185,8 +185,8 @@ def test_an_unknown_instruction_is_counted(tapes, tmp_path) -> None:
     tape = tapes.tape()
     tapes.body(tape, 0.0)
     tape.picture("agent_0", 0.0)
-    made = write_dataset([Source(tape.close())], tmp_path / "made", Wish())
-    assert (made.frames, made.untold) == (1, 1)
+    made = write_dataset([Source(tape.close())], tmp_path / "made", DatasetOptions())
+    assert (made.frames, made.without_instruction) == (1, 1)
 
 
 def test_a_call_is_a_tool_call_and_a_strange_text_is_none() -> None:

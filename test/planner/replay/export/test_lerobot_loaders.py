@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.replay.export.lerobot_dataset import Wish, write_dataset
+from planner.replay.export.lerobot_dataset import DatasetOptions, write_dataset
 from planner.replay.export.source import Source
 
 pytest.importorskip("av")
@@ -21,7 +21,7 @@ LOADED = Path(__file__).with_name("lerobot_loaded.py")
 @pytest.fixture
 def folder(tapes, tmp_path):
     sources = [Source(tapes.run("one")), Source(tapes.run("two", end_s=3.0))]
-    write_dataset(sources, tmp_path / "made", Wish())
+    write_dataset(sources, tmp_path / "made", DatasetOptions())
     return tmp_path / "made"
 
 

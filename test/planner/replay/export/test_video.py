@@ -8,7 +8,7 @@ import pytest
 from planner.replay.export.captions import Captions, Panel, clock_text
 from planner.replay.export.source import Source
 from planner.replay.export.timeline import read_story
-from planner.replay.export.video import Look, write_video
+from planner.replay.export.video import VideoOptions, write_video
 from planner.replay.export.video_file import VideoFile
 from planner.world.errors import FileError, PlannerError
 
@@ -34,7 +34,7 @@ def middle(frame, panel: int = 0) -> float:
 
 def test_a_video_has_a_constant_rate_and_shows_the_pictures_of_the_time(tapes, tmp_path) -> None:
     path = tmp_path / "a.mp4"
-    count = write_video(Source(tapes.run()), path, Look(fps=10))
+    count = write_video(Source(tapes.run()), path, VideoOptions(fps=10))
     codec, rate, frames = decoded(path)
     assert (codec, rate, count, len(frames)) == ("h264", 10, 41, 41)
     assert np.diff([at_s for at_s, _ in frames]) == pytest.approx([0.1] * 40)
@@ -46,12 +46,12 @@ def test_a_video_has_a_constant_rate_and_shows_the_pictures_of_the_time(tapes, t
 def test_speed_shortens_it_and_agents_stand_side_by_side(tapes, tmp_path) -> None:
     path = tmp_path / "a.mp4"
     bag = tapes.run(agents=("agent_0", "agent_1"))
-    assert write_video(Source(bag), path, Look(fps=20, speed=4.0)) == 21
+    assert write_video(Source(bag), path, VideoOptions(fps=20, speed=4.0)) == 21
     _, rate, frames = decoded(path)
     assert rate == 20
     assert frames[0][1].shape[1] == 2 * 64 + 8
     assert middle(frames[20][1], 1) == pytest.approx(tapes.shade(4.0), abs=6)
-    assert write_video(Source(bag), path, Look(agents=("agent_1",), speed=4.0)) == 11
+    assert write_video(Source(bag), path, VideoOptions(agents=("agent_1",), speed=4.0)) == 11
     assert decoded(path)[2][0][1].shape[1] == 64
 
 
@@ -94,7 +94,7 @@ def test_a_bag_without_pictures_says_so(tapes, tmp_path) -> None:
     tape = tapes.tape()
     tapes.body(tape, 0.0)
     with pytest.raises(FileError, match="there are no such pictures; the bag has none"):
-        write_video(Source(tape.close()), tmp_path / "a.mp4", Look())
+        write_video(Source(tape.close()), tmp_path / "a.mp4", VideoOptions())
 
 
 def test_stamps_that_are_years_apart_make_no_endless_video(tapes, tmp_path) -> None:
@@ -102,7 +102,7 @@ def test_stamps_that_are_years_apart_make_no_endless_video(tapes, tmp_path) -> N
     tape.picture("agent_0", 1e9)
     tape.picture("agent_0", 2e9)
     with pytest.raises(FileError, match="more than 1000000 frames"):
-        write_video(Source(tape.close()), tmp_path / "a.mp4", Look())
+        write_video(Source(tape.close()), tmp_path / "a.mp4", VideoOptions())
 
 
 def test_a_picture_of_another_size_is_no_frame(tmp_path) -> None:

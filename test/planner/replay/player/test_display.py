@@ -37,7 +37,7 @@ def test_only_a_terminal_gets_a_status_line() -> None:
     for out, lives in ((io.StringIO(), False), (Terminal(), True)):
         display = Display(out, SPAN, timeline(), loop=False)
         display.show(Progress(120 * SECOND, 17, 1))
-        display.say("a line")
+        display.print_line("a line")
         display.clear()
         assert ("17 messages" in out.getvalue()) == lives
         assert "a line\n" in out.getvalue()
@@ -47,7 +47,7 @@ def test_only_a_terminal_gets_a_status_line() -> None:
 def test_text_of_a_bag_is_no_command_to_a_terminal() -> None:
     assert printable("/a\x1b[2J\nb\u202e") == "/a\\x1b[2J\\nb\\u202e"
     out = Terminal()
-    Display(out, SPAN, timeline(), loop=False).say("/\x1b]0;x\x07")
+    Display(out, SPAN, timeline(), loop=False).print_line("/\x1b]0;x\x07")
     assert "\x07" not in out.getvalue()
 
 

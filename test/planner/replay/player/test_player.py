@@ -79,7 +79,7 @@ class Stage:
             clock_is_made=made,
             pictures=frozenset(pictures),
             on_progress=self.progress.append,
-            say=self.lines.append,
+            print_line=self.lines.append,
         )
         player.run()
         return player

@@ -117,4 +117,4 @@ def test_names_that_ros_allows(name: str) -> None:
 def test_a_topic_of_no_allowed_name_is_left_out(name: str) -> None:
     found = choose(("/tf", name), Selection())
     assert list(found.names) == ["/tf"]
-    assert found.nameless == (name,)
+    assert found.invalid_names == (name,)

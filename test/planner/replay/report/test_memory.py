@@ -6,7 +6,7 @@ from planner.replay.report.clock import WorldClock
 from planner.replay.report.document import Level
 from planner.replay.report.memory import memory_of
 from planner.replay.report.messages import Entry, Event, MemoryEdits, MemoryState, Status
-from planner.replay.report.things import Spot, TrueWorld
+from planner.replay.report.things import Location, TrueWorld
 
 CLOCK = WorldClock(0)
 S = 1_000_000_000
@@ -22,7 +22,8 @@ def truth(**spots):
     for name, places in spots.items():
         world.classes[name] = "cup"
         world.spots[name] = [
-            Spot(t_s * S, float(t_s), x, 1.0, 0.8, "table_0", holder) for t_s, x, holder in places
+            Location(t_s * S, float(t_s), x, 1.0, 0.8, "table_0", holder)
+            for t_s, x, holder in places
         ]
     return world
 

@@ -455,7 +455,7 @@ class Stage:
             on_event=self._hear,
             watch=self._watch,
         )
-        self._told = -1
+        self._text_of = -1
         memory = self.live or self._run.memory
         self.recording.put(
             "/memory/entities", "planner_msgs/msg/EntityList", list_message(memory), 0.0
@@ -512,7 +512,7 @@ class Stage:
 
     def _tell_changes(self) -> None:
         memory = self.live or self._run.memory
-        for change in memory.deltas_since(max(self._told, 0)).changes:
+        for change in memory.deltas_since(max(self._text_of, 0)).changes:
             self.recording.put(
                 "/memory/updates",
                 "planner_msgs/msg/MemoryUpdate",
@@ -525,7 +525,7 @@ class Stage:
                 list_message(memory),
                 change.stamp_s,
             )
-            self._told = change.sequence
+            self._text_of = change.sequence
 
     def _tell_frames(self, observation: Observation) -> None:
         agent, base = observation.agent, observation.base

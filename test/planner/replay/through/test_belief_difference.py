@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planner.replay.through.belief_difference import Kind, differences, is_same
 from planner.replay.through.belief_history import LiveList
-from planner.replay.through.recorded import ChangeTold, ListTold
+from planner.replay.through.recorded import EntityChangeReceived, EntityListReceived
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 
 
@@ -84,8 +84,12 @@ def test_each_entity_is_added_removed_or_paired_once(
     assert len({d.key for d in found}) == len(found)
 
 
-def change(sequence: int, kind: OperationKind, entity: Entity, stamp_s: float) -> ChangeTold:
-    return ChangeTold(0, MemoryChange(sequence, stamp_s, "privileged", (Edit(kind, entity),)))
+def change(
+    sequence: int, kind: OperationKind, entity: Entity, stamp_s: float
+) -> EntityChangeReceived:
+    return EntityChangeReceived(
+        0, MemoryChange(sequence, stamp_s, "privileged", (Edit(kind, entity),))
+    )
 
 
 def test_a_gap_is_mended_by_the_next_snapshot() -> None:
@@ -93,11 +97,11 @@ def test_a_gap_is_mended_by_the_next_snapshot() -> None:
     cup, mug = thing(150), thing(151, "mug_0")
     live.change(change(1, OperationKind.ADD, cup, 1.0))
     assert live.history.at(9.0) is None, "nothing is known before the first snapshot"
-    live.snapshot(ListTold(0, 1.0, 1, (cup,)))
+    live.snapshot(EntityListReceived(0, 1.0, 1, (cup,)))
     live.change(change(2, OperationKind.REMOVE, cup, 2.0))
     live.change(change(4, OperationKind.ADD, cup, 4.0))
     assert live.history.at(4.0) == ()
-    live.snapshot(ListTold(0, 4.5, 4, (cup, mug)))
+    live.snapshot(EntityListReceived(0, 4.5, 4, (cup, mug)))
     live.change(change(5, OperationKind.REMOVE, mug, 5.0))
     assert live.history.at(1.5) == (cup,)
     assert live.history.at(4.7) == (cup, mug)

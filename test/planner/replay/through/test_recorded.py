@@ -16,7 +16,7 @@ from planner.replay.through.recorded import (
     RESULTS,
     Recorded,
     SkillEnded,
-    StateSeen,
+    StateReceived,
 )
 from planner.world.errors import FileError
 from planner.world.skill import SkillResult
@@ -75,7 +75,7 @@ def write(tmp_path: Path) -> Callable[..., Bag]:
 def told(bag: Bag, **part: float) -> list[str]:
     words = []
     for event in Recorded(bag, **part).events((STATES, RESULTS)):
-        if isinstance(event, StateSeen):
+        if isinstance(event, StateReceived):
             words.append(f"state {event.state.step}")
         elif isinstance(event, SkillEnded):
             words.append(f"result {event.ended_s:g}")

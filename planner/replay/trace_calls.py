@@ -14,7 +14,7 @@ RESULTS = "/skills/results"
 DECISIONS = "/planner/trace"
 
 
-def tell_deeds(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -> None:
+def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -> None:
     """Tells a builder the calls and decisions of the run between two stamps.
 
     A call began when the planner's answer that has it came; one that no answer has, such as a

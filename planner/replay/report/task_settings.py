@@ -19,8 +19,8 @@ _PARAMETERS = "parameters.yaml"
 _RECORDS = ("planner.start", "planner.recording")
 # Of those records, what tells of the software, and not of one recording.
 _VERSIONS = ("version", "ros_distro", "python", "platform", "packages", "images", "image_hz")
-_MOST_SETTINGS = 5000
-_LONGEST_SETTING = 400
+_MAX_SETTINGS = 5000
+_MAX_SETTING_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _parsed(text: str) -> object:
 
 
 def _flatten(value: object, name: str, into: dict[str, str]) -> None:
-    if len(into) >= _MOST_SETTINGS:
+    if len(into) >= _MAX_SETTINGS:
         return
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -95,4 +95,4 @@ def _flatten(value: object, name: str, into: dict[str, str]) -> None:
             _flatten(inner, below, into)
         return
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    into[name[:_LONGEST_SETTING]] = text[:_LONGEST_SETTING]
+    into[name[:_MAX_SETTING_CHARS]] = text[:_MAX_SETTING_CHARS]

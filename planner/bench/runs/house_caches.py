@@ -15,7 +15,7 @@ from planner.skills.ground import forget_grounds
 from planner.world.house_checks import forget_files
 
 
-def forget_houses() -> None:
+def clear_house_caches() -> None:
     """Lets go of everything that was prepared for houses; what is in use stays until it is not."""
     forget_layouts()
     forget_grounds()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.replay.through.recorded import CAMERA, COLOUR, DEPTH, INSTANCES, PictureTaken
+from planner.replay.through.recorded import CAMERA, COLOUR, DEPTH, INSTANCES, PictureReceived
 from planner.world.errors import PlannerError
 from planner.world.frame_links import FrameLinks
 from planner.world.geometry import Pose
@@ -21,9 +21,9 @@ from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.picture_codec import decode_colour, decode_depth, decode_instances
 
 # A hand this far closed holds something: an empty one rests open on every backend.
-CLOSED_HAND = 0.05
+HOLDING_MAX_OPENING = 0.05
 # Exposures that wait for their missing pictures; older ones are given up.
-_WAITING = 4
+_MAX_PENDING = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Exposure:
 
     agent: str
     stamp_s: float
-    pictures: Mapping[str, PictureTaken]
+    pictures: Mapping[str, PictureReceived]
 
 
 class Exposures:
@@ -41,11 +41,11 @@ class Exposures:
     def __init__(self, kinds: Sequence[str], is_due: Callable[[float], bool]) -> None:
         """Takes which pictures make an exposure, and whether one of a stamp is wanted."""
         self._kinds, self._is_due = tuple(kinds), is_due
-        self._waiting: dict[float, dict[str, PictureTaken]] = {}
+        self._waiting: dict[float, dict[str, PictureReceived]] = {}
         self.stamps: set[float] = set()
         self.incomplete = 0
 
-    def take(self, picture: PictureTaken) -> Exposure | None:
+    def take(self, picture: PictureReceived) -> Exposure | None:
         """Takes a picture; returns the exposure that it completes."""
         self.stamps.add(picture.stamp_s)
         if not self._is_due(picture.stamp_s):
@@ -55,7 +55,7 @@ class Exposures:
         if len(taken) == len(self._kinds):
             self._waiting.clear()
             return Exposure(picture.agent, picture.stamp_s, taken)
-        if len(self._waiting) > _WAITING:
+        if len(self._waiting) > _MAX_PENDING:
             self._waiting.pop(next(iter(self._waiting)))
             self.incomplete += 1
         return None
@@ -64,9 +64,9 @@ class Exposures:
 class Observer:
     """Makes observations of exposures."""
 
-    def __init__(self, frames: FrameLinks, lenses: Mapping[str, Intrinsics]) -> None:
+    def __init__(self, frames: FrameLinks, intrinsics: Mapping[str, Intrinsics]) -> None:
         """Takes where frames are, and the lens of each agent's camera."""
-        self._frames, self._lenses = frames, lenses
+        self._frames, self._lenses = frames, intrinsics
         self.hands: dict[str, float] = {}
         self.unreadable: Counter[str] = Counter()
 
@@ -97,13 +97,13 @@ class Observer:
             hand=in_base.compose(hand),
             joints={},
             gripper_opening=opening,
-            holding=opening < CLOSED_HAND,
+            holding=opening < HOLDING_MAX_OPENING,
             cameras={CAMERA: _frame(content, self._lenses[agent], optical)},
             optical={CAMERA: in_base.compose(optical)},
         )
 
 
-def lens_of(message: Any) -> Intrinsics:
+def intrinsics_of(message: Any) -> Intrinsics:
     """The lens of a sensor_msgs/CameraInfo.
 
     Raises:
@@ -115,7 +115,7 @@ def lens_of(message: Any) -> Intrinsics:
     return Intrinsics(int(message.width), int(message.height), fx, fy, cx, cy)
 
 
-def _frame(content: Mapping[str, Any], lens: Intrinsics, optical: Pose) -> CameraFrame:
+def _frame(content: Mapping[str, Any], intrinsics: Intrinsics, optical: Pose) -> CameraFrame:
     depth_m = decode_depth(content[DEPTH])
     instances = decode_instances(content[INSTANCES]) if INSTANCES in content else None
     if COLOUR in content:
@@ -126,4 +126,4 @@ def _frame(content: Mapping[str, Any], lens: Intrinsics, optical: Pose) -> Camer
     for name, picture in (("colours", rgb), ("ids", instances)):
         if picture is not None and picture.shape[:2] != depth_m.shape:
             raise PlannerError(f"depth is {depth_m.shape} and {name} are {picture.shape[:2]}")
-    return CameraFrame(rgb, depth_m, instances, lens, optical)
+    return CameraFrame(rgb, depth_m, instances, intrinsics, optical)
