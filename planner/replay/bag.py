@@ -1,7 +1,7 @@
 """Reading bags without ROS: our own and those of `ros2 bag record`.
 
 Reading never writes into a bag's folder. A bag that is still being written, or whose recorder was
-killed, is read as far as its records are whole (`Bag.is_open`, `Bag.cut_short`).
+killed, is read up to its last complete record (`Bag.is_open`, `Bag.cut_short`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.replay.storage import Storage, StoredChannel, StoredMessage
 from planner.replay.world_info import WORLD_INFO, WorldInfo, world_info_of
 from planner.world.errors import FileError
 
-# Name of the metadata record of a bag that was recovered.
+# Metadata record of a recovered bag.
 CUT_SHORT = "planner.cut_short"
 
 
@@ -28,11 +28,11 @@ class TopicInfo:
     """A topic of a bag.
 
     Attributes:
-        type_name: as `sensor_msgs/msg/Image`.
-        definition: the type's text with those of all messages in it (`ros2msg`); "" where the bag
-            has none that can be used.
-        count: of its messages.
-        qos: rosbag2's YAML list of the profiles that its publishers offered; "" = not kept.
+        type_name: such as `sensor_msgs/msg/Image`.
+        definition: the message definition with those of its nested types (`ros2msg`); "" if the bag
+            has none that is usable.
+        count: number of messages.
+        qos: rosbag2's YAML list of the QoS profiles offered by publishers; "" = not recorded.
     """
 
     name: str
@@ -44,7 +44,7 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class BagMessage:
-    """One message: its topic, when it was received (nanoseconds) and its content."""
+    """One message: topic, time of receipt (nanoseconds) and content."""
 
     topic: str
     received_ns: int
@@ -53,12 +53,12 @@ class BagMessage:
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """One message in CDR, with what it takes to read it.
+    """One serialized message (CDR), with what is needed to deserialize it.
 
     Attributes:
-        received_ns: when the recorder received it.
-        published_ns: when it was published; as `received_ns` where the bag does not say.
-        sequence: the publisher's count of its messages, modulo 2**32; 0 if none is kept.
+        received_ns: time of receipt by the recorder.
+        published_ns: time of publication; equals `received_ns` if the bag does not record it.
+        sequence: the publisher's sequence number, modulo 2**32; 0 if not recorded.
     """
 
     topic: str
@@ -70,10 +70,10 @@ class RawMessage:
     sequence: int = 0
 
     def content(self) -> Any:
-        """The message by its fields.
+        """The deserialized message.
 
         Raises:
-            ValueError: if the data are no such message, or its definition cannot be used.
+            ValueError: if the data do not match the type, or its definition is unusable.
         """
         try:
             return message_reader(self.type_name, self.definition)(self.data)
@@ -82,7 +82,7 @@ class RawMessage:
 
 
 class NumberedMessage(NamedTuple):
-    """One message of a topic with its publisher's count, in bytes that are not copied."""
+    """One message with its publisher's sequence number; the bytes are not copied."""
 
     received_ns: int
     sequence: int
@@ -90,20 +90,21 @@ class NumberedMessage(NamedTuple):
 
 
 class Bag:
-    """A bag that was opened: what it says of itself is read once.
+    """An open bag; its metadata is read once.
 
-    Messages come in the order in which they were written, which is that of their receipt but for
-    those that a recorder took from several queues at once. Of a bag in several files, file by file.
+    Messages come in the order in which they were written, which is the order of receipt, except for
+    messages that a recorder took from several queues at once. A bag of several files is read file
+    by file.
 
     Attributes:
-        folder: of the bag, or the one file of it that was opened.
-        topics: by their names.
-        start_ns: when the first message was received; 0 without messages.
-        end_ns: when the last one was.
-        message_count: of all topics.
+        folder: of the bag, or the single file that was opened.
+        topics: by name.
+        start_ns: receipt of the first message; 0 without messages.
+        end_ns: receipt of the last message.
+        message_count: on all topics.
         is_open: whether it is still being written.
         cut_short: whether its end is missing: it is still being written, its recorder was killed,
-            or it was recovered from such a one.
+            or it was recovered from such a bag.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -128,11 +129,11 @@ class Bag:
 
     @property
     def metadata(self) -> Mapping[str, Mapping[str, str]]:
-        """The metadata records by their names; of one name the last."""
+        """The metadata records by name; the last one of each name."""
         return {record.name: record.texts for record in self._metadata}
 
     def attachments(self) -> Mapping[str, bytes]:
-        """The attached files by their names, which are no paths; of one name the last.
+        """The attachments by name (never a path); the last one of each name.
 
         Raises:
             FileError: if they cannot be read.
@@ -141,7 +142,7 @@ class Bag:
 
     @cached_property
     def world_infos(self) -> tuple[WorldInfo, ...]:
-        """What was published on /world/info: one of each world that was loaded.
+        """The messages of /world/info, one for each world that was loaded.
 
         Raises:
             FileError: if they cannot be read.
@@ -158,7 +159,7 @@ class Bag:
         return self.world_infos[-1] if self.world_infos else None
 
     def type_of(self, topic: str) -> tuple[str, str] | None:
-        """A topic's type and its definition; None if the bag does not have the topic."""
+        """Type and definition of a topic; None if the bag does not have it."""
         info = self.topics.get(topic)
         return None if info is None else (info.type_name, info.definition)
 
@@ -169,12 +170,12 @@ class Bag:
         start_ns: int | None = None,
         end_ns: int | None = None,
     ) -> Iterator[RawMessage]:
-        """The messages of some topics (none named: all) in the order of their receipt.
+        """The messages of some topics (default: all) in the order of receipt.
 
         Args:
-            topics: their names.
-            start_ns: only those received at this time or later.
-            end_ns: only those received before this time.
+            topics: names.
+            start_ns: earliest receipt.
+            end_ns: latest receipt, exclusive.
 
         Raises:
             FileError: if the file cannot be read.
@@ -197,10 +198,10 @@ class Bag:
         start_ns: int | None = None,
         end_ns: int | None = None,
     ) -> Iterator[BagMessage]:
-        """As `raw`, with the messages by their fields.
+        """As `raw`, with deserialized messages.
 
         Raises:
-            FileError: if the file cannot be read, or a message is none of its type.
+            FileError: if the file cannot be read, or a message does not match its type.
         """
         for channel, message in self._read(topics, start_ns, end_ns):
             try:
@@ -211,9 +212,9 @@ class Bag:
             yield BagMessage(channel.topic, message.received_ns, content)
 
     def data(self, topic: str) -> Iterator[tuple[int, memoryview]]:
-        """As `raw` for one topic: when each message was received, and its bytes.
+        """As `raw` for one topic: time of receipt and data of each message.
 
-        They are not copied: whoever keeps them keeps some megabyte of the bag in memory.
+        The data are not copied: keeping one keeps about a megabyte of the bag in memory.
 
         Raises:
             FileError: if the file cannot be read.
@@ -234,7 +235,7 @@ class Bag:
         )
 
     def every(self) -> Iterator[tuple[str, StoredMessage]]:
-        """All messages with their topics, in bytes that are not copied.
+        """All messages with their topics; the data are not copied.
 
         Raises:
             FileError: if the file cannot be read.
@@ -245,10 +246,9 @@ class Bag:
                 yield topics[message.channel_id], message
 
     def gaps(self, topic: str) -> tuple[Gap, ...]:
-        """Messages of a topic that the bag lacks, in the order of time.
+        """Messages of a topic that are missing, in the order of time.
 
-        They are those that the recorder says it missed, and those between two messages whose
-        sequence numbers jump (`is_numbered`).
+        These are losses that the recorder noted, and gaps in the sequence numbers (`is_numbered`).
 
         Raises:
             FileError: if the file cannot be read.
@@ -263,19 +263,19 @@ class Bag:
         return merged(found)
 
     def is_numbered(self, topic: str) -> bool:
-        """Whether a jump of a topic's sequence numbers is a gap.
+        """Whether a jump in a topic's sequence numbers is a gap.
 
-        Our recorder counts by topic, others keep each publisher's own count: of them, only the
-        topics of a single publisher.
+        Our recorder counts by topic, others keep each publisher's own count: there, only topics
+        with a single publisher qualify.
         """
         info = self.topics.get(topic)
         return info is not None and (self._is_ours or has_one_publisher(info.qos))
 
     def recorded_gaps(self, topic: str) -> tuple[Gap, ...]:
-        """What the recorder says it missed of a topic; part of `gaps`.
+        """Losses on a topic that the recorder noted; part of `gaps`.
 
         Raises:
-            FileError: if it does not say it in numbers.
+            FileError: if a record is not numeric.
         """
         try:
             return tuple(recorded_gaps(self._metadata, topic))
@@ -313,6 +313,6 @@ def read_bag(bag: Path, topics: Sequence[str] = ()) -> Iterator[BagMessage]:
     """As `Bag.messages`.
 
     Raises:
-        FileError: if the folder is no readable bag, or a message none of its type.
+        FileError: if the folder is not a readable bag, or a message does not match its type.
     """
     yield from Bag(bag).messages(topics)

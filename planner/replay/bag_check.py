@@ -1,4 +1,4 @@
-"""A run's verdict beside that of its own bag: what users get must say the same as what was said."""
+"""Compares the live verdict of a run with the verdict of its own bag."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from planner.world.errors import PlannerError
 
 @dataclass(frozen=True, slots=True)
 class BagCheck:
-    """What came of judging a run's bag.
+    """The result of evaluating a run's bag.
 
     Attributes:
-        agrees: whether the bag's verdict is final and the live one, step by step.
-        text: the bag's verdict for people, and where they differ, how.
+        agrees: whether the bag's verdict is final and equals the live one, step by step.
+        text: the bag's verdict and any differences, for people.
         judged: the verdict; None if there is none.
     """
 
@@ -26,11 +26,11 @@ class BagCheck:
 
 
 def check_bag(folder: Path, request: Request | None = None) -> BagCheck:
-    """Judges the only bag of a run.
+    """Evaluates the only bag of a run.
 
     Args:
-        folder: of the run; a recorder that died has left more than one bag in it.
-        request: how it is judged; default: as `planner evaluate` does.
+        folder: of the run; a recorder that died leaves more than one bag in it.
+        request: how to evaluate; default: as `planner evaluate` does.
     """
     try:
         bags = [path for path in recordings(folder) if path.is_dir()]

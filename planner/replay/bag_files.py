@@ -1,7 +1,7 @@
-"""The files of a bag's folder, each by the reader of its format.
+"""The files of a bag, each opened by the reader for its format.
 
-What is not a regular file is passed over. Nothing that metadata.yaml says is taken for a path: a
-bag's files are those in its folder, in the order of their first messages.
+Only regular files count. Nothing in metadata.yaml is used as a path: a bag's files are those in its
+folder, in the order of their first messages.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from planner.replay.mcap_file import McapFile
 from planner.replay.storage import Storage
 from planner.world.errors import FileError
 
-# Written by our recorder, which needs no metadata.yaml to be understood.
+# Our recorder's bags are readable without metadata.yaml.
 OUR_LIBRARY = "planner"
 _PACKED = ".zstd"
 SUFFIXES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
 
 
 def files_of(bag: Path) -> list[Path]:
-    """The files with messages in a folder, in the order of their numbers; [] = it is no bag.
+    """The files with messages in a folder, ordered by number; [] = no bag.
 
     Raises:
         FileError: if the folder cannot be read.
@@ -33,7 +33,7 @@ def files_of(bag: Path) -> list[Path]:
     except OSError as error:
         raise FileError(bag, "", f"cannot be read: {error.strerror or error}") from None
     names = {file.name for file in found}
-    # Beside an unpacked one, a packed one is its copy.
+    # Next to a decompressed file, the compressed one is a copy.
     kept = [file for file in found if file.name.removesuffix(_PACKED) not in names - {file.name}]
     return sorted(kept, key=_by_number)
 
@@ -47,13 +47,13 @@ def mcap_files(bag: Path) -> list[Path]:
     """The .mcap files of a bag's folder.
 
     Raises:
-        FileError: if it is no folder, or has none.
+        FileError: if it is not a folder, or has no such file.
     """
     if not bag.is_dir():
-        raise FileError(bag, "", "is not a folder of a bag")
+        raise FileError(bag, "", "is not a bag's folder")
     found = [file for file in files_of(bag) if file.suffix == ".mcap"]
     if not found:
-        raise FileError(bag, "", "holds no .mcap file")
+        raise FileError(bag, "", "has no .mcap file")
     return found
 
 
@@ -71,10 +71,10 @@ def open_files(path: Path) -> Sequence[Storage]:
     else:
         folder, paths = path, files_of(path)
     if not paths:
-        what = f"holds no file of a bag ({', '.join(SUFFIXES)})"
-        raise FileError(path, "", what if path.is_dir() else "is not a folder of a bag")
+        what = f"has no bag files ({', '.join(SUFFIXES)})"
+        raise FileError(path, "", what if path.is_dir() else "is not a bag's folder")
     if len({_format(file) for file in paths}) > 1:
-        raise FileError(path, "", "holds both .mcap and .db3 files: it is not one bag")
+        raise FileError(path, "", "has both .mcap and .db3 files: it is not one bag")
     opened = [_open(file) for file in paths]
     if all(file.library == OUR_LIBRARY for file in opened):
         return opened

@@ -1,8 +1,8 @@
-"""Message definitions found in bags, and reading messages by them.
+"""Message definitions found in bags, and deserialization with them.
 
-The library that reads messages writes Python code from their definitions and runs it. A bag may
-come from anywhere, so a definition is checked before: names are plain identifiers, and no array
-makes that code grow without limit.
+The library generates and runs Python code from message definitions. A bag may come from anywhere,
+so definitions are checked first: names must be identifiers, and array sizes are limited because
+code is generated for each element.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
-# The longest definition of a standard message, with those of all messages in it, has 20 kB.
+# The longest definition of a standard message, with nested types, has 20 kB.
 _MAX_DEFINITION_CHARS = 400_000
-# Code is written for each element of an array of strings or messages.
+# Code is generated for each element of an array of strings or messages.
 _MAX_UNROLLED = 10_000
 _TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*){1,3}")
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -26,16 +26,16 @@ _MAX_REASON_CHARS = 200
 
 
 class UnreadableError(ValueError):
-    """Data that are no message of their type, or a definition that cannot be used."""
+    """Data that do not match their type, or a definition that cannot be used."""
 
 
 def printable(text: str) -> str:
-    """A text of a bag without what would move a terminal's cursor or colour it."""
+    """Text from a bag without control characters."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def short(reason: object) -> str:
-    """A library's reason in one printable line of bounded length."""
+    """A library's error as one printable line of bounded length."""
     if isinstance(reason, BaseException):
         text = str(reason) or type(reason).__name__
     else:
@@ -46,9 +46,9 @@ def short(reason: object) -> str:
 
 @lru_cache(maxsize=1024)
 def message_reader(type_name: str, definition: str) -> Callable[[bytes | memoryview], Any]:
-    """What reads serialised (CDR) messages of a type.
+    """A function that deserializes (CDR) messages of a type.
 
-    It raises `UnreadableError` for data that are no such message.
+    It raises `UnreadableError` for data that do not match the type.
 
     Raises:
         UnreadableError: if the definition is missing or cannot be used.
@@ -59,7 +59,7 @@ def message_reader(type_name: str, definition: str) -> Callable[[bytes | memoryv
     try:
         store = get_typestore(Stores.EMPTY)
         store.register(types)
-        # Writes the code now: a definition that lacks a part is not the fault of its messages.
+        # Generates the code now, so that an incomplete definition is reported as such.
         store.get_msgdef(type_name)
     except Exception as error:
         raise UnreadableError(f"its definition cannot be used: {short(error)}") from None
@@ -68,14 +68,14 @@ def message_reader(type_name: str, definition: str) -> Callable[[bytes | memoryv
         try:
             return store.deserialize_cdr(data, type_name)
         except Exception as error:
-            raise UnreadableError(f"is no {type_name}: {short(error)}") from None
+            raise UnreadableError(f"is not a {type_name}: {short(error)}") from None
 
     return read
 
 
 @lru_cache(maxsize=1024)
 def msg_text(type_name: str, definition: str) -> str:
-    """A definition in OMG IDL as one in ROS 2's own language, with those of all messages in it.
+    """An OMG IDL definition converted to ROS 2's .msg format, with nested types.
 
     Raises:
         UnreadableError: if it cannot be used.
@@ -85,14 +85,14 @@ def msg_text(type_name: str, definition: str) -> str:
         store = get_typestore(Stores.EMPTY)
         store.register(types)
         return store.generate_msgdef(type_name, ros_version=2)[0]
-    # As when it is parsed: whatever a stranger's definition makes the library trip over.
+    # The parser fails with any exception on untrusted definitions.
     except Exception as error:
         raise UnreadableError(f"its definition cannot be used: {short(error)}") from None
 
 
 @lru_cache(maxsize=1024)
 def standard_text(type_name: str, ros_distro: str = "") -> str:
-    """The definition of a message that ROS 2 itself has; "" of any other."""
+    """The definition of a message that is part of ROS 2; "" for others."""
     stores = {store.name: store for store in Stores if store.name.startswith("ROS2_")}
     store = get_typestore(stores.get(f"ROS2_{ros_distro.upper()}", Stores.LATEST))
     if type_name not in store.fielddefs:
@@ -102,15 +102,15 @@ def standard_text(type_name: str, ros_distro: str = "") -> str:
 
 def _types(type_name: str, definition: str, parse: Callable[[str, str], Any]) -> Any:
     if not _TYPE_NAME.fullmatch(type_name):
-        raise UnreadableError(f"{short(repr(type_name))} is no name of a message type")
+        raise UnreadableError(f"{short(repr(type_name))} is not a message type's name")
     if len(definition) > _MAX_DEFINITION_CHARS:
         raise UnreadableError(f"its definition has more than {_MAX_DEFINITION_CHARS} characters")
     try:
         types = parse(definition, type_name)
-    # The parser trips over damaged text in many ways and names none of them as its errors; its
-    # own reason repeats the whole text.
+    # The parser raises undocumented exceptions for damaged text, and its messages repeat the whole
+    # text.
     except Exception:
-        raise UnreadableError("its definition is not in ROS 2's language") from None
+        raise UnreadableError("its definition is not in ROS 2's format") from None
     if type_name not in types:
         raise UnreadableError(f"its definition does not define {type_name}")
     _check(types)
@@ -132,7 +132,7 @@ def _check(types: Mapping[str, Any]) -> None:
             if inner[0] == Nodetype.NAME and not _TYPE_NAME.fullmatch(inner[1]):
                 raise UnreadableError(f"its definition has a type {short(repr(inner[1]))}")
             if node == Nodetype.ARRAY:
-                # An array of none would make messages of no bytes: endlessly many in a few.
+                # Empty arrays would allow endless elements without data.
                 if length < 1:
                     raise UnreadableError(f"its field {field} is an array of {length}")
                 if inner[0] == Nodetype.NAME or inner[1][0] == "string":

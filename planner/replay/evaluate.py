@@ -1,7 +1,7 @@
-"""`planner evaluate RECORDING...`: the verdicts again, from the true world's states.
+"""`planner evaluate RECORDING...`: verdicts from recorded states of the world.
 
-Exit status: 0 if every episode succeeded, 1 if one failed, 2 where one cannot be judged, a
-verdict is not final or a live verdict differs.
+Exit status: 0 if every episode succeeded, 1 if one failed, 2 if one cannot be evaluated, a verdict
+    is not final or a live verdict differs.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="strict",
         help="as the paper defines it, or compat (partnr_v0): as the published code computes it",
     )
-    parser.add_argument("--episode", default="", help="name or file; default: as the states say")
+    parser.add_argument("--episode", default="", help="name or file; default: from the states")
     parser.add_argument(
-        "--partial", action="store_true", help="judge what is there of a bag that lacks something"
+        "--partial", action="store_true", help="evaluate incomplete recordings as far as they go"
     )
     parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
-    parser.add_argument("--metrics", action="store_true", help="all papers' metrics as well")
+    parser.add_argument("--metrics", action="store_true", help="also all papers' metrics")
     parser.add_argument("--traces", type=Path, help="write the traces to this file, JSON lines")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge all recordings and print what came of it."""
+    """Evaluate all recordings and print the verdicts."""
     keep_freed_memory()
     traced = bool(args.metrics or args.traces)
     request = Request(_MODES[args.mode], args.episode, args.partial, traced)
@@ -68,10 +68,10 @@ def run(args: argparse.Namespace) -> int:
             else:
                 errors.append(printable(str(found)))
                 print(f"error: {errors[-1]}", file=sys.stderr)
-    # Without `--partial` a verdict on what lacks something counts for nothing.
+    # Without `--partial`, verdicts on incomplete recordings do not count.
     counted = [j for j in judged if j.final or args.partial]
     if args.traces:
-        # Only for those who want them: scipy takes longer to load than a bag to judge.
+        # Loaded on demand: scipy takes longer to load than a bag to evaluate.
         from planner.evaluation.trace import write_traces
 
         write_traces(args.traces, [j.trace for j in judged if j.trace])
@@ -203,7 +203,7 @@ def _print_table(judged: Sequence[Judged], *, partial: bool) -> None:
 
 
 def _gap(gap: StateGap) -> str:
-    """From when to when states are missing, by the world's clock and by the recorder's."""
+    """From when to when states are missing, in the world's time and the recorder's."""
     many = f"{gap.missing} states" if gap.missing else "states"
     begin = "the beginning" if gap.from_s is None else f"{gap.from_s:.3f} s"
     end = "the end" if gap.to_s is None else f"{gap.to_s:.3f} s"
@@ -212,7 +212,7 @@ def _gap(gap: StateGap) -> str:
 
 
 def _time(nanoseconds: int) -> str:
-    """A time of the machine's clock as UTC, or in nanoseconds where it is none."""
+    """Wall-clock time as UTC, or in nanoseconds if out of range."""
     try:
         moment = datetime.fromtimestamp(nanoseconds / 1e9, UTC)
     except (ValueError, OverflowError, OSError):
@@ -241,8 +241,8 @@ def _cells(judged: Judged, *, partial: bool) -> tuple[str, ...]:
 def _summary(
     judged: Sequence[Judged], *, metrics: bool
 ) -> list[tuple[str, dict[str, JsonValue], dict[str, int]]]:
-    """Name, estimate and what was left out of each metric; without traces of the verdicts only."""
-    # Loaded here, because scipy takes longer to load than a bag to judge.
+    """Name, estimate and left-out counts of each metric; without traces of the verdicts only."""
+    # Loaded on demand: scipy takes longer to load than a bag to evaluate.
     from planner.evaluation import statistics
 
     traces = [j.trace for j in judged if j.trace]

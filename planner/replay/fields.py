@@ -1,4 +1,4 @@
-"""Taking messages of bags apart by their fields."""
+"""Access to the fields of a bag's messages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from planner.world.errors import FileError
 
 @contextmanager
 def fields_of(bag: Path, topic: str) -> Iterator[None]:
-    """Turns what a message raises that is laid out otherwise than expected into one error.
+    """Turns errors from an unexpected message layout into a `FileError`.
 
-    A bag defines its types itself: a field may be missing, or be of another type.
+    A bag brings its own type definitions: fields may be missing or of another type.
 
     Raises:
         FileError: naming the topic.
@@ -22,5 +22,5 @@ def fields_of(bag: Path, topic: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, TypeError, ValueError, LookupError, ArithmeticError) as error:
-        reason = f"is of another type than this planner reads: {short(error)}"
+        reason = f"has another type than expected: {short(error)}"
         raise FileError(bag, topic, reason) from None

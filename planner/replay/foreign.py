@@ -1,4 +1,4 @@
-"""Bags of `ros2 bag record` that are not plain MCAP: sqlite3, and what rosbag2 compressed."""
+"""Bags of `ros2 bag record` that are not plain MCAP: sqlite3, and rosbag2's compression."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked
 from planner.replay.storage import Storage, StoredChannel, StoredMessage
 from planner.world.errors import FileError
 
-# The newest version of rosbag2's metadata.yaml that is known.
+# The newest supported version of rosbag2's metadata.yaml.
 NEWEST_METADATA = 9
 _MAX_METADATA_BYTES = 1 << 20
-# A file is not unpacked to more than so many times its size.
+# Maximum compression ratio accepted for a file.
 _MAX_UNPACKED_TIMES = 1000
 _UNPACKED_AT_ONCE = 1 << 20
 _T = TypeVar("_T")
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What metadata.yaml says that the files themselves do not.
+    """Metadata that the files themselves do not have.
 
     Attributes:
         packs_messages: whether each message is compressed.
@@ -43,11 +43,11 @@ class Description:
 
 
 def read_description(folder: Path) -> Description:
-    """Reads metadata.yaml; a bag without it is as one that says nothing.
+    """Reads metadata.yaml; a missing file yields defaults.
 
     Raises:
-        FileError: if it cannot be read, is of a newer version, or names a compression other
-            than zstd.
+        FileError: if it cannot be read, is of a newer version, or names a compression other than
+            zstd.
     """
     path = folder / "metadata.yaml"
     if not path.is_file():
@@ -57,12 +57,12 @@ def read_description(folder: Path) -> Description:
             text = stream.read(_MAX_METADATA_BYTES + 1)
         if len(text) > _MAX_METADATA_BYTES:
             raise FileError(path, "", f"has more than {_MAX_METADATA_BYTES} bytes")
-        # The C loader is the same safe one, and quicker with what is large.
+        # The C loader is as safe, and faster with large files.
         document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
     except OSError as error:
         raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FileError(path, "", f"is not well formed: {short(error)}") from None
+        raise FileError(path, "", f"is not valid YAML: {short(error)}") from None
     top = "rosbag2_bagfile_information"
     found = document.get(top) if isinstance(document, dict) else None
     if not isinstance(found, dict):
@@ -80,13 +80,13 @@ def read_description(folder: Path) -> Description:
 
 
 def unpacked_file(path: Path) -> tuple[Path, Callable[[], object]]:
-    """Unpacks a compressed file (`bag_0.mcap.zstd`) outside of its bag.
+    """Decompresses a file (`bag_0.mcap.zstd`) outside of its bag.
 
     Returns:
-        The unpacked file, and what removes it; it is removed at the end of the process, too.
+        The decompressed file and a function that removes it; it is also removed at process exit.
 
     Raises:
-        FileError: if it cannot be unpacked, or there is no room for it.
+        FileError: if it cannot be decompressed, or there is no space for it.
     """
     import zstandard
 
@@ -113,13 +113,13 @@ def unpacked_file(path: Path) -> tuple[Path, Callable[[], object]]:
 
 
 class UnpackedFile(Storage):
-    """A file of a bag that had to be unpacked, under the name that it has in the bag."""
+    """A decompressed file of a bag, under its original name."""
 
     def __init__(self, path: Path, open_unpacked: Callable[[Path], Storage]) -> None:
-        """Unpacks and opens it.
+        """Decompresses and opens it.
 
         Raises:
-            FileError: if it cannot be unpacked or read.
+            FileError: if it cannot be decompressed or read.
         """
         unpacked, remove = unpacked_file(path)
         self._remove = weakref.finalize(self, remove)
@@ -174,13 +174,13 @@ class PackedMessages(Storage):
 
 
 class SqliteFile(Storage):
-    """A .db3 file of rosbag2. It keeps no sequence numbers, and no times of publication."""
+    """A .db3 file of rosbag2. It has neither sequence numbers nor times of publication."""
 
     def __init__(self, path: Path) -> None:
         """Opens a file.
 
         Raises:
-            FileError: if it is no such file.
+            FileError: if it is not such a file.
         """
         self.path = path
         reader = self._opened()
@@ -193,7 +193,7 @@ class SqliteFile(Storage):
             reader.close()
 
     def attachments(self) -> Mapping[str, bytes]:
-        """As `Storage`: there are none."""
+        """As `Storage`; there are none."""
         return {}
 
     def messages(
@@ -206,16 +206,16 @@ class SqliteFile(Storage):
             rows = iter(reader.messages(connections, start_ns, end_ns))
             while (row := self._checked(lambda: next(rows, None))) is not None:
                 connection, received_ns, data = row
-                # Whatever the library says: sqlite3 keeps what it is given.
+                # Types are checked: sqlite3 columns can have values of any type.
                 if type(received_ns) is not int or type(data) is not bytes:
-                    raise FileError(self.path, "messages", "has a row that is no message")
+                    raise FileError(self.path, "messages", "has a row that is not a message")
                 view = memoryview(data)
                 yield StoredMessage(connection.id, 0, received_ns, received_ns, view)
         finally:
             reader.close()
 
     def _opened(self) -> Sqlite3Reader:
-        # The library makes an URI of the path.
+        # The library makes a URI of the path.
         reader = Sqlite3Reader(Path(urllib.parse.quote(str(self.path.absolute()))))
         self._checked(reader.open)
         return reader
@@ -223,7 +223,7 @@ class SqliteFile(Storage):
     def _checked(self, call: Callable[[], _T]) -> _T:
         try:
             return call()
-        # The library raises what it stumbles over.
+        # The library raises undocumented exceptions.
         except Exception as error:
             raise FileError(self.path, "", f"cannot be read: {short(error)}") from None
 
@@ -244,7 +244,7 @@ def _stored(connection: Connection) -> StoredChannel:
 
 
 def with_standard_definitions(file: Storage, ros_distro: str) -> Storage:
-    """Gives a file the definitions that it lacks of messages that ROS 2 itself has."""
+    """Adds missing definitions of messages that are part of ROS 2."""
     file.channels = {
         number: channel
         if channel.definition

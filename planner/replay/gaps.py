@@ -1,7 +1,7 @@
-"""Gaps in what a bag has of a topic: what the recorder says it missed, and jumps of the count.
+"""Gaps in a topic's messages: losses noted by the recorder, and jumps in sequence numbers.
 
-MCAP keeps a sequence number with each message, a count of what was sent. Where it jumps, messages
-in between were lost. Where it falls, the publisher was restarted.
+MCAP stores a sequence number with each message. A jump means that messages were lost, a decrease
+that the publisher was restarted.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from dataclasses import dataclass
 
 from planner.replay.storage import Metadatum
 
-# Name of the metadata record that a recorder writes for messages it knows it missed, with `topic`,
-# `from_ns`, `to_ns` and `missing`.
+# Metadata record that a recorder writes for messages it knows it missed, with `topic`, `from_ns`,
+# `to_ns` and `missing`.
 GAP = "planner.gap"
 _MAX_NS = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Messages of a topic that a bag lacks.
+    """Missing messages of a topic.
 
     Attributes:
-        from_ns: when the last message before it was received, or the loss began; 0 = none was.
-        to_ns: when the first message after it was received, or the loss was noticed.
-        missing: how many; 0 = not known.
+        from_ns: receipt of the last message before it, or start of the loss; 0 = none.
+        to_ns: receipt of the first message after it, or when the loss was noticed.
+        missing: how many; 0 = unknown.
     """
 
     topic: str
@@ -35,14 +35,14 @@ class Gap:
 
 
 class SequenceGaps:
-    """Finds the jumps in the sequence numbers of a topic's messages."""
+    """Finds jumps in the sequence numbers of a topic's messages."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
         self._last: tuple[int, int] | None = None
 
     def take(self, sequence: int, received_ns: int) -> Gap | None:
-        """Looks at the next message; returns what is missing between the last one and it."""
+        """Takes the next message; returns the gap before it, if any."""
         last, self._last = self._last, (sequence, received_ns)
         if last is None or sequence <= last[0] + 1:
             return None
@@ -50,20 +50,20 @@ class SequenceGaps:
 
 
 def has_one_publisher(qos: str) -> bool:
-    """Whether a topic's sequence numbers are of one publisher.
+    """Whether a topic's sequence numbers come from one publisher.
 
     Args:
-        qos: rosbag2's YAML list of the offered profiles, one of each publisher; "" = not kept,
+        qos: rosbag2's YAML list of the offered profiles, one for each publisher; "" = not recorded,
             as by recorders that number messages themselves.
     """
     return len(re.findall(r"^- ", qos, re.MULTILINE)) <= 1
 
 
 def recorded_gaps(metadata: Iterable[Metadatum], topic: str) -> list[Gap]:
-    """What the recorder says it missed of a topic.
+    """Losses on a topic that the recorder noted.
 
     Raises:
-        ValueError: naming the field of a record that is none.
+        ValueError: naming the field of an invalid record.
     """
     found = []
     for record in metadata:
@@ -81,7 +81,7 @@ def _count(record: Metadatum, key: str) -> int:
 
 
 def merged(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
-    """In the order of time, overlapping ones as one: they tell of the same messages."""
+    """In the order of time, overlapping gaps merged: they are the same messages."""
     found: list[Gap] = []
     for gap in sorted(gaps, key=lambda g: (g.from_ns, g.to_ns)):
         last = found[-1] if found else None

@@ -1,4 +1,4 @@
-"""What became of the instructions of a run, by the topic /instruct/status."""
+"""Outcomes of a run's instructions, from /instruct/status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INSTRUCT_STATUS = "/instruct/status"
 
 
 class InstructionState(StrEnum):
-    """As `state` of planner_msgs/InstructStatus, in that order."""
+    """`state` of planner_msgs/InstructStatus, in that order."""
 
     IDLE = "idle"
     RUNNING = "running"
@@ -24,12 +24,12 @@ class InstructionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InstructionOutcome:
-    """The last that is known of one instruction.
+    """The last known state of an instruction.
 
     Attributes:
         id: of the action goal.
         code: result code of FollowInstruction; 0 while it runs.
-        text: the result in words; "" while it runs.
+        text: the result's text; "" while it runs.
     """
 
     id: str
@@ -41,7 +41,7 @@ class InstructionOutcome:
 
 
 def instruction_outcomes(bag: Bag) -> tuple[InstructionOutcome, ...]:
-    """All instructions of a bag, in the order in which they were given.
+    """All instructions of a bag, in order.
 
     Raises:
         FileError: if they cannot be read.

@@ -1,4 +1,4 @@
-"""Judging recordings again: bags of runs and logs of states, by the evaluator that judged live."""
+"""Evaluates recordings, bags of runs and state logs, with the same evaluator as live runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from planner.world.state import WorldState
 from planner.world.wire import graph_record
 
 GRAPH = "/world_graph"
-# The message has percent complete in single precision.
+# Percent complete is a float32 in the message.
 _SINGLE = 1e-6
 
 
@@ -39,10 +39,10 @@ class Judged:
 
     Attributes:
         source: the bag or the log.
-        live: the verdict of the run itself, where the recording has it.
-        cut_short: how long the run went on is not known: the recording has no end.
-        gaps: states within the run that the recording lacks.
-        trace: where it was asked for.
+        live: the live verdict, if recorded.
+        cut_short: whether the recording has no end, so the length of the run is unknown.
+        gaps: missing states within the run.
+        trace: if requested.
     """
 
     source: Path
@@ -54,12 +54,12 @@ class Judged:
 
     @property
     def final(self) -> bool:
-        """Whether all of the run was judged."""
+        """Whether the whole run was evaluated."""
         return not self.cut_short and not self.gaps
 
     @property
     def agrees(self) -> bool | None:
-        """Whether both verdicts are the same; None without a live one by the same rules."""
+        """Whether both verdicts are equal; None without a live one by the same rules."""
         live, now = self.live, self.verdict
         if live is None or live.mode != now.mode:
             return None
@@ -78,11 +78,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """A run without a goal to judge by, such as one of an instruction in free words.
+    """A run without a goal to evaluate, such as one of an instruction in free text.
 
     Attributes:
-        episode_id: "" = it had no episode.
-        instructions: what was asked, and what came of it by the planner's word.
+        episode_id: "" = no episode.
+        instructions: the instructions and their outcomes as the planner reported them.
     """
 
     source: Path
@@ -91,12 +91,12 @@ class Unjudged:
     instructions: tuple[InstructionOutcome, ...]
 
     def __str__(self) -> str:
-        what = f"episode {self.episode_id} says no goal" if self.episode_id else "it had no episode"
+        what = f"episode {self.episode_id} has no goal" if self.episode_id else "it had no episode"
         return f"{self.source}: there is no goal to judge the run by: {what}"
 
 
 def recordings(path: Path) -> list[Path]:
-    """The bags and state logs that a path names: itself, or all that is in a folder.
+    """The bags and state logs at a path: the path itself, or everything in the folder.
 
     Raises:
         FileError: if there is none.
@@ -107,13 +107,13 @@ def recordings(path: Path) -> list[Path]:
         if path.is_file() or _is_bag(path):
             return [path]
         if not path.is_dir():
-            raise FileError(path, "", "there is no such file or folder")
+            raise FileError(path, "", "no such file or folder")
         found = {f.parent for suffix in SUFFIXES for f in path.rglob(f"*{suffix}") if f.is_file()}
         found |= {f for f in path.rglob("*.jsonl") if f.is_file() and is_state_log(f)}
     except OSError as error:
         raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
     if not found:
-        raise FileError(path, "", "holds no bag and no state log")
+        raise FileError(path, "", "has no bag and no state log")
     return sorted(found)
 
 
@@ -122,7 +122,7 @@ def _is_bag(path: Path) -> bool:
 
 
 def is_state_log(path: Path) -> bool:
-    """Whether a file begins as a state log does."""
+    """Whether a file starts as a state log does."""
     with path.open("rb") as stream:
         return b'"record":"world"' in stream.read(2000).replace(b" ", b"")
 
@@ -130,7 +130,7 @@ def is_state_log(path: Path) -> bool:
 def judge(path: Path, request: Request) -> Iterator[Judged | Unjudged | PlannerError]:
     """The verdicts on a recording: on the last episode of a bag, on every one of a log.
 
-    An episode that cannot be judged is an error in its place.
+    An episode that cannot be evaluated is an error in its place.
     """
     try:
         if path.is_dir():
@@ -154,7 +154,7 @@ def _judge_log(path: Path, request: Request) -> Iterator[Judged | Unjudged | Pla
         found = True
         yield _ended(run)
     if not found:
-        raise FileError(path, "", "holds no state of the world, so nothing can be judged")
+        raise FileError(path, "", "has no states of the world, so nothing can be judged")
 
 
 def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
@@ -177,7 +177,7 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
     if isinstance(last, Unjudged):
         return last
     if last is None:
-        reason = f"holds no state of the world, nor is one perceived on {GRAPH}: nothing is judged"
+        reason = f"has no states of the world, nor perceived ones on {GRAPH}: nothing is judged"
         raise FileError(path, STATES, reason)
     if last.error is None and last.evaluator is None:
         return Unjudged(path, last.first.house, last.episode_id, instruction_outcomes(bag))
@@ -185,7 +185,7 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
     if cut_short and not request.partial:
         what = "is still being written" if bag.is_open else "was cut short"
         where = f"{topic}, episode {last.episode_id}"
-        reason = f"the recording {what} at step {last.last.step}; --partial judges it so far"
+        reason = f"the recording {what} at step {last.last.step}; --partial judges it that far"
         raise FileError(path, where, reason)
     if last.builder is not None:
         add_calls(last.builder, bag, last.first.stamp_s, last.last.stamp_s)
@@ -211,7 +211,7 @@ def _ended(
 def _last_perceived(
     bag: Bag, request: Request, verdicts: Sequence[LiveVerdict]
 ) -> Run | Unjudged | None:
-    """The run by what the robots believed, where nobody knew the true world."""
+    """The run as the robots perceived it, without ground truth."""
     if not bag.topics.get(GRAPH):
         return None
     name = request.episode or (verdicts[-1].episode_id if verdicts else "")
@@ -222,7 +222,7 @@ def _last_perceived(
         instructions = instruction_outcomes(bag)
         if info is not None or instructions:
             return Unjudged(bag.folder, info.house if info else "", "", instructions)
-        reason = "does not say which episode it is of: name it by --episode"
+        reason = "does not name its episode: name it by --episode"
         raise FileError(bag.folder, GRAPH, reason)
     if request.episode:
         task, house = load_episode(name)
@@ -236,7 +236,7 @@ def _last_perceived(
 
 
 def _last(found: Iterable[Run]) -> Run | None:
-    """The last one; all of them are judged on the way."""
+    """The last one; evaluates all on the way."""
     last = None
     for run in found:
         last = run
@@ -259,7 +259,7 @@ def _perceived_states(bag: Bag, world: PerceivedWorld) -> Iterator[StateSample]:
 
 
 def _together(gaps: Sequence[Gap]) -> Gap | None:
-    """What is missing before a state, where beliefs before it were no states."""
+    """The gaps before a state, including beliefs before it that were not states."""
     if not gaps:
         return None
     missing = sum(gap.missing for gap in gaps)

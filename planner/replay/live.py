@@ -1,4 +1,4 @@
-"""What the evaluator node said of a run when it was recorded."""
+"""The evaluator node's verdicts as recorded."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SUCCEEDED = 1
 
 @dataclass(frozen=True, slots=True)
 class LiveVerdict:
-    """What the evaluator node said when the run was recorded.
+    """A live verdict of the evaluator node.
 
     `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each;
-    `start_s`: when the task began, where steps are counted from there (a perceived world).
-    `criteria`: "met" or "not met"; "" where the episode has none.
+    `start_s`: start of the task, if steps are counted from there (perceived worlds). `criteria`:
+    "met" or "not met"; "" if the episode has none.
     """
 
     episode_id: str
@@ -34,7 +34,7 @@ class LiveVerdict:
 
 
 def live_verdicts(bag: Bag) -> list[LiveVerdict]:
-    """All verdicts of a bag, in the order of their receipt.
+    """All verdicts of a bag, in the order of receipt.
 
     Raises:
         FileError: if they cannot be read.
@@ -63,17 +63,17 @@ def live_verdicts(bag: Bag) -> list[LiveVerdict]:
 
 
 def start_of(content: Any) -> float | None:
-    """When a perceived world's task began, by a planner_msgs/Evaluation; None = unknown."""
+    """Start of a perceived world's task, from a planner_msgs/Evaluation; None = unknown."""
     start_s = float(content.start_s if hasattr(content, "start_s") else _metric(content, "start_s"))
     return start_s if math.isfinite(start_s) else None
 
 
 def criteria_of(content: Any) -> str:
-    """How an episode's criteria stand, by a planner_msgs/Evaluation; "" = it has none."""
+    """State of an episode's criteria, from a planner_msgs/Evaluation; "" = it has none."""
     return str(content.criteria if hasattr(content, "criteria") else _metric(content, "criteria"))
 
 
 def _metric(content: Any, key: str) -> str:
-    """A fact in a bag of before, where it is text in a list."""
+    """A value in an old bag, where it is text in a list."""
     missing = "nan" if key == "start_s" else ""
     return next((str(item.value) for item in content.metrics if item.key == key), missing)

@@ -1,4 +1,4 @@
-"""Recovers a bag whose recorder was killed: a complete bag beside it, of every whole message."""
+"""Recovers the bag of a killed recorder: a new, complete bag of every intact message."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _MAX_QOS_CHARS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What a recovered bag holds.
+    """Summary of a recovered bag.
 
     Attributes:
         folder: of the recovered bag.
-        messages: how many it has.
-        topics: how many it has.
-        start_ns: when the first message was received; 0 without one.
-        end_ns: when the last one was.
-        damaged: records of the damaged bag that are not whole, and so are not in it.
+        messages: number of messages.
+        topics: number of topics.
+        start_ns: receipt of the first message; 0 without one.
+        end_ns: receipt of the last message.
+        damaged: damaged records, which are left out.
     """
 
     folder: Path
@@ -42,17 +42,17 @@ class Recovered:
 
 
 def recover(bag: Path, out: Path | None = None) -> Recovered:
-    """Writes what is whole of a bag into a new one, with a note that it was cut short.
+    """Copies the intact part of a bag into a new one, marked as cut short.
 
-    Messages keep their times and sequence numbers. The damaged bag is only read.
+    Messages keep their times and sequence numbers. The damaged bag is not modified.
 
     Args:
         bag: its folder.
-        out: of the new bag; must not exist. None = beside it, with `_recovered` after its name.
+        out: of the new bag; must not exist. None = next to it, with the suffix `_recovered`.
 
     Raises:
-        FileError: if the bag is still being written, needs no recovery, is none of MCAP files,
-            or where the new one cannot be written.
+        FileError: if the bag is still being written, needs no recovery, has no MCAP files, or the
+            new one cannot be written.
     """
     bag = bag.resolve()
     out = bag.with_name(f"{bag.name}_recovered") if out is None else out
@@ -103,7 +103,7 @@ def _write(files: Sequence[McapFile], out: Path, damaged: int) -> Recovered:
 
 def _write_messages(files: Sequence[McapFile], stream: BinaryIO) -> list[tuple[Topic, int]]:
     writer = Writer(stream, compression=CompressionType.LZ4, enable_crcs=True)
-    # Whose bag it is says how its sequence numbers are to be understood.
+    # Readers interpret sequence numbers by the library that wrote the bag.
     writer.start(profile="ros2", library=files[0].library)
     topics: list[tuple[Topic, int]] = []
     total = 0
@@ -148,7 +148,7 @@ def _write_messages(files: Sequence[McapFile], stream: BinaryIO) -> list[tuple[T
 
 
 def _qos(text: str) -> str:
-    """The offered profiles; "" where nobody could read them."""
+    """The offered profiles; "" if not parseable."""
     try:
         readable = len(text) <= _MAX_QOS_CHARS and isinstance(yaml.safe_load(text), list)
     except (yaml.YAMLError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""`planner replay BAG`: publish a bag again, or run parts of the stack over it without ROS."""
+"""`planner replay BAG`: publishes a bag, or runs parts of the stack over it without ROS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--start", type=float, default=0.0, metavar="S", help="seconds from the beginning"
     )
     parser.add_argument(
-        "--duration", type=float, default=None, metavar="S", help="seconds of the bag to take"
+        "--duration", type=float, default=None, metavar="S", help="seconds of the bag to play"
     )
     add_play_arguments(parser.add_argument_group("publishing over ROS"))
     offline = parser.add_argument_group("without ROS")
@@ -30,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run this part over the bag instead of publishing it: memory:=learned, evaluator",
     )
     offline.add_argument(
-        "-o", "--output", type=Path, default=None, help="folder for what --through finds"
+        "-o", "--output", type=Path, default=None, help="folder for the results of --through"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Publish the bag, or run it through what `--through` names."""
+    """Publish the bag, or run what `--through` names over it."""
     if args.through:
         from planner.replay.through.cli import run_through
 

@@ -1,4 +1,4 @@
-"""The episodes in a stream of states, each judged while its states come in."""
+"""Splits a stream of states into episodes and evaluates each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from planner.world.state import WorldState
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """How recordings are judged.
+    """How to evaluate recordings.
 
     Attributes:
-        mode: by whose rules.
-        episode: name or file of what was asked; "" = as the recording says.
-        partial: whether a recording that lacks something is judged by what is there.
+        mode: scoring rules.
+        episode: name or file of the episode; "" = as recorded.
+        partial: whether an incomplete recording is evaluated as far as it goes.
         traced: whether traces are made.
     """
 
@@ -39,10 +39,10 @@ class Request:
 
 
 class StateSample(NamedTuple):
-    """A state, when it was received, and which entities changed, where that is known.
+    """A state, its time of receipt, and the changed entities, if known.
 
     Attributes:
-        gap: what is missing before it.
+        gap: missing states before it.
     """
 
     received_ns: int
@@ -53,14 +53,14 @@ class StateSample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StateGap:
-    """States of a run that a recording lacks.
+    """Missing states of a run.
 
     Attributes:
-        from_ns: when the last state before it was received, or the loss began; 0 = none was.
-        to_ns: when the first one after it was received, or the loss was noticed.
-        from_s: stamp of the last state before it, on the world's clock; None without one.
+        from_ns: receipt of the last state before it, or start of the loss; 0 = none.
+        to_ns: receipt of the first one after it, or when the loss was noticed.
+        from_s: stamp of the last state before it, world's time; None without one.
         to_s: stamp of the first state after it.
-        missing: how many states; 0 = not known.
+        missing: how many states; 0 = unknown.
     """
 
     from_ns: int
@@ -76,10 +76,10 @@ FindTask: TypeAlias = Callable[[WorldState], tuple[Episode, House] | None]
 
 @dataclass(slots=True)
 class Run:
-    """One episode of a recording while its states come in.
+    """One episode of a recording during evaluation.
 
     Attributes:
-        evaluator: None if nothing can be judged: `error` says why, or there is no goal.
+        evaluator: None if nothing can be evaluated: see `error`, or there is no goal.
     """
 
     source: Path
@@ -90,22 +90,22 @@ class Run:
     task: Episode | None = None
     evaluator: Evaluator | None = None
     error: PlannerError | None = None
-    # When each state was received, and its stamp.
+    # Time of receipt and stamp of each state.
     received: list[int] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
     missing: list[Gap] = field(default_factory=list)
-    # When the state was received at which the live verdict was given.
+    # Receipt of the state at which the live verdict was given.
     until_ns: int | None = None
 
     @property
     def episode_id(self) -> str:
-        """As the states say; "" = the world ran none."""
+        """As in the states; "" = the world ran no episode."""
         return self.first.episode_id
 
     def take(self, seen: StateSample) -> None:
-        """Judges the next state."""
+        """Evaluates the next state."""
         state = seen.state
-        # What happened after the live verdict is not part of the run.
+        # Events after the live verdict are not part of the run.
         is_after = self.live is not None and state.step > self.live.sim_steps
         if self.until_ns is None:
             self.note(seen, seen.gap)
@@ -120,7 +120,7 @@ class Run:
             self.error = error_at_state(self.source, state, error)
 
     def note(self, seen: StateSample, gap: Gap | None) -> None:
-        """Takes note of when a state was, and of what is missing before it."""
+        """Records a state's time and the gap before it."""
         self.received.append(seen.received_ns)
         self.stamps.append(seen.state.stamp_s)
         if gap is not None:
@@ -129,16 +129,16 @@ class Run:
             self.until_ns = seen.received_ns
 
     def gaps(self, recorded: Sequence[Gap]) -> tuple[StateGap, ...]:
-        """States that are missing within the run.
+        """Missing states within the run.
 
         Args:
-            recorded: all that the recorder says it missed of the states.
+            recorded: all losses of states that the recorder noted.
         """
         begin = self.received[0]
         end = self.until_ns
         if end is None and self.live is not None:
             end = self.live.received_ns
-        # What was missed right before its first state is of this run only if it had begun then.
+        # A loss right before its first state belongs to this run only if it had started by then.
         starts_late = self.first.step > 0
         within = [
             gap
@@ -168,7 +168,7 @@ def runs(
     find_task: FindTask,
     variant: Variant = Variant.BOXES,
 ) -> Iterator[Run]:
-    """The episodes one after another, each when its last state was taken up."""
+    """The episodes in order, each yielded after its last state."""
     run: Run | None = None
     for seen in states:
         state = seen.state
@@ -187,7 +187,7 @@ def runs(
             None,
         )
         run = _begun(source, state, request, live, find_task, variant)
-        # At its first step nothing of it is missing: it was of the run before.
+        # At step 0 nothing of this run is missing: the loss belongs to the run before.
         run.note(seen, seen.gap if state.step > 0 else None)
     if run is not None:
         yield run
@@ -213,7 +213,7 @@ def _begun(
             return run
         run.task, house = found
         asks = run.task.evaluation is not None or run.task.criteria is not None
-        # Whoever names an episode to judge by is told that it asks for nothing.
+        # An explicitly named episode without a goal is an error.
         if not asks and not request.episode:
             return run
         evaluation = evaluation_of(run.task)
@@ -245,6 +245,6 @@ def _begun(
 
 
 def error_at_state(source: Path, state: WorldState, error: PlannerError) -> FileError:
-    """An error with the episode and the step of a state."""
+    """An error that names episode and step of a state."""
     episode = state.episode_id or "(none)"
     return FileError(source, f"episode {episode}, step {state.step}", str(error))

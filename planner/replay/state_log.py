@@ -1,7 +1,7 @@
-"""A world over time as JSON lines, for states that no bag holds.
+"""A world over time as JSON lines, for states that are not in a bag.
 
-Version 1: a line `world` begins an episode, then a line `state` for each state with the entities
-that are new or differ from the state before, and the names of those that are gone. The schema is
+Version 1: a line `world` starts an episode, followed by a line `state` for each state with the
+    entities that are new or changed, and the names of those that are gone. The schema is
 docs/schema/state_log.schema.json.
 """
 
@@ -20,7 +20,7 @@ from planner.world.errors import FileError, from_validation
 from planner.world.state import EntityState, WorldState
 
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-# No episode comes near this; a larger number is a broken file.
+# Larger numbers indicate a broken file.
 MAX_STEPS = 10**9
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MAX_STEPS)]
 SCHEMA_NAME = "state_log.schema.json"
@@ -28,7 +28,7 @@ SCHEMA_NAME = "state_log.schema.json"
 
 @dataclass(frozen=True, slots=True)
 class WorldLine:
-    """The beginning of an episode."""
+    """The start of an episode."""
 
     __pydantic_config__ = _STRICT
 
@@ -40,7 +40,7 @@ class WorldLine:
 
 @dataclass(frozen=True, slots=True)
 class StateLine:
-    """What is different in a state."""
+    """The changes of a state."""
 
     __pydantic_config__ = _STRICT
 
@@ -57,14 +57,14 @@ _LINES: TypeAdapter[_Line] = TypeAdapter(Annotated[_Line, Field(discriminator="r
 
 
 class StateLogWriter:
-    """Writes states as they come."""
+    """Writes states incrementally."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._last: WorldState | None = None
 
     def write(self, state: WorldState) -> None:
-        """Adds a state; one of another episode or an earlier step begins anew."""
+        """Adds a state; one of another episode or an earlier step starts a new episode."""
         last = self._last
         if last is None or state.episode_id != last.episode_id or state.step < last.step:
             self._put(WorldLine(state.house, state.episode_id))
@@ -82,7 +82,7 @@ class StateLogWriter:
 
 
 def read_states(path: Path) -> Iterator[WorldState]:
-    """The states of a log; entities that did not change are the same records.
+    """The states of a log; unchanged entities are the same objects.
 
     Raises:
         FileError: naming the file, the line and its field, and the reason.
@@ -91,7 +91,7 @@ def read_states(path: Path) -> Iterator[WorldState]:
 
 
 def read_changes(path: Path) -> Iterator[tuple[WorldState, tuple[str, ...] | None]]:
-    """As `read_states`, with the names of what is new, gone or different.
+    """As `read_states`, with the names of new, removed or changed entities.
 
     None with the first state of an episode.
     """
@@ -103,7 +103,7 @@ def read_changes(path: Path) -> Iterator[tuple[WorldState, tuple[str, ...] | Non
             world, entities, begins = line, {}, True
             continue
         if world is None:
-            raise FileError(path, f"line {number}", "a state before the line `world`")
+            raise FileError(path, f"line {number}", "expected the line `world` before a state")
         entities = dict(entities)
         for name in line.removed:
             if entities.pop(name, None) is None:
@@ -140,7 +140,7 @@ def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
 
 
 def schema_text() -> str:
-    """The published schema of a log's lines."""
+    """The published JSON schema of a log's lines."""
     schema = {"title": "One line of a state log", **_LINES.json_schema()}
     return json.dumps(schema, indent=2, sort_keys=True) + "\n"
 

@@ -1,4 +1,4 @@
-"""The true states of the world that a bag holds on /world/state."""
+"""The true states of the world in a bag, from /world/state."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from planner.world.wire import state_update
 
 STATES = "/world/state"
 WORLD_STATE = "planner_msgs/msg/WorldState"
-# A keyframe came in it where the world went at the wall's pace.
+# In real time, a keyframe arrived within this time.
 _FIRST_LOOK_NS = 2_000_000_000
 
 
 class RecordedState(NamedTuple):
-    """A state, when it was received, and what is known of the way to it.
+    """A state, its time of receipt, changed entities and the gap before it.
 
     Attributes:
         changed: as `UpdateDecoder.changed`.
-        gap: what is missing between the state before and this one.
+        gap: missing states between the previous one and this one.
     """
 
     received_ns: int
@@ -35,13 +35,13 @@ class RecordedState(NamedTuple):
 
 
 class StateReader:
-    """Reads one serialised message of /world/state after another."""
+    """Deserializes messages of /world/state in order."""
 
     def __init__(self, bag: Bag) -> None:
-        """Takes the bag for its definition of the messages.
+        """Takes the message definition from the bag.
 
         Raises:
-            FileError: if the bag has the topic with messages that are no states.
+            FileError: if the topic has messages of another type.
         """
         self._folder = bag.folder
         self._decoder = UpdateDecoder()
@@ -67,14 +67,14 @@ class StateReader:
         return self._decoder.waiting
 
     def read(self, data: bytes | memoryview, number: int | None = None) -> WorldState | None:
-        """The state after a message; None if it brings no new one.
+        """The state after a message; None if the message does not complete one.
 
         Args:
-            data: of the message.
-            number: of the message in the bag, for errors.
+            data: the message.
+            number: its number in the bag, for errors.
 
         Raises:
-            FileError: for data that are no state.
+            FileError: for invalid data.
         """
         if self._read is None:
             raise FileError(self._folder, STATES, "the bag does not have the topic")
@@ -88,7 +88,7 @@ class StateReader:
 
 
 def recorded_states(bag: Bag) -> Iterator[RecordedState]:
-    """The states of a bag from its first keyframe on.
+    """The states of a bag, starting at its first keyframe.
 
     Raises:
         FileError: if the topic cannot be read.
@@ -106,12 +106,12 @@ def recorded_states(bag: Bag) -> Iterator[RecordedState]:
             yield RecordedState(received_ns, state, reader.changed, gap)
             missing, last_ns = 0, received_ns
         elif reader.waiting and last_ns:
-            # A change of a state that the bag lacks.
+            # A change whose base state is missing.
             missing += 1
 
 
 def updates_before(bag: Bag, end_ns: int) -> list[RawMessage]:
-    """What gives the state at a time of receipt: the newest keyframe before it and the changes.
+    """The messages needed for the state at a time: the newest keyframe before it and the changes.
 
     Raises:
         FileError: if the bag cannot be read.

@@ -1,4 +1,4 @@
-"""What a bag needs of each of its files, whatever their format."""
+"""Interface to one file of a bag, whatever its format."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class StoredMessage(NamedTuple):
 
     Attributes:
         channel_id: number of its channel in the file.
-        sequence: the publisher's count of its messages, modulo 2**32; 0 if none is kept.
-        received_ns: when the recorder received it.
-        published_ns: when it was published; as `received_ns` where that is not kept.
-        data: in CDR. Not copied: whoever keeps it keeps some megabyte of the file in memory.
+        sequence: the publisher's sequence number, modulo 2**32; 0 if not recorded.
+        received_ns: time of receipt by the recorder.
+        published_ns: time of publication; equals `received_ns` if not recorded.
+        data: CDR. Not copied: keeping it keeps about a megabyte of the file in memory.
     """
 
     channel_id: int
@@ -32,9 +32,9 @@ class StoredChannel:
     """A topic of a file.
 
     Attributes:
-        definition: of the type in ROS 2's own language, with those of all messages in it; "" where
-            the file has none that can be used.
-        qos: rosbag2's YAML list of the profiles that its publishers offered; "" = not kept.
+        definition: message definition in ROS 2's format with nested types; "" if the file has none
+            that is usable.
+        qos: rosbag2's YAML list of the QoS profiles offered by publishers; "" = not recorded.
     """
 
     topic: str
@@ -46,23 +46,23 @@ class StoredChannel:
 
 @dataclass(frozen=True, slots=True)
 class Metadatum:
-    """A named record of texts beside the messages."""
+    """A named record of key-value texts."""
 
     name: str
     texts: Mapping[str, str]
 
 
 class Storage(ABC):
-    """A file of a bag that was opened. It is never written.
+    """An open file of a bag; read-only.
 
     Attributes:
         path: of the file.
         closed: whether it ends as a closed file does.
         is_open: whether its recorder is still writing.
-        library: who wrote it, by its own words; "" = it does not say.
-        channels: by their numbers.
-        start_ns: when the first message was received; 0 without one.
-        end_ns: when the last one was.
+        library: the software that wrote it, as it says itself; "" = unknown.
+        channels: by number.
+        start_ns: receipt of the first message; 0 without one.
+        end_ns: receipt of the last message.
         metadata: the metadata records.
     """
 
@@ -77,7 +77,7 @@ class Storage(ABC):
 
     @abstractmethod
     def attachments(self) -> Mapping[str, bytes]:
-        """The attached files by their names; of one name the last.
+        """The attachments by name; the last one of each name.
 
         Raises:
             FileError: if they cannot be read.

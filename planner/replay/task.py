@@ -1,4 +1,4 @@
-"""The episode and the house that a bag is of: what the bag carries, else what is shipped."""
+"""The episode and house of a bag: the embedded copies, else the shipped ones."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ HOUSE_FILE, EPISODE_FILE = "house.json", "episode.json"
 
 
 def load_task(bag: Bag, name: str = "") -> tuple[Episode | None, House]:
-    """The episode and the house of a bag's last run; no episode where it ran none.
+    """The episode and house of a bag's last run; no episode if it ran none.
 
     Args:
-        bag: carries both as texts, or only their names.
-        name: of an episode or a file that its user wants instead; "" = what the bag says.
+        bag: has both as texts, or only their names.
+        name: of an episode or a file to use instead; "" = the bag's.
 
     Raises:
-        PlannerError: if the bag does not say it, or names something that is not shipped.
+        PlannerError: if the bag does not name them, or names something that is not shipped.
     """
     if name:
         return load_episode(name)
@@ -40,10 +40,10 @@ def load_task(bag: Bag, name: str = "") -> tuple[Episode | None, House]:
 
 
 def house_of(bag: Bag, house: str) -> House:
-    """The house of one of a bag's runs that had no episode.
+    """The house of a run without an episode.
 
     Raises:
-        PlannerError: if there is no such house, or it is unsound.
+        PlannerError: if there is no such house, or it is invalid.
     """
     for house_text, _, source in _carried(bag, "", house):
         carried = house_from_json(house_text, source)
@@ -53,17 +53,17 @@ def house_of(bag: Bag, house: str) -> House:
 
 
 def task_of(bag: Bag, episode_id: str, house: str) -> tuple[Episode, House]:
-    """The episode and the house of one of a bag's runs.
+    """The episode and house of one of a bag's runs.
 
-    Names in a bag are looked up among what is shipped and never taken for paths.
+    Names in a bag are looked up among shipped files and never used as paths.
 
     Args:
-        bag: carries both as texts, or only their names.
-        episode_id: as the states of the run say.
-        house: as they say.
+        bag: has both as texts, or only their names.
+        episode_id: as in the run's states.
+        house: as in the run's states.
 
     Raises:
-        PlannerError: if there is no such episode or house, or it is unsound.
+        PlannerError: if there is no such episode or house, or it is invalid.
     """
     if not episode_id:
         raise PlannerError("there is no goal to judge by: the run had no episode")
@@ -81,7 +81,7 @@ def task_of(bag: Bag, episode_id: str, house: str) -> tuple[Episode, House]:
 
 
 def _carried(bag: Bag, episode_id: str, house: str) -> Iterator[tuple[str, str, str]]:
-    """Texts of a house and an episode ("" = none), and where they are."""
+    """Texts of house and episode ("" = none), and where they were found."""
     for info in reversed(bag.world_infos):
         if (info.episode_id, info.house) == (episode_id, house) and info.house_json:
             yield info.house_json, info.episode_json, f"{bag.folder}: {WORLD_INFO}"
@@ -101,5 +101,5 @@ def _world_of(bag: Bag) -> tuple[str, str]:
         raise FileError(bag.folder, "", f"has neither {WORLD_INFO} nor {STATES}: of no known house")
     last = next(iter(deque(recorded_states(bag), maxlen=1)), None)
     if last is None:
-        raise FileError(bag.folder, STATES, "holds no whole state, so the house is not known")
+        raise FileError(bag.folder, STATES, "has no complete state, so the house is unknown")
     return last.state.episode_id, last.state.house

@@ -1,4 +1,4 @@
-"""What a bag tells of calls and decisions, for a trace."""
+"""Calls and decisions of a bag, for a trace."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ DECISIONS = "/planner/trace"
 
 
 def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) -> None:
-    """Tells a builder the calls and decisions of the run between two stamps.
+    """Adds the calls and decisions between two stamps to a trace.
 
-    A call began when the planner's answer that has it came; one that no answer has, such as a
-    person's, when the agent was free.
+    A call starts when the planner's reply with it arrived; a call without a reply, such as a
+    person's, when the agent became idle.
 
     Raises:
-        FileError: if the bag cannot be read or has a result that is none.
+        FileError: if the bag cannot be read or has an invalid result.
     """
     answers: dict[tuple[str, str], list[float]] = {}
     for message in bag.messages((RESULTS, DECISIONS)):

@@ -1,4 +1,4 @@
-"""Which world a bag is of, by its topic /world/info."""
+"""The worlds of a bag, from its topic /world/info."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ WORLD_INFO = "/world/info"
 
 @dataclass(frozen=True, slots=True)
 class WorldInfo:
-    """A world that the bridge had, as planner_msgs/WorldInfo says.
+    """A world as planner_msgs/WorldInfo describes it.
 
     Attributes:
-        stamp_s: when it was loaded, on the world's clock.
+        stamp_s: when it was loaded, world's time.
         house_json: the house file; "" = none.
         episode_id: "" outside an episode.
         episode_json: the episode file; "" = none.
         agents: namespaces, agent_0 first.
         bodies: name of each agent's body.
-        rate: of paced time: simulated seconds in a second.
+        rate: simulated seconds per second, in paced mode.
         version: of the software.
     """
 
@@ -43,10 +43,10 @@ class WorldInfo:
 
 
 def world_info_of(message: Any, source: Path) -> WorldInfo:
-    """What a message says.
+    """Converts a message.
 
     Raises:
-        FileError: if it is of another type.
+        FileError: if it has another type.
     """
     try:
         stamp = message.header.stamp
@@ -67,5 +67,5 @@ def world_info_of(message: Any, source: Path) -> WorldInfo:
             version=str(message.version),
         )
     except (AttributeError, TypeError, ValueError) as error:
-        reason = f"is of another type than this planner reads: {error}"
+        reason = f"has another type than expected: {error}"
         raise FileError(source, WORLD_INFO, reason) from None

@@ -115,6 +115,6 @@ def test_a_bag_that_contradicts_the_live_verdict_fails_the_demo(
     # There is no bag at all.
     assert line.finish(tmp_path, 0) == 1
     assert capsys.readouterr().out == (
-        f"verdict: success  bag verdict: none: {tmp_path}: holds no bag and no state log  "
+        f"verdict: success  bag verdict: none: {tmp_path}: has no bag and no state log  "
         "percent_complete: 1.00  sim_steps: 10\n"
     )

@@ -61,7 +61,7 @@ def rejudged(folder: Path) -> Rejudged:
     if isinstance(found, Judged):
         return Rejudged(found, "")
     if isinstance(found, Unjudged):
-        what = f"episode {found.episode_id} says no goal" if found.episode_id else "no episode"
+        what = f"episode {found.episode_id} has no goal" if found.episode_id else "no episode"
         return Rejudged(None, f"there is no goal to judge by: {what}")
     if isinstance(found, FileError):
         reason = f"{found.field}: {found.reason}" if found.field else found.reason

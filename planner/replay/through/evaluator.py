@@ -83,7 +83,7 @@ def replay_evaluator(
         judging.take(received_ns, state)
     judging.end()
     if not judging.runs:
-        reason = f"holds no state of the world, nor one perceived on {GRAPHS}: nothing is judged"
+        reason = f"has no states of the world, nor perceived ones on {GRAPHS}: nothing is judged"
         raise FileError(recorded.bag.folder, STATES, reason)
     return judging.runs
 

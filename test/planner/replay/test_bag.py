@@ -250,9 +250,9 @@ def test_only_regular_files_are_opened(tmp_path) -> None:
     os.mkfifo(bag / "bag_0.mcap")
     (bag / "bag_1.mcap").mkdir()
     (bag / "bag_2.mcap").symlink_to("/dev/zero")
-    with pytest.raises(FileError, match="holds no file of a bag"):
+    with pytest.raises(FileError, match="has no bag files"):
         Bag(bag)
-    with pytest.raises(FileError, match="is not a folder of a bag"):
+    with pytest.raises(FileError, match="is not a bag's folder"):
         Bag(tmp_path / "nowhere")
 
 
@@ -300,7 +300,7 @@ def test_data_that_are_no_message(messages, tmp_path, data) -> None:
     bag = messages.bag(tmp_path / "bag")
     bag.channel("/words", STRING, "string data\n")
     opened = Bag(bag.put("/words", data).close())
-    with pytest.raises(FileError, match=f"/words: is no {STRING}"):
+    with pytest.raises(FileError, match=f"/words: is not a {STRING}"):
         words(opened)
-    with pytest.raises(ValueError, match=f"/words: is no {STRING}"):
+    with pytest.raises(ValueError, match=f"/words: is not a {STRING}"):
         next(opened.raw()).content()

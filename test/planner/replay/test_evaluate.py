@@ -121,9 +121,9 @@ def test_a_folder_is_all_that_is_in_it(film, capsys) -> None:
     assert err.count("error:") == 1
     assert "x.mcap: is no MCAP file" in err
     status, _, err = evaluate(capsys, film.folder / "houses")
-    assert (status, "holds no bag and no state log" in err) == (2, True)
+    assert (status, "has no bag and no state log" in err) == (2, True)
     status, _, err = evaluate(capsys, film.folder / "nowhere")
-    assert (status, "there is no such file or folder" in err) == (2, True)
+    assert (status, "no such file or folder" in err) == (2, True)
 
 
 def test_a_log_may_hold_several_episodes(film) -> None:
@@ -179,7 +179,7 @@ def test_a_bag_without_ground_truth(film, messages, capsys) -> None:
     # A real robot's: it has a verdict at most.
     verdict, film.states = film.solved().verdict(), []
     bag = film.bag("b", ("/evaluation/result", messages.verdict(verdict, 9.0)), live=False)
-    assert "/world/state: holds no state of the world" in refused(capsys, film, bag)
+    assert "/world/state: has no states of the world" in refused(capsys, film, bag)
 
 
 def test_a_bag_that_was_cut_short_is_judged_only_if_asked(film, capsys) -> None:
@@ -211,7 +211,7 @@ def test_a_world_that_was_only_perceived_is_judged_as_believed(film, messages, c
     assert same.agrees is True
     status, _, err = evaluate(capsys, bag)
     assert (status, err.count("error:")) == (2, 1)
-    assert "/world_graph: does not say which episode it is of" in err
+    assert "/world_graph: does not name its episode" in err
 
 
 def test_a_memory_that_comes_back_begins_no_other_run_in_a_bag(film, messages) -> None:
@@ -365,7 +365,7 @@ def test_a_bag_of_another_version_of_the_messages(
 
     monkeypatch.setattr(BagWriter, "add_topic", add_older)
     error = refused(capsys, film, film.solved().bag())
-    assert "/world/state, message 0: is of another type than this planner reads" in error
+    assert "/world/state, message 0: has another type than expected" in error
     assert "revision" in error
 
 
@@ -389,7 +389,7 @@ def test_another_house(film, capsys) -> None:
 
 
 LOGS = {
-    "empty": (lambda t: b"", "holds no state"),
+    "empty": (lambda t: b"", "has no states"),
     "not JSON": (lambda t: b"{\n", "line 1: Invalid JSON"),
     "cut off": (lambda t: t[:-9], "line 4: is cut off"),
     "no world": (lambda t: t.partition(b"\n")[2], "line 1: a state before"),

@@ -179,11 +179,11 @@ METADATA = {
         "compression_format: 'gzip' is not known",
     ),
     "no object": ("  - 1\n", "expected an object"),
-    "no YAML": ("  a: [\n", "is not well formed"),
-    "code": ("  a: !!python/object/apply:os.system [exit]\n", "is not well formed"),
-    "deep": ("  a: " + "[" * 20_000 + "\n", "is not well formed"),
+    "no YAML": ("  a: [\n", "is not valid YAML"),
+    "code": ("  a: !!python/object/apply:os.system [exit]\n", "is not valid YAML"),
+    "deep": ("  a: " + "[" * 20_000 + "\n", "is not valid YAML"),
     "huge": ("  a: " + "x" * (1 << 21) + "\n", "has more than"),
-    "not UTF-8": ("  a: \udcff\n", "is not well formed"),
+    "not UTF-8": ("  a: \udcff\n", "is not valid YAML"),
 }
 
 

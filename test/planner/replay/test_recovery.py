@@ -207,7 +207,7 @@ def test_a_full_or_read_only_place_is_one_error(tmp_path: Path) -> None:
 def test_garbage_is_no_bag(tmp_path: Path) -> None:
     bag = tmp_path / "bag"
     bag.mkdir()
-    with pytest.raises(FileError, match="holds no file of a bag"):
+    with pytest.raises(FileError, match="has no bag files"):
         list(read_bag(bag))
     (bag / "bag_0.mcap").write_bytes(b"garbage" * 100)
     with pytest.raises(FileError, match="is no MCAP file"):
