@@ -53,7 +53,7 @@ def test_a_bag_without_a_live_verdict_cannot_agree(film) -> None:
 
 def test_no_bag_and_two_bags_are_no_verdict(film, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert "holds no bag" in check_bag(tmp_path / "empty").text
+    assert "has no bag" in check_bag(tmp_path / "empty").text
     film.solved().bag("run/bag")
     film.bag("run/bag_2")
     found = check_bag(film.folder / "run", request(film))

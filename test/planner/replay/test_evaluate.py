@@ -392,7 +392,7 @@ LOGS = {
     "empty": (lambda t: b"", "has no states"),
     "not JSON": (lambda t: b"{\n", "line 1: Invalid JSON"),
     "cut off": (lambda t: t[:-9], "line 4: is cut off"),
-    "no world": (lambda t: t.partition(b"\n")[2], "line 1: a state before"),
+    "no world": (lambda t: t.partition(b"\n")[2], "line 1: expected the line"),
     "unknown field": (lambda t: t.replace(b'"step":10', b'"steps":10'), "line 3.step: Field"),
     "a word": (lambda t: t.replace(b'"step":10', b'"step":"10"'), "line 3.step: Input should"),
     "huge": (lambda t: t.replace(b'"step":10', b'"step":1' + b"0" * 50), "line 3.step: "),
