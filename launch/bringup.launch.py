@@ -17,7 +17,11 @@ from planner.bringup_arguments import ARGUMENTS, Argument, Arguments, option_arg
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
-from planner.security.enclave import each_its_own, enclave_words, refuse_namespace_with_keys
+from planner.security.enclave import (
+    clear_enclave_override,
+    enclave_arguments,
+    refuse_namespace_with_keys,
+)
 from planner.world.errors import PlannerError
 
 RESPAWN_DELAY_S = 1.0
@@ -27,7 +31,7 @@ def generate_launch_description() -> LaunchDescription:
     """Declare the bring-up's arguments, then start the nodes that they ask for."""
     # The launch system may become a ROS node itself; what it starts inherits this.
     confine(os.environ)
-    each_its_own(os.environ)
+    clear_enclave_override(os.environ)
     arguments = (*ARGUMENTS, *option_arguments())
     return LaunchDescription([*map(declare, arguments), OpaqueFunction(function=start)])
 
@@ -69,7 +73,7 @@ def action(spec: NodeSpec) -> Node:
         # The last one wins.
         parameters=[dict(spec.parameters), *filter(None, [spec.params_file])],
         remappings=list(spec.remappings),
-        ros_arguments=[*log_words(spec), *enclave_words(os.environ, spec.executable)],
+        ros_arguments=[*log_words(spec), *enclave_arguments(os.environ, spec.executable)],
         on_exit=after(spec),
         output="screen",
     )

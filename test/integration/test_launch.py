@@ -40,7 +40,7 @@ def test_the_launch_file_starts_the_one_list() -> None:
     assert [a.node_executable for a in actions] == [spec.executable for spec in expected]
 
 
-@pytest.mark.parametrize("secured", ["true", "false"])
+@pytest.mark.parametrize("is_secured", ["true", "false"])
 def test_each_node_gets_its_identity_where_keys_are_used(
     is_secured: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
