@@ -30,8 +30,8 @@ from sim_bridge.graph.world import GraphWorld
 ACTIONS = 10
 
 
-def judged(task: EtTask, house: House) -> tuple[bool, int]:
-    """Whether a task's plan, with turns up to ten actions, satisfies it; and how many it was."""
+def judged(task: EtTask, house: House) -> bool:
+    """Whether a task's plan satisfies it, with turns before it that make it ten actions."""
     episode = graph_episode(task, house)
     world = GraphWorld(start_of(house, episode, default_catalogue()), episode)
     judge = Evaluator(Evaluation(()), house, world.snapshot(), criteria=episode.criteria)
@@ -41,7 +41,7 @@ def judged(task: EtTask, house: House) -> tuple[bool, int]:
         assert act(world, "agent_0", action) is None, action
         world.steps += 1
         judge.update(world.snapshot())
-    return judge.finish().success, len(plan)
+    return judge.finish().success
 
 
 def actions_a_second(task: EtTask, house: House, count: int) -> float:
@@ -65,22 +65,21 @@ def main() -> None:
     parser.add_argument("--actions", type=int, default=100_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        graph, lines = write_tasks(Path(folder), options.tasks)
+        graph, lines = write_tasks(Path(folder), 2 * options.tasks)
         begin = time.process_time()
         house = load_house(graph)
         load_s = time.process_time() - begin
         begin = time.process_time()
-        tasks = read_et_file(lines).tasks
+        tasks = [t for t in read_et_file(lines).tasks if len(t.plan) <= ACTIONS][: options.tasks]
         ended = [judged(task, house) for task in tasks]
         tasks_a_second = len(ended) / (time.process_time() - begin)
         fastest = actions_a_second(tasks[2], house, options.actions)
-    actions = sum(count for _, count in ended) / len(ended)
     print_table(
         "The graph world, by seconds of one core",
         [
             ("actions a second", f"{fastest:,.0f}", "20,000"),
-            (f"tasks of {actions:.1f} actions a second", f"{tasks_a_second:,.0f}", "500"),
-            ("of these satisfied", f"{sum(ok for ok, _ in ended)}", f"{len(ended)}"),
+            (f"tasks of {ACTIONS} actions a second", f"{tasks_a_second:,.0f}", "500"),
+            ("of these satisfied", f"{sum(ended)}", f"{len(ended)}"),
             ("loading the graph, once, s", f"{load_s:.2f}", "-"),
         ],
     )

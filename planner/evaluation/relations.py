@@ -38,11 +38,11 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
             return is_on_floor(scene, one) and _is_in(scene, a, other)
         return relation in ("CLOSE", "INSIDE") and _is_in(scene, a, other)
     if relation == "CLOSE":
-        box_a, box_b = _box(scene, a), _box(scene, b)
-        from_a, from_b = _gap_m(box_a, box_b), _gap_m(box_b, box_a)
-        if EntityKind.AGENT in (a.kind, b.kind):
-            return (from_a if a.kind is EntityKind.AGENT else from_b) < CLOSE_M
-        return min(from_a, from_b) < CLOSE_M
+        if a.kind is EntityKind.AGENT:
+            return _gap_m(scene, a, b) < CLOSE_M
+        if b.kind is EntityKind.AGENT:
+            return _gap_m(scene, b, a) < CLOSE_M
+        return _gap_m(scene, a, b) < CLOSE_M or _gap_m(scene, b, a) < CLOSE_M
     if relation == "FACING":
         return _faces(a, b)
     if scene.told:
@@ -78,10 +78,12 @@ def _shape(scene: Scene, name: str) -> tuple[bool, bool]:
     return bool(piece.interiors), bool(piece.surfaces)
 
 
-def _gap_m(box: Box, other: Box) -> float:
-    """From the centre of a box to another box, seen from above."""
-    x, y, _ = box.center_m
-    (x0, y0, _), (x1, y1, _) = other.minimum_m, other.maximum_m
+def _gap_m(scene: Scene, one: EntityState, other: EntityState) -> float:
+    """From the centre of one entity to another one's box, seen from above."""
+    upright = one.kind is EntityKind.AGENT
+    x, y, _ = one.pose.position_m if upright else _box(scene, one).center_m
+    box = _box(scene, other)
+    (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
     return math.hypot(max(0.0, x0 - x, x - x1), max(0.0, y0 - y, y - y1))
 
 
