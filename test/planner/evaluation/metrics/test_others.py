@@ -423,7 +423,7 @@ def test_two_runs_are_compared_episode_by_episode(make_trace) -> None:
     assert share.p == pytest.approx(2 / 2**8)
     with pytest.raises(PlannerError, match="episode e0 with seed 0 is in one of the runs only"):
         compare(first[1:], second, "success")
-    with pytest.raises(PlannerError, match="no metric of single episodes"):
+    with pytest.raises(PlannerError, match="not a metric of single episodes"):
         compare(first, second, "weighted_success")
     with pytest.raises(PlannerError, match="twice"):
         compare([*first, first[0]], second, "success")
