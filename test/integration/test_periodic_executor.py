@@ -16,7 +16,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from planner.network import confine
-from planner.ros.agent_topics import Told, TriggerServices
+from planner.ros.agent_topics import CommandReply, TriggerServices
 from planner.ros.periodic_executor import PeriodicExecutor
 
 WAIT_S = 20.0
@@ -31,7 +31,7 @@ class Slow(Node):
         self.services_offered = TriggerServices(
             self, "agent_0", ("power_on", "stop"), self._command
         )
-        self.pending: Future[Told] = Future()
+        self.pending: Future[CommandReply] = Future()
         self.begun = threading.Event()
         self.beats = 0
 
@@ -39,7 +39,7 @@ class Slow(Node):
         self.beats += 1
         return next(self._waits)
 
-    def _command(self, command: str) -> Told | Future[Told]:
+    def _command(self, command: str) -> CommandReply | Future[CommandReply]:
         if command == "stop":
             self.pending.set_result((False, "stop took its place"))
             return True, "stopped"
