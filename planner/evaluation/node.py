@@ -45,6 +45,8 @@ MOST_WAIT_S = 2.0
 # waits until all who listen have it, of which a recorder may be held up. Less than the patience of
 # who asks, and than the grace of `planner up`.
 HEARD_S = 4.0
+# How often a state that cannot be judged is logged.
+LOG_PERIOD_S = 5.0
 NO_EPISODE = "the world runs no episode, so there is no task to judge"
 _SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
 
@@ -254,7 +256,9 @@ class EvaluatorNode(ManagedNode):
             evaluator.update(state)
         except PlannerError as error:
             # The judgement stays as it was; what is true later is judged again then.
-            self.get_logger().error(f"step {state.step} is not judged: {error}")
+            self.get_logger().error(
+                f"step {state.step} is not judged: {error}", throttle_duration_sec=LOG_PERIOD_S
+            )
             return
         now = evaluator.progress
         if now.propositions is not before.propositions or now.criteria is not before.criteria:

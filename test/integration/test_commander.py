@@ -101,4 +101,4 @@ with Commander("/nowhere", wait_s=0.5) as robots:
         print(error)
 """
     done = program(code)
-    assert done.stdout == "nobody offers memory/query; is a memory running? (planner up)\n", done
+    assert done.stdout == "no server for memory/query; is a memory running? (planner up)\n", done

@@ -20,6 +20,7 @@ import pytest
 import yaml
 from bridge_harness import Client
 from documented import ROOT, SHOWN
+from lifecycle_msgs.msg import Transition
 from rclpy.action import ActionClient
 
 from planner.environment import ros_environment
@@ -138,6 +139,17 @@ def test_service_call(client: Client, words: list[str]) -> None:
     )
 
 
+# After all others, as the last of these lines shuts the memory down.
+def test_lifecycle_set(client: Client) -> None:
+    kind = type_named("lifecycle_msgs/srv/ChangeState")
+    documented = {tuple(words[3:]) for words in LINES if words[1:3] == ["lifecycle", "set"]}
+    labels = ("deactivate", "activate", "shutdown")
+    assert documented == {("/memory", label) for label in labels}
+    for label in labels:
+        answer = client.call(kind, "/memory/change_state", transition=Transition(label=label))
+        assert answer.success, label
+
+
 def test_every_line_is_of_a_kind_that_is_run_here() -> None:
     kinds = {tuple(words[1:3]) for words in LINES}
     assert kinds <= {
@@ -146,5 +158,6 @@ def test_every_line_is_of_a_kind_that_is_run_here() -> None:
         ("topic", "echo"),
         ("action", "send_goal"),
         ("service", "call"),
+        ("lifecycle", "set"),
     }
     assert Path(ROOT / "test/integration/test_launch.py").is_file()

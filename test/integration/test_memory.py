@@ -191,7 +191,7 @@ def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
         assert {e.room for e in answer.entities} == {"kitchen_0"}
         answer = client.call(QueryMemory, "/memory/query", with_updates=True, since_sequence=10**6)
         assert not answer.success
-        assert "take the snapshot" in answer.message
+        assert "request the snapshot" in answer.message
         refused = edit(
             client,
             Operation(kind=Operation.REMOVE, entity=Entity(id=number)),

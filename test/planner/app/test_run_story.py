@@ -77,7 +77,7 @@ def test_a_story_changes_nothing_and_follows_each_way() -> None:
         backend.close()
     assert told == plain
     assert lines
-    for agent, way in story._ways.items():
+    for agent, way in story._paths.items():
         assert math.dist(way[-1], ends[agent]) < 0.2
         # A tenth of a second at a walk, and what a way leaves out: no way leads through walls.
         assert max(map(math.dist, way, way[1:])) < 0.5
@@ -106,7 +106,7 @@ def test_a_planner_with_a_model_runs_here_too(
         (["--planner", "expert", "--model", "m"], "the planner expert asks no model"),
         (["--planner", "heuristic_expert"], "needs full knowledge: --memory full"),
         (["--planner", "react", "--model", "m"], "names no server"),
-        (["--memory", "learned", "--no-images"], "looks at pictures"),
+        (["--memory", "learned", "--no-images"], "needs images"),
         (["--agents", "-1"], "argument --agents: -1 is below 0"),
     ],
 )

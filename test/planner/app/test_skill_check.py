@@ -96,7 +96,7 @@ def test_what_breaks_its_promises_is_found(
 def test_a_record_that_no_call_fits_is_refused() -> None:
     with pytest.raises(PlannerError, match="roles: expected none, one text, those of Place"):
         SkillPart(summary="-", routine=_nothing, roles=(Role.OBJECT, Role.TEXT))
-    with pytest.raises(PlannerError, match="on an argument that the call has not"):
+    with pytest.raises(PlannerError, match="refers to an argument that the call does not have"):
         SkillPart(summary="-", routine=_nothing, roles=(Role.OBJECT,), effects=(PutDown(),))
     SkillPart(
         summary="-",

@@ -402,8 +402,19 @@ def test_told_what_changed_the_judge_says_what_it_says_of_whole_states(
         changed |= {n for n in before if n not in state.entities}
         # Read from bytes or a file, nothing but what is told needs to be the same record.
         copied = replace(state, entities={n: replace(e) for n, e in state.entities.items()})
-        assert told.update(state, changed) == whole.update(copied)
-    assert told.finish() == whole.finish()
+        found = answer_of(told.update, state, changed)
+        assert found == answer_of(whole.update, copied)
+        if isinstance(found, str):
+            return
+    assert answer_of(told.finish) == answer_of(whole.finish)
+
+
+def answer_of(ask, *arguments):
+    """What the judge answers, or why the published code has no result (DEFECT-D12)."""
+    try:
+        return ask(*arguments)
+    except PublishedError as error:
+        return str(error)
 
 
 @random_cases(25, CASES // 5, tasks(), STREAMS, st.sampled_from([*Mode]), st.integers(0, 7))
@@ -423,8 +434,11 @@ def test_a_judge_that_is_lost_goes_on_from_its_latches(
         for thing, place in moves:
             move(lab, thing, place)
         seen = lab.state(steps)
-        assert other.update(seen) == steady.update(seen)
-    assert other.finish() == steady.finish()
+        found = answer_of(other.update, seen)
+        assert found == answer_of(steady.update, seen)
+        if isinstance(found, str):
+            return
+    assert answer_of(other.finish) == answer_of(steady.finish)
 
 
 @given(

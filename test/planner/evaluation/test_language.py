@@ -277,7 +277,7 @@ UNFIT = {
     "no room": (
         {"function_name": "is_in_room", "args": {"objects": ["plate_0"], "rooms": ["table_0"]}},
         "rooms",
-        "table_0 is no room",
+        "table_0 is not a room",
     ),
     "a room on a table": (
         with_args(ON, objects=["kitchen_0"]),

@@ -236,7 +236,7 @@ def test_net_effects_come_in_the_order_of_the_last_change(entities: EntityList) 
     ("before", "line", "reason"),
     [
         ("", "Remove 100", "furniture"),
-        ("", "Update 100 (9,9):table picked", "never held"),
+        ("", "Update 100 (9,9):table picked", "cannot be held"),
         ("Add (9,9):cup\nUpdate 149 (9,9):cup picked", "Remove 149", "is held"),
         ("Add (9,9):cup", "Update 149 (9,9):picked", "no description"),
         ("", f"Add (9,9):{'x' * 501}", "501 characters"),

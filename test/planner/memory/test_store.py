@@ -191,7 +191,7 @@ def test_another_version_is_refused_with_both_numbers(tmp_path: Path) -> None:
 def test_another_database_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(store_path(tmp_path, "e1")) as database:
         database.execute("CREATE TABLE letters (text TEXT)")
-    with pytest.raises(StoreError, match="not of a memory"):
+    with pytest.raises(StoreError, match="not a memory store"):
         begin(tmp_path)
 
 
@@ -219,13 +219,13 @@ def test_a_store_of_another_house_is_refused(tmp_path: Path) -> None:
     begin(tmp_path).close()
     with sqlite3.connect(store_path(tmp_path, "e1")) as database:
         database.execute("UPDATE meta SET value = 'cottage' WHERE key = 'house'")
-    with pytest.raises(StoreError, match="is of cottage, not of tables"):
+    with pytest.raises(StoreError, match="belongs to house cottage, not to tables"):
         begin(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="its folder cannot be made"):
+    with pytest.raises(StoreError, match="cannot create its folder"):
         begin(tmp_path / "file" / "inside")
 
 

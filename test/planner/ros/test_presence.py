@@ -108,7 +108,7 @@ def test_without_ids_only_the_last_client_can_be_missed() -> None:
 def test_the_domain_is_a_number() -> None:
     assert (domain_id({}), domain_id({"ROS_DOMAIN_ID": "7"})) == (0, 7)
     for text in ("home", "-1", "233"):
-        with pytest.raises(PlannerError, match=f"ROS_DOMAIN_ID: '{text}'"):
+        with pytest.raises(PlannerError, match=f"ROS_DOMAIN_ID: expected 0 to 232, got '{text}'"):
             domain_id({"ROS_DOMAIN_ID": text})
 
 
