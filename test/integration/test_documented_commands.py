@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import graph_kitchen
 import pytest
 import yaml
 from bridge_harness import Client
@@ -82,9 +83,12 @@ def fill(message: Any, values: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("words", of("run", "planner"))
-def test_run(words: list[str]) -> None:
+def test_run(words: list[str], tmp_path: Path) -> None:
     client = Client()
-    process = started(words[3], *words[4:])
+    # docs/graph_world.md: a scene graph of the reader's own.
+    graph = str(graph_kitchen.written(tmp_path))
+    given = [word.replace("/absolute/path/my_graph.json", graph) for word in words[4:]]
+    process = started(words[3], *given)
     try:
         client.wait(lambda: words[3] in client.node.get_node_names(), f"node {words[3]}")
     finally:

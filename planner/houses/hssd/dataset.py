@@ -134,8 +134,12 @@ class HssdDataset:
 
     def _files(self, paths: _Paths, ending: str) -> Iterator[Path]:
         for pattern in paths.paths.get(".json", []):
-            if ".." in Path(pattern).parts or Path(pattern).is_absolute():
+            parts = Path(pattern).parts
+            if ".." in parts or Path(pattern).is_absolute():
                 raise FileError(self.path, "paths", f"{pattern!r} leads out of the dataset")
+            if not parts or any("**" in part and part != "**" for part in parts):
+                reason = f"expected a pattern of paths in the dataset, got {pattern!r}"
+                raise FileError(self.path, "paths", reason)
             for place in sorted(self.folder.glob(pattern)):
                 if place.is_file():
                     yield from [place] if place.name.endswith(ending) else []

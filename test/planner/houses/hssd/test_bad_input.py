@@ -131,6 +131,15 @@ def test_a_dataset_leads_nowhere_else(folder: Path) -> None:
     assert "leads out of the dataset" in _error(folder)
 
 
+@pytest.mark.parametrize("pattern", ["", ".", "./", "stages/**x"])
+def test_what_is_no_pattern_of_paths_is_refused(folder: Path, pattern: str) -> None:
+    _edit(
+        folder / "hssd-hab-partnr.scene_dataset_config.json",
+        lambda document: document.update(scene_instances={"paths": {".json": [pattern]}}),
+    )
+    assert f"expected a pattern of paths in the dataset, got {pattern!r}" in _error(folder)
+
+
 @given(st.binary(max_size=400), st.booleans())
 def test_no_bytes_do_more_than_raise_a_file_error(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, header: bool
