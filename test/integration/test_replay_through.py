@@ -28,7 +28,8 @@ GOAL = {
 }
 
 
-@pytest.fixture(scope="module")
+# Recorded for each test anew: a run that a busy machine held up is none that a repeat can use.
+@pytest.fixture
 def bag(
     tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
 ) -> Path:
