@@ -11,6 +11,7 @@ from sensor_msgs.msg import JointState
 
 from planner.memory.background import BackgroundUpdater
 from planner.memory.diagnosis import Condition, conditions
+from planner.memory.hand_view import CAMERA, hand_observation
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
 from planner.memory.report_wire import report_record
@@ -55,12 +56,9 @@ from planner.world.observation import Observation
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind
 
-CAMERA = "hand"
 # How often agents are looked for, and walking agents are told anew, wall seconds; and each how
 # many times how the node is, and ages where nothing else changed: reading a graph is work.
 TIMER_PERIOD_S, DIAGNOSE_TICKS, AGES_TICKS = 0.5, 2, 5
-# A hand this far closed holds something: an empty one rests open on every backend.
-CLOSED_HAND = 0.05
 # Longer than stamps differ that are equal.
 _INSTANT_S = 1e-3
 NO_UPDATER = "none"
@@ -434,21 +432,15 @@ class MemoryNode(ManagedNode):
         optical = self._frames.pose(exposure.frame_id, stamp_s)
         if base is None or odom is None or hand is None or optical is None:
             return None
-        opening = self._hands.get(agent, 1.0)
-        in_base = base.inverse()
-        return Observation(
-            stamp_s=stamp_s,
-            agent=agent,
+        return hand_observation(
+            agent,
+            stamp_s,
+            camera_frame(exposure, optical),
             base=base,
-            odometry=odom.inverse().compose(base),
-            linear_m_s=0.0,
-            angular_rad_s=0.0,
-            hand=in_base.compose(hand),
-            joints={},
-            gripper_opening=opening,
-            holding=opening < CLOSED_HAND,
-            cameras={CAMERA: camera_frame(exposure, optical)},
-            optical={CAMERA: in_base.compose(optical)},
+            odom=odom,
+            hand=hand,
+            optical=optical,
+            opening=self._hands.get(agent, 1.0),
         )
 
     def _on_report(self, message: SkillReport) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,7 +25,7 @@ STATUS_PERIOD_S = 1.0
 LOOK_PERIOD_S = 0.05
 
 
-class ManagedNode(LifecycleNode):
+class ManagedNode(LifecycleNode, ABC):
     """A node with the states unconfigured, inactive, active and finalized.
 
     A subclass declares its parameters in its constructor, so that wrong ones end the process. All
@@ -92,9 +93,9 @@ class ManagedNode(LifecycleNode):
         else:
             self._bring_up()
 
+    @abstractmethod
     def configure(self) -> None:
         """Makes topics, services, actions, timers and threads."""
-        raise NotImplementedError
 
     def activate(self) -> None:
         """Begins to work: tells what is latched."""

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from planner.replay.through.recorded import CAMERA, COLOUR, DEPTH, INSTANCES, PictureReceived
+from planner.memory.hand_view import hand_observation
+from planner.replay.through.recorded import COLOUR, DEPTH, INSTANCES, PictureReceived
 from planner.world.errors import PlannerError
 from planner.world.frame_links import FrameLinks
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.picture_codec import decode_colour, decode_depth, decode_instances
 
-# A hand this far closed holds something: an empty one rests open on every backend.
-HOLDING_MAX_OPENING = 0.05
 # Exposures that wait for their missing pictures; older ones are given up.
 _MAX_PENDING = 4
 
@@ -85,21 +84,15 @@ class Observer:
         if any(pose is None for pose in poses):
             return None
         base, odom, hand, optical = (pose for pose in poses if pose is not None)
-        opening = self.hands.get(agent, 1.0)
-        in_base = base.inverse()
-        return Observation(
-            stamp_s=stamp_s,
-            agent=agent,
+        return hand_observation(
+            agent,
+            stamp_s,
+            _frame(content, self._lenses[agent], optical),
             base=base,
-            odometry=odom.inverse().compose(base),
-            linear_m_s=0.0,
-            angular_rad_s=0.0,
-            hand=in_base.compose(hand),
-            joints={},
-            gripper_opening=opening,
-            holding=opening < HOLDING_MAX_OPENING,
-            cameras={CAMERA: _frame(content, self._lenses[agent], optical)},
-            optical={CAMERA: in_base.compose(optical)},
+            odom=odom,
+            hand=hand,
+            optical=optical,
+            opening=self.hands.get(agent, 1.0),
         )
 
 

@@ -1,0 +1,50 @@
+"""What a hand's camera saw and from where, for the node and for recorded pictures alike."""
+
+from __future__ import annotations
+
+from planner.world.geometry import Pose
+from planner.world.observation import CameraFrame, Observation
+
+CAMERA = "hand"
+# Below this opening the gripper holds an object: an empty one rests open on every backend.
+HOLDING_MAX_OPENING = 0.05
+
+
+def hand_observation(
+    agent: str,
+    stamp_s: float,
+    frame: CameraFrame,
+    *,
+    base: Pose,
+    odom: Pose,
+    hand: Pose,
+    optical: Pose,
+    opening: float,
+) -> Observation:
+    """One exposure of the hand's camera.
+
+    Args:
+        agent: whose hand.
+        stamp_s: of the exposure, on the world's clock.
+        frame: the pictures.
+        base: the agent's `base_link` in `map` at that time.
+        odom: its odometry frame in `map`.
+        hand: its hand in `map`.
+        optical: the camera's optical frame in `map`.
+        opening: of the gripper, 0 closed to 1 open.
+    """
+    in_base = base.inverse()
+    return Observation(
+        stamp_s=stamp_s,
+        agent=agent,
+        base=base,
+        odometry=odom.inverse().compose(base),
+        linear_m_s=0.0,
+        angular_rad_s=0.0,
+        hand=in_base.compose(hand),
+        joints={},
+        gripper_opening=opening,
+        holding=opening < HOLDING_MAX_OPENING,
+        cameras={CAMERA: frame},
+        optical={CAMERA: in_base.compose(optical)},
+    )
