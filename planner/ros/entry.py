@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import importlib
 import signal
@@ -12,7 +13,8 @@ def run_main(module: str) -> int:
     """Load a node's module and run its `main`.
 
     SIGINT while it loads ends the process by that signal, without a traceback. A signal that is
-    ignored, as under nohup, stays so. Loaded modules are excluded from garbage collection.
+    ignored, as under nohup, stays so. Loaded modules are excluded from garbage collection. A crash
+    in native code prints the stacks of all Python threads to stderr.
 
     Args:
         module: full name of a module with a function `main` that returns the exit status.
@@ -20,6 +22,7 @@ def run_main(module: str) -> int:
     Returns:
         The status of `main`.
     """
+    faulthandler.enable()
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -52,3 +52,16 @@ def test_what_is_loaded_is_left_alone_by_the_collector(tmp_path: Path) -> None:
     (tmp_path / "slow_node.py").write_text(main)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     assert subprocess.run([sys.executable, "-c", RUN], env=environment, check=False).returncode == 7
+
+
+def test_a_crash_in_native_code_prints_where_python_was(tmp_path: Path) -> None:
+    crash = "import os, signal\n\ndef main():\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+    (tmp_path / "slow_node.py").write_text(crash)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == -signal.SIGSEGV
+    assert "Segmentation fault" in ended.stderr
+    assert "slow_node.py" in ended.stderr
+    assert "in main" in ended.stderr
