@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from planner.evaluation.metrics.measure import (
@@ -15,11 +16,15 @@ from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.trace import EpisodeTrace
 
 NO_TRUTH = "no ground truth was given"
+_NUMBER = re.compile(r"_\d+$")
 
 
 def actions(trace: EpisodeTrace) -> tuple[str, ...]:
-    """What the agents carried out, in words that are equal where verb and entities are."""
-    return tuple(_words(line.call) for line in attempts(trace))
+    """What the agents did, in words that are equal where verb and entities are.
+
+    A call that failed changed nothing and is no action.
+    """
+    return tuple(_words(line.call) for line in attempts(trace) if line.succeeded)
 
 
 def criteria_success(trace: EpisodeTrace) -> Measure:
@@ -62,15 +67,20 @@ def lcs_ratio(trace: EpisodeTrace) -> Measure:
 
 
 def lcs_ratio_published(trace: EpisodeTrace) -> Measure:
-    """The LCS ratio of the public code: 1 where the plan is shorter than the truth (DEFECT-D6).
+    """The LCS ratio of the public code, for comparison with published numbers (ETPLAN-5).
 
-    A plan that gives up early scores 1 by it; only for comparison with published numbers
-    (ETPLAN-5).
+    Actions are equal where verb and classes are, whichever entity of a class is meant, and the
+    ratio is 1 where fewer actions were done than the truth has (DEFECT-D6).
     """
-    honest = lcs_ratio(trace)
-    if honest.value is not None and len(actions(trace)) < len(_truth(trace)):
+    did, truth = actions(trace), _truth(trace)
+    if not truth:
+        return Measure(None, NO_TRUTH)
+    if len(did) < len(truth):
         return Measure(1.0)
-    return honest
+    length = longest_common_subsequence(
+        [_classes(action) for action in did], [_classes(action) for action in truth]
+    )
+    return Measure(length / len(truth))
 
 
 def moving_distance(trace: EpisodeTrace) -> Measure:
@@ -119,6 +129,11 @@ def _words(text: str) -> str:
     """
     words = text.replace("[", " ").replace("]", " ").replace(",", " ").casefold().split()
     return " ".join(words[:4] if words[:1] == ["place"] else words)
+
+
+def _classes(action: str) -> str:
+    """An action with classes instead of entities, as `pick apple` of `pick apple_0`."""
+    return " ".join(_NUMBER.sub("", word) for word in action.split())
 
 
 METRICS = (

@@ -321,6 +321,24 @@ def test_d6_giving_up_early_scores_only_by_the_published_code(make_trace, make_c
     assert et_plan_bench.lcs_ratio(make_trace()).left_out == "no ground truth was given"
 
 
+def test_the_published_ratio_compares_classes(make_trace, make_call) -> None:
+    did = ["Navigate[fridge_103]", "Pick[apple_7]", "Place[apple_7, within, fridge_9, None, None]"]
+    truth = ["Navigate[fridge_9]", "Pick[apple_2]", "Place[apple_2, within, fridge_9, None, None]"]
+    found = et(make_trace, make_call, did, truth)
+    assert et_plan_bench.lcs_ratio(found).value == 0.0
+    assert et_plan_bench.lcs_ratio_published(found).value == 1.0
+    other = et(make_trace, make_call, did, [*truth[:2], truth[2].replace("within", "on")])
+    assert et_plan_bench.lcs_ratio_published(other).value == pytest.approx(2 / 3)
+
+
+def test_et_an_attempt_that_failed_is_no_action(make_trace, make_call) -> None:
+    found = et(make_trace, make_call, ["Navigate[room_0]", "Pick[cup_0]"], ["Pick[cup_0]"])
+    failed = replace(found.calls[1], code=int(SkillCode.TOO_FAR))
+    found = replace(found, calls=(found.calls[0], failed))
+    assert et_plan_bench.sequence_length(found).value == 1
+    assert et_plan_bench.lcs_length(found).value == 0
+
+
 # HELPER-8
 
 
